@@ -8,6 +8,8 @@ import subprocess
 import sys
 
 import pytest
+from pellucid import load
+from pellucid.findings import find
 from pellucid.torch import find_difference, prepare_debug
 from support import PROGRAMS, run_env, torch_version
 
@@ -45,6 +47,10 @@ def check(faults, name, torch, tmp_path):
     if found.file:
         made = (tmp_path / found.file).read_text().split("\n")[found.line - 1]
         assert found.line and (found.stage == "program" or found.after.node in made), made
+    (told,) = [f for f in find(load(tmp_path)) if f.kind == "difference"]
+    is_state = found.operation == "Python state"
+    assert told.place == found.place
+    assert ("another state" if is_state else f"`{found.operation}`") in told.cause
     return found
 
 
@@ -57,7 +63,7 @@ def test_fault_of_the_early_stages_is_named(name, program, torch, dynamo, tmp_pa
 def test_fault_of_inductors_is_named(name, program, torch, dynamo, tmp_path):
     found = check(program("partings"), name, torch, tmp_path)
     assert found.stage in str(found) and found.previous in str(found)
-    assert "elements part, most at [" in str(found)
+    assert "elements differ, most at [" in str(found)
 
 
 def test_all_stages_agree_on_a_model_that_draws_counts_and_has_buffers(program, torch, dynamo):
@@ -89,7 +95,7 @@ def test_the_side_nearer_to_float64_is_told(program, torch, dynamo):
     part = found.results[0]
     assert part.nearer.stage == "eager" and part.nearer.before < part.nearer.after
     assert "eager is nearer to float64" in str(found)
-    assert "Dynamo's graph (captured) makes something else of aten.mul.Tensor" in str(found)
+    assert "Dynamo's graph (captured) computes aten.mul.Tensor" in str(found)
 
 
 def test_a_tolerance_of_the_user_decides(program, torch, dynamo):

@@ -13,6 +13,7 @@ from .breaks import breaks
 from .cached import bypassed_caches
 from .caches import caches
 from .cudagraphs import cudagraphs
+from .differences import differences
 from .eager import eager
 from .failed import failed
 from .finding import Finding
@@ -37,6 +38,7 @@ CAUSES: tuple[Cause, ...] = (
     hooks,
     eager,
     nans,
+    differences,
     breaks,
     recompiles,
     bypassed_caches,
@@ -54,6 +56,7 @@ ORDER = (
     "stance",
     "hook",
     "nan",
+    "difference",
     "eager",
     "disabled",
     "break",
@@ -119,6 +122,7 @@ def count_line(findings: Sequence[Finding]) -> str:
 _PLURALS = {
     "break": "graph breaks",
     "limit": "limits hit",
+    "difference": "differences from eager",
     "hook": "hooks too late",
     "ranks": "differences between processes",
     "slow": "slow compiles",
@@ -128,6 +132,7 @@ _PLURALS = {
 _WORDS = {
     "break": "graph break",
     "nan": "NaN or Inf",
+    "difference": "difference from eager",
     "cached": "cache passed by",
     "failed": "failed to compile",
     "nothing": "nothing compiled",

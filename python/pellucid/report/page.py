@@ -57,6 +57,7 @@ TITLES = {
     "disabled": "Compiling is disabled",
     "nothing": "Nothing was compiled",
     "nan": "NaN or Inf",
+    "difference": "Differs from eager",
     "cudagraph": "CUDA graph skipped",
     "cache": "Compile cache",
     "cached": "Compile cache passed by",

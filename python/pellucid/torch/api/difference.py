@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ..capture.connection import CAPTURE
 from ..model.differences import Difference
+from ..model.events import CompileKey, Graph, Started
 from .prepare import prepare_debug
 
 if TYPE_CHECKING:
@@ -100,5 +101,13 @@ def _searched(
     from .closeness import Tolerance
     from .search import Search
 
-    search = Search(session, fn, args, kwargs, reference, Tolerance(*tolerance))
-    return search.run()
+    found = Search(session, fn, args, kwargs, reference, Tolerance(*tolerance)).run()
+    if found:
+        session.record(found.as_event(_key(session, found)))
+    return found
+
+
+def _key(session: Session, found: Difference) -> CompileKey:
+    """The compile that a difference is in: the first one, where no graph is named."""
+    own = [graph.key for graph in session.of(Graph) if graph.file == found.file]
+    return (own or [started.key for started in session.of(Started)] or [CompileKey("")])[0]

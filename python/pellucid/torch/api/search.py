@@ -12,6 +12,7 @@ from typing import Any, Mapping
 import torch
 
 from ..model.differences import (
+    STATE,
     Difference,
     Nearer,
     Parted,
@@ -323,7 +324,7 @@ class Search:
                 found,
                 stage=CAPTURED,
                 previous=EAGER,
-                operation="Python state",
+                operation=STATE,
                 direction="forward",
                 place=first.place,
                 code=first.code,

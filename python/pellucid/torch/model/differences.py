@@ -9,12 +9,14 @@ import os
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from .events import Place, Values
+from .keys import CompileKey, Place
+from .observed import Parting, Values
 
 _SHOWN = 4
 """How many of several alike things are told."""
-_STATE = "Python state"
-_CALLED = {
+STATE = "Python state"
+"""Stands for the operation where only the state of the program differs."""
+STAGE_NAMES = {
     "eager": "the eager program",
     "captured": "Dynamo's graph (captured)",
     "AOT": "AOTAutograd's graph (AOT)",
@@ -51,10 +53,10 @@ class Distance:
 
     def __str__(self) -> str:
         if self.most is None:
-            return "other shapes"
+            return "different shapes"
         if self.elements == 1:
             return f"{self.before:.8g}, then {self.after:.8g}"
-        many = f"{self.parted:,} of {self.elements:,} elements part"
+        many = f"{self.parted:,} of {self.elements:,} elements differ"
         return f"{many}, most at {list(self.at)}: {self.before:.8g}, then {self.after:.8g}"
 
 
@@ -205,6 +207,27 @@ class Difference:
         """The dumped file of that line; empty where there is none."""
         return self.after.file if self.after is not None else ""
 
+    def as_event(self, key: CompileKey) -> Parting:
+        """Return what a capture keeps of it: the first operation, and the state of the program."""
+        before, after = self.before, self.after
+        words = self.distance or next(iter(self.results), "")
+        return Parting(
+            key,
+            self.stage,
+            self.previous,
+            self.direction,
+            self.operation,
+            before=before.values if before is not None else None,
+            after=after.values if after is not None else None,
+            words=str(words),
+            nearer=str(self.nearer or ""),
+            state=tuple(map(str, self.state)),
+            place=self.place,
+            code=self.code,
+            file=self.file,
+            line=self.line,
+        )
+
     def as_json(self) -> str:
         """Return all of it as JSON; NaN and infinities, which that has not, as strings."""
         plain = {"tool": "pellucid", "different": bool(self), **asdict(self)}
@@ -237,9 +260,9 @@ class Difference:
         )
 
     def _headline(self) -> list[str]:
-        if self.operation == _STATE:
+        if self.operation == STATE:
             return ["find_difference: the compiled function leaves the program in another state"]
-        earlier, later = _CALLED[self.previous], _CALLED[self.stage]
+        earlier, later = STAGE_NAMES[self.previous], STAGE_NAMES[self.stage]
         if not self.operation:
             return [
                 f"find_difference: {later} gives other results than {earlier}; "
@@ -250,7 +273,7 @@ class Difference:
             return [f"find_difference: {later} runs {what}, and {earlier} does not"]
         if self.after is None:
             return [f"find_difference: {earlier} runs {what}, and {later} does not"]
-        return [f"find_difference: {later} makes something else of {what} than {earlier}"]
+        return [f"find_difference: {later} computes {what} differently from {earlier}"]
 
     def _operation(self) -> list[str]:
         lines = []

@@ -16,6 +16,9 @@ from .keys import CompileKey as CompileKey  # who reads events reads what they a
 from .keys import Place as Place
 from .names import scrub
 from .needs import Needs
+from .observed import NonFinite as NonFinite
+from .observed import Parting as Parting
+from .observed import Values as Values
 
 _TRACEBACK_OF_TORCH = re.compile(
     r"^(?:NoneType: None|Traceback \(most recent call last\):)$", re.MULTILINE
@@ -429,58 +432,6 @@ class CacheEntry:
     """What the body's numbers stand for in this process: a ``guard_objects.Kept``."""
     forms: tuple[str, ...] = field(default=(), metadata=IN_FILE)
     """Each form of a line of the body once, for who asks what is in all of them."""
-
-
-@dataclass(frozen=True)
-class Values:
-    """What the elements of one tensor look like."""
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    nan: int
-    """How many elements are NaN."""
-    inf: int
-    """How many are infinite."""
-    least: float | None
-    """The least finite element; None when there is none."""
-    greatest: float | None
-    mean: float | None
-    """The mean of the finite elements."""
-
-    def __str__(self) -> str:
-        odd = [f"{n:,} {what}" for n, what in ((self.nan, "NaN"), (self.inf, "Inf")) if n]
-        line = f"{self.name}: {self.dtype}{list(self.shape)}"
-        if self.least is not None:
-            line += f" from {self.least:.6g} to {self.greatest:.6g}, mean {self.mean:.6g}"
-        return f"{line}; {', '.join(odd)}" if odd else line
-
-
-@dataclass(frozen=True)
-class NonFinite:
-    """An operation of a compiled graph that made NaN or Inf of arguments without."""
-
-    key: CompileKey
-    stage: str
-    """``forward``, ``backward`` or ``inference``; ``input`` when a graph was given the value."""
-    what: str
-    """``NaN`` or ``Inf``."""
-    operation: str
-    """The operation's full name, ``aten.log.default``; of an input, the source that it is from."""
-    node: str
-    """The name of the value in the dumped graph."""
-    output: Values
-    inputs: tuple[Values, ...] = ()
-    place: Place | None = None
-    """The user's line."""
-    code: str = ""
-    """The text of that line."""
-    file: str = ""
-    """The dumped graph."""
-    line: int = 0
-    """Where in that file the value is made; 0 when it is not found."""
-    reached: bool = False
-    """Whether a NaN or Inf that came of it left the compiled graphs, in a result or a gradient."""
 
 
 @dataclass(frozen=True)

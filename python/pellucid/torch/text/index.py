@@ -18,6 +18,7 @@ from ..model.events import (
     Graph,
     KernelFile,
     NonFinite,
+    Parting,
     Problem,
     Recompile,
     Skipped,
@@ -47,7 +48,8 @@ def index_text(
         parts.append(_summary(session, frames) + "\n")
         parts.append(_HOW_TO_READ)
         parts.append(_functions(session, full))
-    parts += [_breaks(session), _recompiles(session), _non_finite(session)]
+    parts += [_breaks(session), _recompiles(session)]
+    parts += [_non_finite(session), _differences(session)]
     parts += [_failed(session), _skipped(session), _caches(session), _others(session)]
     parts += [_setting(session), _problems(session)]
     return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
@@ -176,6 +178,19 @@ def _non_finite(session: Session) -> str:
         did = "came in with" if found.stage == "input" else "made"
         lines.append(f"- [{found.key}] `{found.operation}` {did} {found.what}{where}{at}{end}")
     return "\n".join(["## NaN and Inf\n", *lines, ""]) if lines else ""
+
+
+def _differences(session: Session) -> str:
+    lines = []
+    for found in session.of(Parting):
+        where = "" if found.place is None else f" at `{found.place}`: `{found.code}`"
+        at = f", {_link(found.file)} line {found.line}" if found.file else ""
+        words = "; ".join(filter(None, (found.words, *found.state)))
+        lines.append(
+            f"- [{found.key}] `{found.operation or 'results'}`, {found.stage} against "
+            f"{found.previous}{where}{at}: {words}"
+        )
+    return "\n".join(["## Differences from eager\n", *lines, ""]) if lines else ""
 
 
 def _skipped(session: Session) -> str:

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where compiled code computes something else than the program, as ``find_difference`` saw."""
+
+from __future__ import annotations
+
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.differences import STAGE_NAMES, STATE
+from pellucid.torch.model.observed import Parting
+
+from .finding import Finding, Link, identify
+from .source import Program
+
+
+def differences(capture: Capture, program: Program) -> list[Finding]:
+    """Find the operations whose results differ from eager's, where a capture has looked."""
+    result = []
+    for event in capture.of(Parting):
+        what = event.operation or "results"
+        result.append(
+            Finding(
+                id=identify("difference", event.place, f"{event.stage} {what}"),
+                kind="difference",
+                place=event.place,
+                code=event.code or program.code(event.place),
+                cause=_cause(event),
+                quoted="\n".join(_quoted(event)),
+                links=(Link(event.file, event.line, "computed here"),) if event.file else (),
+                keys=(str(event.key),),
+            )
+        )
+    return result
+
+
+def _cause(event: Parting) -> str:
+    if event.operation == STATE:
+        return f"the compiled function leaves the program in another state: {event.state[0]}"
+    later, earlier = STAGE_NAMES[event.stage], STAGE_NAMES[event.previous]
+    if not event.operation:
+        return f"{later} gives other results than {earlier}: {event.words}"
+    words = f": {event.words}" if event.words else ""
+    return (
+        f"{later} computes `{event.operation}` in the {event.direction} pass differently "
+        f"from {earlier}{words}"
+    )
+
+
+def _quoted(event: Parting) -> list[str]:
+    sides = ((event.previous, event.before), (event.stage, event.after))
+    lines = [f"{stage}: {values}" for stage, values in sides if values is not None]
+    lines += [event.nearer] if event.nearer else []
+    return lines + list(event.state)
