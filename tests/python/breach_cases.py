@@ -326,7 +326,7 @@ CASES: Dict[str, Case] = {
     "close() past the handler": ((3, 13), (3, 14), YIELD, after("YIELD_VALUE", "RESUME", 5)),
     "close() past it in 3.15": ((3, 15), NEWEST, YIELD, after("YIELD_VALUE", "RESUME", 9)),
     "thrown past what it waits for": ((3, 12), NEWEST, FROM, entry_without("CLEANUP_THROW")),
-    "handling goes on": ((3, 11), NEWEST, HANDLER, entry_without("COPY")),
+    "handling continues": ((3, 11), NEWEST, HANDLER, entry_without("COPY")),
     "an entry from within a prefix": ((3, 11), NEWEST, DELETED, within_a_prefix),
     "an entry without a mark": ((3, 11), NEWEST, HANDLER, unmarked),
     "no place to raise from": ((3, 11), NEWEST, HANDLER, last_reraise),

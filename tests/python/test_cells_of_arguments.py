@@ -15,17 +15,17 @@ BACK = "a = a\n"
 # What surrounds the line that stores `a` where it is.
 IDLE = {
     "at once": ("", f"{INNER}return h(inner)"),
-    "behind calls": ("g(b)\nk()\n", f"{INNER}return h(inner)"),
-    "behind a function that is not shown": (f"{INNER}g(b)\n", "return h(inner)"),
-    "behind a branch": (f"if b:\n    g()\n{INNER}k()\n", "return h(inner)"),
+    "after calls": ("g(b)\nk()\n", f"{INNER}return h(inner)"),
+    "after a function that is not shown": (f"{INNER}g(b)\n", "return h(inner)"),
+    "after a branch": (f"if b:\n    g()\n{INNER}k()\n", "return h(inner)"),
     "in a loop": (f"for x in b:\n    g(x)\n    {BACK}", f"{INNER}return h(inner)"),
-    "behind what makes a function": (f"tmp_1 = make(0, {CELLS}, None)\n", "k()\nreturn h(tmp_1)"),
+    "after what makes a function": (f"tmp_1 = make(0, {CELLS}, None)\n", "k()\nreturn h(tmp_1)"),
     "with its cell in a list": (f"tmp_1 = [{CELLS}]\ng(b)\n", "return h(tmp_1[0])"),
     "twice": (BACK, f"{INNER}return h(inner)"),
-    "behind another": ("b = g()\n", f"{INNER}return h(inner)"),
+    "after another": ("b = g()\n", f"{INNER}return h(inner)"),
 }
 # A cell that only source text names like this: Dynamo loads it, which compilers never do.
-PROVEN_ALONE = ("behind what makes a function", "with its cell in a list")
+PROVEN_ALONE = ("after what makes a function", "with its cell in a list")
 KEPT = {
     "what is known of it was shown": (f"{INNER}g(inner)\n", "return k()"),
     "it was called": (f"{INNER}inner()\n", "return k()"),
@@ -88,7 +88,7 @@ def test_what_others_may_have_changed_is_stored_again(where):
 
 LOCALS = {
     "at once": ("", "return g(a)"),
-    "behind a call": ("tmp_1 = a\ng(b)\na = tmp_1\n", "return g(a)"),
+    "after a call": ("tmp_1 = a\ng(b)\na = tmp_1\n", "return g(a)"),
     "of two that cross": ("tmp_1 = a\nb = b\na = tmp_1\n", "return g(a, b)"),
 }
 

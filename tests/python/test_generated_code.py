@@ -84,7 +84,7 @@ SAME = {
         "tmp_1 = graph(a)\ntmp_2 = h\ntmp_3 = tmp_1[0]\ndel tmp_1\nreturn tmp_2(tmp_3)",
         "value = graph(a)[0]\nreturn h(value)",
     ),
-    "a dictionary may be copied behind a loop": (
+    "a dictionary may be copied after a loop": (
         "tmp_1 = {'k': a}\nfor tmp_2 in b:\n    h(tmp_2)\nreturn g(*(), **tmp_1)",
         "value = {'k': a}\nfor one in b:\n    h(one)\nreturn g(*(), k=value['k'])",
     ),
@@ -176,7 +176,7 @@ OTHER = {
         "tmp_1 = marks.enter()\ntmp_2 = h(b)\nmarks.exit(tmp_1)\nreturn tmp_2",
         "apart",
     ),
-    "nor do they behind a branch": (
+    "nor do they after a branch": (
         "tmp_1 = None\nif a:\n    tmp_1 = marks.enter()\ntmp_2 = h(b)\n"
         "if tmp_1 is not None:\n    marks.exit(tmp_1)\nreturn graph(tmp_2)",
         "if a:\n    marks.exit(marks.enter())\nreturn graph(h(b))",
@@ -374,7 +374,7 @@ def test_an_output_that_is_taken_twice_is_one_value():
     assert found.source.count("[0]") == 1
 
 
-def test_what_waits_goes_on_waiting_when_an_earlier_value_is_kept():
+def test_pending_values_stay_pending_when_an_earlier_one_is_kept():
     found = decompile_ex(code_of("tmp_1 = h(a)\ng(tmp_1[0])\nreturn k(tmp_1[1])"), facts=FACTS)
     assert found.verdict.status == "equivalent", found.verdict.reason
     assert "    g(result_1[0])\n" in found.source
@@ -591,7 +591,7 @@ def test_without_facts_every_call_is_shown():
     assert status == "unproven"
 
 
-# As Dynamo rotates many values where Python cannot (up to 3.9): what goes on lies on top of them.
+# As Dynamo rotates many values where Python cannot (up to 3.9): the continuation is on top of them.
 ROTATES = (
     'tmp_1, tmp_2, tmp_3, tmp_4 = "@"(*(a, h(b), 7, resume))\nreturn tmp_4(tmp_3, tmp_2, tmp_1)'
 )
@@ -675,7 +675,7 @@ NESTED = {**FACTS, "nested": ["goes_on"]}
 
 
 def inside(body, called="goes_on"):
-    """The body of a function that is made within the frame, as old torch goes on with one."""
+    """The body of a function that is made within the frame, as old torch makes one to continue."""
     lines = "".join(f"    {line}\n" for line in body.split("\n"))
     return f"tmp_1 = g(a)\ndef {called}(c):\n{lines}return {called}(tmp_1)"
 
@@ -816,7 +816,7 @@ def test_an_empty_set_of_one_instruction_is_its_display():
 
 
 def test_a_function_whose_name_is_none_is_made_where_it_was():
-    # Dynamo calls what goes on in a lambda function by the lambda's name.
+    # Dynamo names the continuation of a lambda function after the lambda.
     body = "tmp = g(a)\ndef inner(c):\n    return b + c\nreturn [tmp, inner]"
     code = without(without(code_of(body), "tmp"), "inner")
     consts = [

@@ -263,7 +263,7 @@ def pyz(blob: bytes, as_dict: bool = False) -> bytes:
     return b"PYZ\0" + importlib.util.MAGIC_NUMBER + at + b"\0" * 5 + body + marshal.dumps(rows)
 
 
-def program(entries: "List[tuple[str, bytes, bytes, bool]]", behind: bytes = b"") -> bytes:
+def program(entries: "List[tuple[str, bytes, bytes, bool]]", after: bytes = b"") -> bytes:
     data, table = b"", b""
     for name, kind, content, is_packed in entries:
         packed = zlib.compress(content) if is_packed else content
@@ -278,7 +278,7 @@ def program(entries: "List[tuple[str, bytes, bytes, bool]]", behind: bytes = b""
     size = len(data) + len(table) + 88
     magic = b"MEI\014\013\012\013\016"
     cookie = struct.pack("!8sIIII64s", magic, size, len(data), len(table), number, b"libpython.so")
-    return b"\x7fELF" + bytes(500) + data + table + cookie + behind
+    return b"\x7fELF" + bytes(500) + data + table + cookie + after
 
 
 def code_only() -> bytes:
@@ -306,7 +306,7 @@ def container(what: str) -> "tuple[bytes, List[str]]":
     made = {
         "a zip": (zipped(members), four),
         "a zipapp": (b"#!/usr/bin/env python3\n" + zipped(members), four),
-        "a zip behind a program": (b"MZ" + bytes(700) + zipped(members), four),
+        "a zip after a program": (b"MZ" + bytes(700) + zipped(members), four),
         "a zip in a zip": (
             zipped({"in.jar": zipped({"a.pyc": small_pyc()})}),
             ["in.jar/a.py"],
@@ -322,7 +322,7 @@ def container(what: str) -> "tuple[bytes, List[str]]":
 KINDS = [
     "a zip",
     "a zipapp",
-    "a zip behind a program",
+    "a zip after a program",
     "a zip in a zip",
     "a pyz",
     "a pyz with a dict",

@@ -1,7 +1,7 @@
 """The rewrites of polish, each alone: tests/unit/polish/<rewrite>/<case>.txt.
 
 A file has comments that say what it specifies, a body, a line `---` and the body after the rewrite.
-`# line 5` behind a statement says which line it comes from, where that is not the line that it is
+`# line 5` after a statement says which line it comes from, where that is not the line that it is
 on. `make update-golden` writes what comes out today.
 """
 

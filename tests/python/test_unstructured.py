@@ -61,9 +61,9 @@ def test_a_comprehension_in_it_stays_one() -> None:
 # What each was: code after a handler that never handles, an exception that a join passes on, a
 # chain of stores to what stays on the stack, a value kept on one arm, a load after its store, a
 # join that is raised as if it were handled, stores to values in turn (3.13), a tuple of one name,
-# an exception that is stored in mid-clause, a loop that starts within a region, a loop that goes on
-# with another iterator, a block that loops onto itself like case after case, an iterator that more
-# than its loop has, a value of a loop that is stored in mid-body.
+# an exception that is stored in mid-clause, a loop that starts within a region, a loop that
+# continues with another iterator, a block that loops onto itself like case after case, an iterator
+# that more than its loop has, a value of a loop that is stored in mid-body.
 ONCE_WRONG = [10278, 10642, 10746, 11295, 11409, 20008, 30119, 30320, 30829, 100106, 503500,
               701168, 756196, 800507, 906611, 1105054, 3100891, 3108638,
               6500443]  # fmt: skip

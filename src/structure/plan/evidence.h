@@ -77,7 +77,7 @@ struct LoopEnd {
 LoopEnd end_of(const PlanContext& c, const Loop& loop, BlockId exhausted);
 
 // Returns true if the other target of a test was written into the loop, and so the test was, too:
-// an `if`. A test that was found twice is the loop's (compiler_while emits it twice, 3.10+).
+// an `if`. A test that was found twice is the loop's (compiler_while emits it twice, 3.10 to 3.13).
 bool is_tested_inside(const PlanContext& c, const Loop& loop, BlockId out_of);
 
 // Returns the rank of a place that a loop is left for: of several, the one with the greatest rank

@@ -1,8 +1,8 @@
-"""What follows an arm that never goes on stands in an `else` or behind it, as its columns say."""
+"""What follows an arm that always leaves is in an `else` or after the `if`, as its columns say."""
 # reads otherwise: 3.8 3.9 3.10
 
 
-def behind(x):
+def after(x):
     if x:
         return 1
     return 2

@@ -1,4 +1,4 @@
-"""Tests of constants leave nothing behind but their arm."""
+"""A test of a constant leaves only the arm that runs."""
 # reads otherwise: 3.10 3.12+
 
 

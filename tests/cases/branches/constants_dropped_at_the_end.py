@@ -1,4 +1,4 @@
-"""A constant that is dropped behind the last jump is still loaded."""
+"""A constant that is dropped after the last jump is still loaded."""
 # since: 3.10
 # reads otherwise: 3.10+
 

@@ -1,4 +1,4 @@
-# Both ways lead to what stands behind `or`: one value is the test's, one the constant.
+# Both paths lead to the code after the `or`: one value is the test's, one the constant.
 def chosen(a, b):
     return a is None and '' or b(a)
 

@@ -1,4 +1,4 @@
-"""3.14 compiles a loop in front of these calls."""
+"""3.14 compiles a loop before these calls."""
 
 
 def calls(rows, n):

@@ -1,4 +1,4 @@
-def behind():
+def after():
     if False:
         x = None
     [x for x in names()]

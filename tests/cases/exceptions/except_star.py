@@ -1,4 +1,4 @@
-"""`except*`: every clause takes its part of the group, what is left goes on."""
+"""`except*`: every clause takes its part of the group, the rest is raised again."""
 # since: 3.11
 # reads otherwise: 3.14
 

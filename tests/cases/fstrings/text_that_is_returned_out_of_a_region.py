@@ -1,4 +1,4 @@
-# A constant would be loaded behind what leaves the region.
+# A constant would be loaded after the code that leaves the region.
 def out_of_a_finally():
     try:
         return f', '

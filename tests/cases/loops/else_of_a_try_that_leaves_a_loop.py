@@ -1,4 +1,4 @@
-"""A `try` in an endless loop leaves it by its `else`, and by a `break` for what stands behind."""
+"""A `try` in an endless loop leaves it by its `else`, and by a `break` to the code after it."""
 
 
 def past_a_with(a, g):

@@ -1,4 +1,4 @@
-"""Since 3.12 the code of except clauses lies behind everything else."""
+"""Since 3.12 the code of except clauses is after everything else."""
 
 
 def reap(children, wait):

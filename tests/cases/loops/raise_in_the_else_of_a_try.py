@@ -1,4 +1,4 @@
-# What only raises, and lies in front of where the test leads, is in the loop.
+# A block that only raises, before the target of the test, is in the loop.
 while a:
     try:
         b

@@ -1,4 +1,4 @@
-"""A `with` that is left from a loop in it goes on behind it all the same."""
+"""A `with` that is left from a loop in it still has statements after it."""
 
 
 def returns_a_name(a, d, e):

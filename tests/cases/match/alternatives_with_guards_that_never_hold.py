@@ -1,5 +1,5 @@
 # since: 3.10
-# A guard that is constant and false takes the body with it: alternatives meet in front of the next
+# A guard that is constant and false takes the body with it: alternatives meet before the next
 # case.
 def of_the_subject(x):
     match x:

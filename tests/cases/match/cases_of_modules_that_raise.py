@@ -1,4 +1,4 @@
-"""Some cases of a `match` raise and some go on to the end of a module or of a class."""
+"""Some cases of a `match` raise and some lead to the end of a module or of a class."""
 # reads otherwise: 3.10+
 # since: 3.10
 

@@ -1,5 +1,5 @@
 # since: 3.10
-# The case in front of the default has the subject to itself: what tests first behind it is no guard.
+# The case before the default has the subject to itself: the first test after it is no guard.
 def mapping(subject, test):
     match subject:
         case {}:

@@ -1,4 +1,4 @@
-"""Cases that take everything, with a guard each, in front of others."""
+"""Irrefutable cases, each with a guard, before other cases."""
 # reads otherwise: 3.10+
 # since: 3.10
 
