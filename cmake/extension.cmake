@@ -20,3 +20,14 @@ install(TARGETS _core LIBRARY DESTINATION pellucid)
 # beside the package, is what Python reads such files from: pellucid.pth until 3.14, and from 3.15 on
 # pellucid.start (PEP 829), which can name a function only, and so needs a module of its own.
 install(FILES cmake/pellucid.pth cmake/pellucid.start cmake/_pellucid_start.py DESTINATION .)
+
+# The manual page, and what shells read on their own: bash-completion, zsh's fpath, fish.
+if(SKBUILD_DATA_DIR)
+  set(shell python/pellucid/shell)
+  install(FILES ${shell}/pellucid.1 DESTINATION ${SKBUILD_DATA_DIR}/share/man/man1)
+  install(FILES ${shell}/pellucid.bash RENAME pellucid
+    DESTINATION ${SKBUILD_DATA_DIR}/share/bash-completion/completions)
+  install(FILES ${shell}/_pellucid DESTINATION ${SKBUILD_DATA_DIR}/share/zsh/site-functions)
+  install(FILES ${shell}/pellucid.fish
+    DESTINATION ${SKBUILD_DATA_DIR}/share/fish/vendor_completions.d)
+endif()

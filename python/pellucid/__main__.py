@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 from typing import List, NoReturn, Optional, Tuple
 
-from pellucid import _core, batch, following, inspection
+from pellucid import _core, batch, following, inspection, terminal
 from pellucid._version import __version__
 from pellucid.comparison.command import add_diff
 from pellucid.errors import DecompileError, NotADump, complain
 from pellucid.inputs import Job, jobs_of, split_errors
 from pellucid.report.command import add_report
+from pellucid.shell.command import add_shell
 from pellucid.torch.commands import add_find_difference
 
 STAGES = {
@@ -31,12 +32,14 @@ STAGES = {
 def main(argv: Optional[List[str]] = None) -> int:
     """Run one command; return the exit status (2 for wrong usage, as argparse has it)."""
     given = sys.argv[1:] if argv is None else argv
-    if given[:1] != ["run"]:  # what stands after a script is the script's
+    if next((a for a in given if not a.startswith("-")), "") != "run":  # a script has its own
         given = [re.sub("^--verify=", "--verify-by=", argument) for argument in given]
-    arguments = _parser().parse_args(given)
+    arguments = make_parser().parse_args(given)
+    arguments.colours = terminal.shows_colours()
     try:
-        status: int = arguments.command(arguments)
-        return status
+        with terminal.paged(arguments.pager and arguments.command in _LONG):
+            status: int = arguments.command(arguments)
+            return status
     except batch.CannotPrint:
         print("pellucid: standard output: cannot be written", file=sys.stderr)
         _print_no_more()
@@ -55,18 +58,26 @@ def _print_no_more() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="pellucid",
         description="Open the opaque box of the PyTorch compiler. Each command has its own --help.",
     )
     parser.add_argument("--version", action="version", version=f"pellucid {__version__}")
+    parser.add_argument(
+        "--no-pager",
+        dest="pager",
+        action="store_false",
+        help="print long output to the terminal at once (a pager is never used elsewhere)",
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_decompile(commands)
     _add_stages(commands)
     _add_inspect(commands)
     _add_torch(commands)
     add_report(commands, _Help)
+    add_shell(commands, _Help)
     return parser
 
 
@@ -239,8 +250,8 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         usage="pellucid run [--out DIR] [--calls] [-m MODULE | SCRIPT] [argument...] [--out DIR]",
         description="Run an unmodified script, or with -m a module, and capture what is compiled\n"
         "in it. Exit status and tracebacks are the script's own.",
-        epilog="--out may stand before the script or behind its arguments. What stands before the\n"
-        "script is never the script's; with one there, all behind the script is the script's.",
+        epilog="--out is given before the script or after its arguments. Options before the\n"
+        "script are never the script's; with --out there, everything after it is the script's.",
         formatter_class=_Help,
     )
     add.add_argument("--out", metavar="DIR", help="where the capture goes")
@@ -339,6 +350,7 @@ def _decompile(arguments: argparse.Namespace) -> int:
         arguments.unstructured,
         arguments.python_version,
         says_verdict=bool(arguments.verify),
+        colours=arguments.colours,
     )
     return (batch.run(jobs, options, arguments.jobs, arguments.json) if jobs else status) or status
 
@@ -461,6 +473,10 @@ def _demo(arguments: argparse.Namespace) -> int:
 
     status: int = demo.main(arguments.out)
     return status
+
+
+_LONG = (_decompile, _dump, _inspect, _explain)
+"""The commands that print more than a screen."""
 
 
 if __name__ == "__main__":

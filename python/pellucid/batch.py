@@ -15,6 +15,7 @@ from pellucid.decompile import Decompilation, Verdict, decompile_pyc, of_source,
 from pellucid.errors import DecompileError, complain
 from pellucid.inputs import Job
 from pellucid.summary import Summary, shown_progress
+from pellucid.terminal import highlighted
 
 EXIT_OK = 0
 EXIT_ERROR = 1  # a file could not be read, wholly decompiled or written
@@ -29,6 +30,7 @@ class Options(NamedTuple):
     unstructured: bool = False
     version: Optional[Tuple[int, int]] = None  # what every file is read as
     says_verdict: bool = False  # of a file that is alone, even where it is proven
+    colours: bool = False  # what is printed has the colours of a terminal
 
 
 class Result(NamedTuple):
@@ -132,7 +134,7 @@ def run(jobs: Sequence[Job], options: Options, workers: int, as_json: bool) -> i
         if as_json:
             print_json(result)
         else:
-            _print(result, len(jobs) == 1, options.says_verdict)
+            _print(result, len(jobs) == 1, options)
         verdict = result.verdict
         summary.add(result.outcome, [code.status for code in verdict.codes] if verdict else [])
         # An error is worse than a missing proof, whatever the numbers.
@@ -188,14 +190,15 @@ def _put(text: bytes) -> None:
         raise CannotPrint from error
 
 
-def _print(result: Result, alone: bool, says_verdict: bool) -> None:
+def _print(result: Result, alone: bool, options: Options) -> None:
     if result.error is not None:
         complain(result.job.name, result.error)
         return
     assert result.decompilation is not None
     if result.job.out is None:
-        header = "" if alone else f"# {result.job.name}\n"
-        _put((header + result.decompilation.source).encode("utf-8", "surrogatepass"))
+        text = ("" if alone else f"# {result.job.name}\n") + result.decompilation.source
+        text = highlighted(text) if options.colours else text
+        _put(text.encode("utf-8", "surrogatepass"))
     name = result.job.name
     for note in result.decompilation.notes:
         complain(name, note)
@@ -208,7 +211,7 @@ def _print(result: Result, alone: bool, says_verdict: bool) -> None:
         count = f"{len(renamed)}, {before[:80]!a} as {given} among them"
         complain(name, f"names that no source can write are others: {count}")
     if result.verdict is not None:
-        proven = str(result.verdict) if alone and says_verdict else ""
+        proven = str(result.verdict) if alone and options.says_verdict else ""
         said_of_it = _doubt(result.decompilation, result.verdict) or proven
         if said_of_it:
             complain(name, said_of_it)

@@ -1,0 +1,189 @@
+"""git shows source; a terminal gets colours and a pager; shells complete; there is a man page."""
+
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from needs import need
+from pellucid.__main__ import make_parser
+from pellucid.shell import command
+
+PLACE = Path(command.__file__).parent
+CASE = Path(__file__).resolve().parents[1] / "cases" / "pyc" / "3.12" / "loops"
+PYC = CASE / "while_after_a_condition.pyc"
+PELLUCID = [sys.executable, "-m", "pellucid"]
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        [*PELLUCID, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        timeout=60,
+        **options,
+    )
+
+
+def on_terminal(*arguments, **environment):
+    """What a command prints when its standard output is a terminal."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "PAGER", "LESS")}
+    kept.update({"TERM": "xterm", "PELLUCID_PAGER": "", **environment})
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [*PELLUCID, *map(str, arguments)], stdout=theirs, stderr=theirs, stdin=theirs, env=kept
+    ) as process:
+        os.close(theirs)
+        parts = []
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            parts.append(part)
+    os.close(ours)
+    return b"".join(parts).decode().replace("\r\n", "\n"), process.returncode
+
+
+def test_terminal_gets_colours_and_the_same_characters():
+    plain = run("decompile", PYC).stdout
+    text, status = on_terminal("decompile", PYC)
+    assert status == 0 and COLOUR.search(text)
+    assert COLOUR.sub("", text) == plain
+    assert not COLOUR.search(plain)
+
+
+@pytest.mark.parametrize("off", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_colours_can_be_turned_off(off):
+    text, _ = on_terminal("decompile", PYC, **off)
+    assert text == run("decompile", PYC).stdout
+
+
+def test_terminal_gets_the_pager_unless_it_is_not_wanted():
+    pager = {"PELLUCID_PAGER": "sed 's/^/> /'", "NO_COLOR": "1"}
+    plain = run("decompile", PYC).stdout
+    text, status = on_terminal("decompile", PYC, **pager)
+    assert status == 0 and text == "".join(f"> {line}\n" for line in plain.splitlines())
+    assert on_terminal("--no-pager", "decompile", PYC, **pager) == (plain, 0)
+    assert on_terminal("--version", **pager)[0].startswith("pellucid ")
+
+
+def test_pager_gets_messages_and_keeps_the_exit_status():
+    pager = {"PELLUCID_PAGER": "sed 's/^/> /'", "NO_COLOR": "1"}
+    text, status = on_terminal("decompile", "nothing.pyc", **pager)
+    assert status == 1 and text.startswith("> pellucid: nothing.pyc: ")
+
+
+def test_pager_that_ends_early_is_no_error():
+    text, status = on_terminal("dis", CASE, PELLUCID_PAGER="head -n 1")
+    assert text.count("\n") == 1 and "Traceback" not in text
+    assert status in (0, 1)
+
+
+def test_textconv_gives_source_without_the_name(tmp_path):
+    copy = tmp_path / "whatever"
+    shutil.copy(PYC, copy)
+    done = run("textconv", copy)
+    assert done.returncode == 0 and done.stderr == ""
+    head, _, source = done.stdout.partition("\n")
+    assert head == "# Python 3.12" and source == run("decompile", PYC, "--no-verify").stdout
+    assert run("textconv", PYC).stdout == done.stdout
+
+
+def test_textconv_of_other_bytes_differs_where_they_do(tmp_path):
+    texts = []
+    for content in (b"", b"one", b"two", b"\xcb\r\r\n" + bytes(40), b"PK\x03\x04" + bytes(60)):
+        file = tmp_path / "file"
+        file.write_bytes(content)
+        done = run("textconv", file)
+        assert done.returncode == 0 and done.stdout.startswith("# no source: "), done
+        assert str(tmp_path) not in done.stdout
+        texts.append(done.stdout)
+    assert len(set(texts)) == len(texts)
+    assert run("textconv", tmp_path / "none").returncode == 1
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_git_shows_the_source(tmp_path):
+    def git(*arguments):
+        done = subprocess.run(
+            ["git", "-c", "user.name=n", "-c", "user.email=e", *arguments],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            check=True,
+        )
+        return done.stdout
+
+    def compiled(value):
+        code = f"import py_compile; py_compile.compile('m.py', 'm.pyc', doraise=True)  # {value}"
+        (tmp_path / "m.py").write_text(f"def f(x):\n    return x + {value}\n")
+        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+
+    git("init", "-q")
+    git("config", "diff.pyc.textconv", " ".join([*PELLUCID, "textconv"]))
+    (tmp_path / ".gitattributes").write_text("*.pyc diff=pyc\n")
+    compiled(1)
+    git("add", "-A")
+    git("commit", "-qm", "one")
+    compiled(2)
+    changed = [line for line in git("diff", "--", "m.pyc").split("\n") if line[:1] in ("+", "-")]
+    assert changed[2:] == ["-    return x + 1", "+    return x + 2"]
+
+
+def completed(*words):
+    """What bash offers for the last of some words."""
+    script = (
+        f"COMP_WORDS=(pellucid {' '.join(repr(word) for word in words)}) COMP_CWORD={len(words)}\n"
+        "complete_it=$(complete -p pellucid | sed 's/.*-F \\([^ ]*\\) .*/\\1/')\n"
+        f"$complete_it pellucid {words[-1]!r} pellucid\n"
+        "printf '%s\\n' \"${COMPREPLY[@]}\"\n"
+    )
+    text = run("completion", "bash").stdout + "\n" + script
+    done = subprocess.run(["bash"], input=text, stdout=subprocess.PIPE, encoding="utf-8")
+    return [word.strip() for word in done.stdout.split("\n") if word.strip()]
+
+
+def test_bash_completes_commands_options_and_files(tmp_path):
+    commands = list(make_parser()._subparsers._group_actions[0].choices)
+    assert completed("") == commands
+    assert completed("de") == ["decompile", "demo"]
+    assert completed("decompile", "--keep") == ["--keep-lines"]
+    assert completed("completion", "z") == ["zsh"]
+    (tmp_path / "some.pyc").touch()
+    assert completed("decompile", f"{tmp_path}/so") == [f"{tmp_path}/some.pyc"]
+
+
+@pytest.mark.parametrize("shell", command.SHELLS)
+def test_completion_of_each_shell_knows_every_option(shell):
+    text = run("completion", shell).stdout
+    for name, parser in make_parser()._subparsers._group_actions[0].choices.items():
+        assert re.search(rf"\b{name}\b", text), name
+        for action in parser._actions:
+            for option in action.option_strings:
+                if action.help != "==SUPPRESS==":
+                    assert option.lstrip("-") in text, (name, option)
+
+
+def test_manual_page_has_every_command():
+    text = (PLACE / "pellucid.1").read_text(encoding="utf-8")
+    for name in make_parser()._subparsers._group_actions[0].choices:
+        assert f"pellucid {name}" in text.replace("\\-", "-"), name
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="argparse of 3.11 words them")
+def test_files_are_what_the_tool_writes():
+    need("shtab")
+    need("argparse_manpage")
+    import gen_shell
+
+    for name, text in gen_shell.texts().items():
+        assert (PLACE / name).read_text(encoding="utf-8") == text, "run tools/gen_shell.py"
