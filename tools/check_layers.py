@@ -82,7 +82,7 @@ USES_EXTENSION = (
     "pellucid.following",
     "pellucid.__main__",
 )
-THIRD_PARTY = {"rich", "jinja2", "pygments", "torch"}
+THIRD_PARTY = {"rich", "jinja2", "pygments", "torch", "pyarrow", "fsspec", "pebble", "ray"}
 
 # The folders of the PyTorch side, and what each may import of the others.
 _VALUES = ["pellucid.torch.model"]

@@ -11,6 +11,7 @@ from typing import List, NoReturn, Optional, Tuple
 from pellucid import _core, batch, following, inspection, terminal
 from pellucid._version import __version__
 from pellucid.comparison.command import add_diff
+from pellucid.corpus.command import add_corpus
 from pellucid.errors import DecompileError, NotADump, complain
 from pellucid.inputs import Job, jobs_of, split_errors
 from pellucid.report.command import add_report
@@ -77,6 +78,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_inspect(commands)
     _add_torch(commands)
     add_report(commands, _Help)
+    add_corpus(commands, _Help)
     add_shell(commands, _Help)
     return parser
 

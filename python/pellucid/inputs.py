@@ -64,7 +64,7 @@ def jobs_of(inputs: Sequence[str], out: Optional[str]) -> List[Job]:
     each get a folder of their own in it. Raises DecompileError for an archive that is none.
     """
     given = [Path(path) for path in inputs]
-    groups = [list(_find(path)) for path in given]
+    groups = [list(find(path)) for path in given]
     if out is None:
         return [Job(f.path, None, f.member, f.read_member) for group in groups for f in group]
     holds_many = [
@@ -87,14 +87,18 @@ def jobs_of(inputs: Sequence[str], out: Optional[str]) -> List[Job]:
     return jobs
 
 
-def _find(given: Path) -> Iterator[_Found]:
+def find(given: Path) -> Iterator[_Found]:
+    """Yield the code of a file, a folder or an archive, in the order of names.
+
+    Raises DecompileError for an archive that is none.
+    """
     if given.is_dir():
         for folder, folders, files in os.walk(given):
             folders.sort()
             for name in sorted(files):
                 path = Path(folder, name)
                 inside = PurePosixPath(path.relative_to(given).as_posix())
-                yield from _find_in_folder(path, inside)
+                yield from find_in_folder(path, inside)
         return
     if not given.is_file():  # standard input, a pipe, a device
         name = "stdin.pyc" if str(given) == "-" else given.name
@@ -119,7 +123,7 @@ def _find_in_archive(path: Path, data: containers.Data, folder: PurePosixPath) -
         yield _Found(path, None, folder / path.name, containers.refusing(error))
 
 
-def _find_in_folder(path: Path, inside: PurePosixPath) -> Iterator[_Found]:
+def find_in_folder(path: Path, inside: PurePosixPath) -> Iterator[_Found]:
     """Yield a file of a folder if it is code, and what it holds if it is an archive."""
     if path.name.endswith(".pyc"):
         yield _Found(path, None, inside)
@@ -204,7 +208,7 @@ def split_errors(inputs: Sequence[str]) -> Tuple[List[str], List[Tuple[str, str]
             path = Path(given)
             if given != "-":
                 os.stat(given)  # of the text as it was given: Path("") is a folder
-            if next(_find(path), None) is None:
+            if next(find(path), None) is None:
                 bad.append((given, "no code in it"))
             else:
                 good.append(given)

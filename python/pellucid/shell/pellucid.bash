@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/pellucid
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_pellucid_subparsers=(decompile dis dump inspect run explain find-difference diff demo report textconv completion)
+_shtab_pellucid_subparsers=(decompile dis dump inspect run explain find-difference diff demo report corpus textconv completion)
 
 _shtab_pellucid_decompile_option_strings=(-h --help -o --out --no-verify --verify --keep-lines --unstructured --follow --python-version --jobs --json)
 _shtab_pellucid_dis_option_strings=(-h --help --python-version)
@@ -17,6 +17,7 @@ _shtab_pellucid_find_difference_option_strings=(-h --help --reference --rtol --a
 _shtab_pellucid_diff_option_strings=(-h --help --json -o --out)
 _shtab_pellucid_demo_option_strings=(-h --help --out)
 _shtab_pellucid_report_option_strings=(-h --help -o --out --open --max-size --redact --editor --dot)
+_shtab_pellucid_corpus_option_strings=(-h --help -o --out --engine --address --jobs --verify --no-verify --seconds --memory)
 _shtab_pellucid_textconv_option_strings=(-h --help)
 _shtab_pellucid_completion_option_strings=(-h --help)
 _shtab_pellucid_option_strings=(-h --help --version --no-pager)
@@ -39,11 +40,15 @@ _shtab_pellucid_demo___out_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_report_pos_0_COMPGEN=_shtab_compgen_dirs
 _shtab_pellucid_report__o_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_report___out_COMPGEN=_shtab_compgen_files
+_shtab_pellucid_corpus_pos_0_COMPGEN=_shtab_compgen_files
+_shtab_pellucid_corpus__o_COMPGEN=_shtab_compgen_files
+_shtab_pellucid_corpus___out_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_textconv_pos_0_COMPGEN=_shtab_compgen_files
 
 _shtab_pellucid_find_difference___reference_choices=(float64)
+_shtab_pellucid_corpus___engine_choices=(local ray)
 _shtab_pellucid_completion_pos_0_choices=(bash zsh fish)
-_shtab_pellucid_pos_0_choices=(decompile dis dump inspect run explain find-difference diff demo report textconv completion)
+_shtab_pellucid_pos_0_choices=(decompile dis dump inspect run explain find-difference diff demo report corpus textconv completion)
 
 _shtab_pellucid_decompile_pos_0_nargs=+
 _shtab_pellucid_decompile__h_nargs=0
@@ -86,6 +91,11 @@ _shtab_pellucid_report___help_nargs=0
 _shtab_pellucid_report___open_nargs=0
 _shtab_pellucid_report___redact_nargs=0
 _shtab_pellucid_report___editor_nargs=0
+_shtab_pellucid_corpus_pos_0_nargs=+
+_shtab_pellucid_corpus__h_nargs=0
+_shtab_pellucid_corpus___help_nargs=0
+_shtab_pellucid_corpus___verify_nargs=0
+_shtab_pellucid_corpus___no_verify_nargs=0
 _shtab_pellucid_textconv__h_nargs=0
 _shtab_pellucid_textconv___help_nargs=0
 _shtab_pellucid_completion__h_nargs=0

@@ -50,8 +50,8 @@ function _shtab_pellucid_using
   test "$_shtab_pellucid_cmdpath" = "$argv"
 end
 
-set -g _shtab_pellucid_commands decompile dis dump inspect run explain find-difference diff demo report textconv completion
-set -g _shtab_pellucid_opts_with_value --atol --dot --fail-on --jobs --max-size --out --python-version --reference --rtol --stage -o
+set -g _shtab_pellucid_commands decompile dis dump inspect run explain find-difference diff demo report corpus textconv completion
+set -g _shtab_pellucid_opts_with_value --address --atol --dot --engine --fail-on --jobs --max-size --memory --out --python-version --reference --rtol --seconds --stage -o
 
 complete -c pellucid -e
 complete -c pellucid -f
@@ -121,6 +121,17 @@ complete -c pellucid -n '_shtab_pellucid_using report' -l redact -d 'leave out y
 complete -c pellucid -n '_shtab_pellucid_using report' -l editor -d 'let places open in VS Code; links hold whole paths'
 complete -c pellucid -n '_shtab_pellucid_using report' -l dot -x -d 'write the graphs of a stage (captured, joint, …) for Graphviz, too'
 complete -c pellucid -n '_shtab_pellucid_using report; and test $_shtab_pellucid_npos -ge 0' -ka "(__fish_complete_directories)" -d 'what a capture wrote'
+complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a corpus -d 'Decompile any number of files, folders and archives, here or at addresses'
+complete -c pellucid -n '_shtab_pellucid_using corpus' -s h -l help -d 'show this help message and exit'
+complete -c pellucid -n '_shtab_pellucid_using corpus' -s o -l out -xka "(__fish_complete_path (commandline -ct))" -d 'the folder of the table'
+complete -c pellucid -n '_shtab_pellucid_using corpus' -l engine -xka "local ray" -d 'processes of this machine, or a cluster of Ray'
+complete -c pellucid -n '_shtab_pellucid_using corpus' -l address -x -d 'of the cluster (default: the one that Ray finds, else one on this machine)'
+complete -c pellucid -n '_shtab_pellucid_using corpus' -l jobs -x -d 'processes of this machine (default: one a processor)'
+complete -c pellucid -n '_shtab_pellucid_using corpus' -l verify -d 'prove, as is done anyway; --verify=TIER asks for recompiled or relowered'
+complete -c pellucid -n '_shtab_pellucid_using corpus' -l no-verify -d 'prove nothing'
+complete -c pellucid -n '_shtab_pellucid_using corpus' -l seconds -x -d 'at most for a file (60)'
+complete -c pellucid -n '_shtab_pellucid_using corpus' -l memory -x -d 'at most for a file (2G)'
+complete -c pellucid -n '_shtab_pellucid_using corpus; and test $_shtab_pellucid_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'what to decompile'
 complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a textconv -d 'Print the source of one file of compiled Python, or of all in an archive, as git wants'
 complete -c pellucid -n '_shtab_pellucid_using textconv' -s h -l help -d 'show this help message and exit'
 complete -c pellucid -n '_shtab_pellucid_using textconv; and test $_shtab_pellucid_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d FILE

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows made on a cluster: Ray schedules the batches, carries the bytes and tries again.
+
+Each batch is a task, done by :mod:`.local` with one process, so that the limits of a file hold
+there too.  A task whose worker or node is lost is run again by Ray, without end.
+"""
+
+import itertools
+from typing import Any, Iterator, List
+
+from pellucid.corpus import local
+from pellucid.corpus.rows import Item, Limits, Row
+
+BATCH = 128
+"""Files a task."""
+_AHEAD = 2
+"""Tasks in flight for each processor of the cluster."""
+
+
+def rows(items: Iterator[Item], tier: str, limits: Limits, address: str) -> Iterator[Row]:
+    """Yield the row of each file, as batches are done.
+
+    Args:
+        items: the files; asked for as tasks are done.
+        tier, limits: as in :func:`.local.rows`.
+        address: of the cluster; empty: the one that Ray finds, or else one on this machine.
+    """
+    import ray
+
+    if not ray.is_initialized():
+        ray.init(address=address or None, log_to_driver=False, configure_logging=False)
+    task = ray.remote(num_cpus=1, max_retries=-1)(batch_rows)
+    flying: List[Any] = []
+    batches = iter(lambda: list(itertools.islice(items, BATCH)), [])
+    for batch in batches:
+        flying.append(task.remote(batch, tier, limits))
+        while len(flying) >= _AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1))):
+            done, flying = ray.wait(flying)
+            yield from ray.get(done[0])
+    while flying:
+        done, flying = ray.wait(flying)
+        yield from ray.get(done[0])
+
+
+def batch_rows(batch: List[Item], tier: str, limits: Limits) -> List[Row]:
+    """Return the rows of one batch; what a task runs."""
+    return list(local.rows(iter(batch), tier, limits, workers=1))

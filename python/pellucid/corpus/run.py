@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The flow: files are found, those without a row are decompiled, rows are stored."""
+
+import contextlib
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any, Iterator, List, NamedTuple, Sequence
+
+from pellucid import batch
+from pellucid.corpus import found
+from pellucid.corpus.rows import Item, Limits, Row
+from pellucid.corpus.store import Store
+from pellucid.errors import DecompileError, complain
+from pellucid.summary import Summary
+
+_EVERY = 30.0
+"""Seconds between two lines of progress, where no terminal shows it."""
+
+
+class Plan(NamedTuple):
+    """What is asked for."""
+
+    inputs: Sequence[str]
+    out: Path
+    tier: str
+    limits: Limits
+    workers: int
+    engine: str
+    """``local`` or ``ray``."""
+    address: str = ""
+
+
+def run(plan: Plan) -> int:
+    """Make the table, and return the exit status: by the worst of the rows that were made.
+
+    Raises:
+        NoTable, OSError: the table cannot be written.
+    """
+    with Store(plan.out, plan.tier) as store:
+        files = _Files(plan.inputs, store)
+        progress = _Progress(plan.inputs)
+        status = batch.EXIT_OK
+        summary = Summary()
+        with progress.shown():
+            for row in _rows(plan, iter(files)):
+                store.add(row)
+                summary.add(row["outcome"], [code["verdict"] for code in row["functions"]])
+                progress.add(row["outcome"], files.seen)
+                own = _status(row)
+                if status == batch.EXIT_OK or own == batch.EXIT_ERROR:
+                    status = own
+    summary.print()
+    if files.had or files.twice:
+        print(
+            f"pellucid: {files.had} files had a row already, {files.twice} were met before",
+            file=sys.stderr,
+        )
+    return batch.EXIT_ERROR if files.bad else status
+
+
+def _status(row: Row) -> int:
+    if row["outcome"] in ("error", "incomplete"):
+        return batch.EXIT_ERROR
+    return batch.EXIT_UNPROVEN if row["outcome"] == "unproven" else batch.EXIT_OK
+
+
+def _rows(plan: Plan, items: Iterator[Item]) -> Iterator[Row]:
+    if plan.engine == "ray":
+        from pellucid.corpus import cluster
+
+        return cluster.rows(items, plan.tier, plan.limits, plan.address)
+    from pellucid.corpus import local
+
+    return local.rows(items, plan.tier, plan.limits, plan.workers)
+
+
+class _Files:
+    """The files of the inputs that have no row; each distinct one once."""
+
+    def __init__(self, inputs: Sequence[str], store: Store) -> None:
+        self._inputs, self._before = inputs, frozenset(store.done)
+        self.seen = self.had = self.twice = self.bad = 0
+
+    def __iter__(self) -> Iterator[Item]:
+        met = set()
+        for place in found.places(self._inputs):
+            item = self._read(place)
+            if item is None:
+                continue
+            self.seen += 1
+            if item.digest in met:
+                self.twice += 1
+                continue
+            met.add(item.digest)
+            if item.digest in self._before:
+                self.had += 1
+            else:
+                yield item
+
+    def _read(self, place: found.Place) -> "Item | None":
+        error = place.error
+        if not error:
+            try:
+                return found.read(place)
+            except (OSError, DecompileError) as caught:
+                error = found.reason(caught)
+        self.bad += 1
+        complain(place.origin, error)
+        return None
+
+
+class _Progress:
+    """How many are done, how fast, how many are left, with which verdicts; on standard error."""
+
+    def __init__(self, inputs: Sequence[str]) -> None:
+        self._inputs = inputs
+        self._total = 0
+        self._outcomes: Counter[str] = Counter()
+        self._start = self._told = time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+
+    @contextlib.contextmanager
+    def shown(self) -> Iterator[None]:
+        threading.Thread(target=self._count, daemon=True).start()
+        if not sys.stderr.isatty():
+            yield
+            return
+        import rich.console
+        import rich.progress as rp
+
+        columns = (
+            rp.TextColumn("{task.fields[words]}"),
+            rp.BarColumn(),
+            rp.MofNCompleteColumn(),
+            rp.TimeRemainingColumn(),
+        )
+        with rp.Progress(
+            *columns, console=rich.console.Console(stderr=True), transient=True
+        ) as bar:
+            self._bar, self._task = bar, bar.add_task("", total=None, words="")
+            yield
+
+    def _count(self) -> None:
+        """Count the files of this machine meanwhile: what is elsewhere is not asked for twice."""
+        local = [given for given in self._inputs if "://" not in given]
+        with contextlib.suppress(Exception):  # what cannot be read is told where it is read
+            count = sum(1 for place in found.places(local) if not place.error)
+            self._total = count if len(local) == len(self._inputs) else 0
+
+    def add(self, outcome: str, seen: int) -> None:
+        self._outcomes[outcome] += 1
+        if self._bar is not None:
+            total = self._total or None
+            self._bar.update(self._task, completed=seen, total=total, words=self._words())
+        elif time.monotonic() - self._told > _EVERY:
+            self._told = time.monotonic()
+            left = f", {max(0, self._total - seen)} left" if self._total else ""
+            print(f"pellucid: {self._words()}{left}", file=sys.stderr, flush=True)
+
+    def _words(self) -> str:
+        done = sum(self._outcomes.values())
+        rate = done / max(time.monotonic() - self._start, 1e-9)
+        told: List[str] = [f"{n} {outcome}" for outcome, n in self._outcomes.most_common()]
+        return f"{done} rows, {rate:.1f} a second: {', '.join(told)}"

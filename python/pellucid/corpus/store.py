@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table on disk: a folder of Parquet files, partitioned by the version of Python.
+
+A part appears whole or not at all, and says by its rows which files are done: after a kill the next
+run does those that no part has.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+import uuid
+from pathlib import Path
+from typing import IO, Any, Dict, List, Optional, Set
+
+from pellucid._version import __version__
+from pellucid.corpus.rows import COLUMNS, PYTHON, Row, schema
+
+_FACTS = "_corpus.json"
+_LOCK = ".lock"
+_MOST_ROWS = 2000
+_MOST_TEXT = 64_000_000
+_MOST_SECONDS = 20.0
+
+
+class NoTable(ValueError):
+    """Say why a folder cannot take the rows."""
+
+
+class Store:
+    """A table that rows are added to; a context manager, which writes what is left."""
+
+    def __init__(self, folder: Path, tier: str) -> None:
+        """Open or make the table.
+
+        Raises:
+            NoTable: the folder is something else, in use, or made in another way.
+            OSError: it cannot be written.
+        """
+        self._folder = folder
+        self._rows: Dict[str, List[Row]] = {}
+        self._text = 0
+        self._since = time.monotonic()
+        self._lock: Optional[IO[str]] = None
+        facts = {"tool": "pellucid", "version": __version__, "tier": tier or "none"}
+        if folder.exists() and not folder.is_dir():
+            raise NoTable(f"{folder}: no folder")
+        if folder.is_dir() and any(folder.iterdir()) and not (folder / _FACTS).exists():
+            raise NoTable(f"{folder}: not empty, and no table of pellucid corpus")
+        folder.mkdir(parents=True, exist_ok=True)
+        self._take_lock()
+        self._check(facts)
+        for unfinished in folder.glob("*/.unfinished-*"):
+            unfinished.unlink()
+        self.done: Set[str] = self._read_done()
+        """The digests of the files that have a row."""
+
+    def _take_lock(self) -> None:
+        self._lock = (self._folder / _LOCK).open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._lock.close()
+            raise NoTable(f"{self._folder}: another run writes to it") from None
+
+    def _check(self, facts: Dict[str, str]) -> None:
+        place = self._folder / _FACTS
+        if not place.exists():
+            _write_whole(place, json.dumps(facts, indent=1).encode("ascii") + b"\n")
+            return
+        try:
+            before = json.loads(place.read_bytes())
+        except ValueError:
+            raise NoTable(f"{place}: no JSON") from None
+        differ = [name for name in facts if before.get(name) != facts[name]]
+        if differ:
+            was = ", ".join(f"{name} {before.get(name)}" for name in differ)
+            raise NoTable(f"{self._folder}: made with {was}: its rows would not be comparable")
+
+    def _read_done(self) -> Set[str]:
+        import pyarrow.parquet
+
+        done: Set[str] = set()
+        for part in sorted(self._folder.glob(f"{PYTHON}=*/*.parquet")):
+            done.update(pyarrow.parquet.read_table(part, columns=["sha256"])[0].to_pylist())
+        return done
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.flush()
+        finally:
+            if self._lock is not None:
+                self._lock.close()
+
+    def add(self, row: Row) -> None:
+        """Add a row; it is on disk after a while, and at the end."""
+        self._rows.setdefault(row[PYTHON], []).append(row)
+        self._text += len(row["source"] or "")
+        self.done.add(row["sha256"])
+        many = sum(map(len, self._rows.values())) >= _MOST_ROWS
+        if many or self._text >= _MOST_TEXT or time.monotonic() - self._since > _MOST_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was added."""
+        for version, rows in self._rows.items():
+            self._write_part(version, rows)
+        self._rows.clear()
+        self._text, self._since = 0, time.monotonic()
+
+    def _write_part(self, version: str, rows: List[Row]) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet
+
+        folder = self._folder / f"{PYTHON}={version}"
+        folder.mkdir(exist_ok=True)
+        columns: Dict[str, List[Any]] = {name: [row[name] for row in rows] for name in COLUMNS}
+        table = pa.table(columns, schema=schema())
+        sink = pa.BufferOutputStream()
+        pyarrow.parquet.write_table(table, sink, compression="zstd")
+        _write_whole(folder / f"part-{uuid.uuid4().hex}.parquet", sink.getvalue().to_pybytes())
+
+
+def _write_whole(place: Path, data: bytes) -> None:
+    unfinished = place.with_name(f".unfinished-{place.name}")
+    try:
+        with unfinished.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, place)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            unfinished.unlink()
+        raise
