@@ -1,47 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 // Augmented assignment to attributes and items: one load and one store that share their base.
 #include <algorithm>
+#include <array>
 
-#include "base/check.h"
+#include "ast/nodes.h"
 #include "structure/graph/not_structured.h"
-#include "structure/statements/statements.h"
+#include "structure/statements/hoisting.h"
+#include "structure/statements/run.h"
 
 namespace pellucid::structure {
 
 using ast::NodeId;
 
+namespace {
+
 // Returns the index of the first item after items[i] that uses the value; their number if none
 // does. The uses of all items are indexed together, since many values are looked up.
-size_t Statements::next_use(std::span<const ValueId> items, size_t i, ValueId value) {
-  if (uses_in_.data() != items.data() || uses_in_.size() != items.size()) {
-    uses_in_ = items;
-    uses_.clear();
+size_t next_use(Run& r, Items items, size_t i, ValueId value) {
+  auto& [changed, indexed, uses] = r.augmented;
+  if (indexed.data() != items.data() || indexed.size() != items.size()) {
+    indexed = items;
+    uses.clear();
     for (size_t k = 0; k < items.size(); ++k) {
-      for (const ValueId operand : operands(items[k])) {
-        uses_.emplace_back(c_.graph.resolve(operand), k);
+      for (const ValueId operand : r.operands(items[k])) {
+        uses.emplace_back(r.graph.resolve(operand), k);
       }
     }
-    std::sort(uses_.begin(), uses_.end());
+    std::sort(uses.begin(), uses.end());
   }
-  const auto next = std::lower_bound(uses_.begin(), uses_.end(), std::pair(value, i + 1));
-  return next != uses_.end() && next->first == value ? next->second : items.size();
+  const auto next = std::lower_bound(uses.begin(), uses.end(), std::pair(value, i + 1));
+  return next != uses.end() && next->first == value ? next->second : items.size();
 }
 
-// At the load of `x.y` or `x[k]`: returns true if it is the first half of `x.y op= v`, whose store
-// uses the same base once more.
-bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
-  Graph& g = c_.graph;
+}  // namespace
+
+bool augmented_load(Run& r, Items items, size_t i) {
+  Graph& g = r.graph;
   const ValueId id = items[i];
   const ir::Value value = g[id];
-  std::vector<ValueId> bases;
-  for (const ValueId operand : operands(id)) bases.push_back(g.resolve(operand));
+  const std::vector<ValueId> bases = resolved(g, r.operands(id));
   const auto are_bases = [&](std::span<const ValueId> others) {
     return std::equal(bases.begin(), bases.end(), others.begin(),
                       [&](ValueId base, ValueId other) { return base == g.resolve(other); });
   };
   // A walrus around it is one more use.
-  const Assignment* walrus = assignment_of(bases[0]);
-  const size_t kept = walrus != nullptr ? walrus->targets.size() : 0;
+  const std::vector<NodeId>* walrus = r.stack.targets().of(bases[0]);
+  const size_t kept = walrus != nullptr ? walrus->size() : 0;
   const bool is_slice = value.op == Op::BuildSlice;
   if (is_slice) {
     for (const ValueId base : bases) {
@@ -52,16 +56,16 @@ bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
   }
   // Each base has one more use: the item that takes the first of them is the other half, or there
   // is none.
-  const size_t other = next_use(items, i, bases[0]);
+  const size_t other = next_use(r, items, i, bases[0]);
   if (other == items.size()) return false;
   const ir::Value& later = g[items[other]];
   if (later.kind != ValueKind::Instr) return false;
   if (is_slice) {
     // x[a:b] op= v builds the slice twice from the same bounds.
     const bool is_same = later.op == Op::BuildSlice && later.a == value.a;
-    if (!is_same || !are_bases(operands(items[other]))) return false;
-    use_once(bases);
-    skipped_.insert(items[other]);
+    if (!is_same || !are_bases(r.operands(items[other]))) return false;
+    r.stack.use_once(bases);
+    r.skipped.insert(items[other]);
     g.set_uses(id, 2);  // stands for the second slice as well
     g.alias(items[other], id);
     return false;
@@ -70,35 +74,27 @@ bool Statements::augmented_load(std::span<const ValueId> items, size_t i) {
   const bool is_attribute =
       later.op == Op::StoreAttr && value.op != Op::Subscr && later.a == value.a;
   if (!is_item && !is_attribute) return false;
-  const auto stored = operands(items[other]);
+  const auto stored = r.operands(items[other]);
   const ValueId sum = g.resolve(stored[0]);
-  const bool is_changed = is_op(g[sum], Op::Binary) && g[sum].b == 1 && g[sum].uses == 1 &&
-                          g.resolve(operands(sum)[0]) == id;
+  const bool is_changed =
+      is_op(g[sum], Op::Binary) && g[sum].b == 1 && g[sum].uses == 1 && r.operand(sum, 0) == id;
   if (!is_changed || !are_bases(stored.subspan(1))) return false;
-  use_once(bases);
-  augmented_.insert(sum);
-  const NodeId node = c_.expressions.make(value, take_many(bases));
-  push(id, node, false);
+  r.stack.use_once(bases);
+  r.augmented.changed.insert(sum);
+  const NodeId node = r.context.expressions.make(value, take_many(r, bases));
+  r.stack.push(id, node, false);
   return true;
 }
 
-// Removes the use of the bases by the other half of an augmented assignment.
-void Statements::use_once(const std::vector<ValueId>& bases) {
-  for (Entry& entry : pending_) {
-    if (std::find(bases.begin(), bases.end(), entry.value) != bases.end()) entry.uses_left = 1;
+void augmented_store(Run& r, ValueId id) {
+  const ValueId sum = r.operand(id, 0);
+  const NodeId node = r.stack.take(std::array{sum})[0];
+  if (!r.tree.is(node, ast::Kind::BinOp)) {
+    throw NotStructured("an augmented assignment of unknown form", r.graph[id].offset);
   }
-}
-
-bool Statements::augmented_store(ValueId id) {
-  const ValueId sum = c_.graph.resolve(operands(id)[0]);
-  const NodeId node = take_all(std::array<ValueId, 1>{sum})[0];
-  if (!c_.tree.is(node, ast::Kind::BinOp)) {
-    throw NotStructured("an augmented assignment of unknown form", c_.graph[id].offset);
-  }
-  const ast::BinOp both = c_.tree.as<ast::BinOp>(node);
-  const NodeId right = hoist_literals(both.right);
-  append(c_.tree.add(ast::AugAssign{both.left, both.op, right}, where(id)));
-  return true;
+  const ast::BinOp both = r.tree.as<ast::BinOp>(node);
+  const NodeId right = hoist_literals(r.context, r.list, both.right);
+  append(r, r.tree.add(ast::AugAssign{both.left, both.op, right}, r.where(id)));
 }
 
 }  // namespace pellucid::structure

@@ -3,10 +3,9 @@
 #include <algorithm>
 
 #include "ast/nodes.h"
-#include "base/check.h"
 #include "structure/graph/items.h"
 #include "structure/scopes/names.h"
-#include "structure/statements/statements.h"
+#include "structure/statements/run.h"
 
 namespace pellucid::structure {
 
@@ -27,97 +26,92 @@ bool is_mangled(std::string_view name, std::string_view written) {
          name.ends_with(written);
 }
 
-}  // namespace
-
 // Returns true if generated code uses the result of `import a` in an expression, and not under a
 // name.
-bool Statements::is_used_as_it_is(std::span<const ValueId> items, size_t i) {
-  Graph& g = c_.graph;
+bool is_used_as_it_is(const Run& r, Items items, size_t i) {
+  const Graph& g = r.graph;
   const ValueId id = items[i];
   const auto is_constant = [&](const ir::Value& value, auto&& holds) {
-    return is_op(value, Op::LoadConst) && holds(c_.tree.module()[value.constant()]);
+    return is_op(value, Op::LoadConst) && holds(r.tree.module()[value.constant()]);
   };
-  const ValueId names = g.resolve(operands(id)[1]);
+  const ValueId names = r.operand(id, 1);
   const auto names_none = [](const object::Const& c) {
     return c.kind == object::ConstKind::None ||
            (c.kind == object::ConstKind::Tuple && c.items.empty());
   };
   const bool takes_none = is_constant(g[names], names_none) ||
-                          (is_op(g[names], Op::BuildTuple) && operands(names).empty());
+                          (is_op(g[names], Op::BuildTuple) && r.operands(names).empty());
   const bool is_absolute =
-      is_constant(g[g.resolve(operands(id)[0])], [](const auto& c) { return level_of(c) == 0; });
-  const bool is_part = c_.tree.text(g[id].symbol()).find('.') != std::string_view::npos;
+      is_constant(g[r.operand(id, 0)], [](const auto& c) { return level_of(c) == 0; });
+  const bool is_part = r.tree.text(g[id].symbol()).find('.') != std::string_view::npos;
   if (!g.f.is_generated || !takes_none || !is_absolute || is_part) return false;
   for (const ValueId user : items.subspan(i + 1)) {
-    const auto used = operands(user);
+    const auto used = r.operands(user);
     if (std::find(used.begin(), used.end(), id) == used.end()) continue;
     return !stores_name(g[user]) && g[user].op != Op::ImportFrom && g[user].op != Op::ImportStar;
   }
   return false;
 }
 
-bool Statements::import(std::span<const ValueId> items, size_t i) {
-  Graph& g = c_.graph;
+}  // namespace
+
+bool import(Run& r, Items items, size_t i) {
+  Graph& g = r.graph;
   const ValueId id = items[i];
   const ir::Value value = g[id];
   if (value.op == Op::ImportName) {
-    if (is_used_as_it_is(items, i)) {
+    if (is_used_as_it_is(r, items, i)) {
       // Only generated code uses a module without a name.
-      Symbol& name = c_.kept_as[id];
-      if (!name.valid()) name = c_.fresh_name("module");
-      c_.kept_in[id] = c_.here;
-      const NodeId alias = c_.tree.add(ast::alias{value.symbol(), name}, where(id));
+      Symbol& name = r.context.kept_as[id];
+      if (!name.valid()) name = r.context.fresh_name("module");
+      r.context.kept_in[id] = r.context.here;
+      const NodeId alias = r.tree.add(ast::alias{value.symbol(), name}, r.where(id));
       const uint32_t is_lazy = value.b;
-      append(c_.tree.add(ast::Import{c_.tree.list({alias}), is_lazy}, where(id)));
-      c_.materialized[id] = name;
+      append(r, r.tree.add(ast::Import{r.tree.list({alias}), is_lazy}, r.where(id)));
+      r.context.materialized[id] = name;
       return true;
     }
-    imports_[id] = {};
-    for (const ValueId operand : operands(id)) {
-      const size_t at = find(g.resolve(operand));
-      if (at < pending_.size()) pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(at));
-    }
+    r.imports[id] = {};
+    for (const ValueId operand : r.operands(id)) r.stack.drop(g.resolve(operand));
     return true;
   }
   if (value.op == Op::ImportFrom) return true;  // the store completes it
-  const ValueId module = g.resolve(operands(id)[0]);
+  const ValueId module = r.operand(id, 0);
   const ir::Value& source = g[module];
   if (source.op != Op::ImportName) return false;
-  const uint32_t level = level_of(c_.tree.module()[g[g.resolve(operands(module)[0])].constant()]);
-  const NodeId star = c_.tree.add(ast::alias{c_.tree.intern("*"), {}}, where(id));
-  const ast::ImportFrom made{source.symbol(), c_.tree.list({star}), level, source.b};
-  append(c_.tree.add(made, where(module)));
+  const uint32_t level = level_of(r.tree.module()[g[r.operand(module, 0)].constant()]);
+  const NodeId star = r.tree.add(ast::alias{r.tree.intern("*"), {}}, r.where(id));
+  const ast::ImportFrom made{source.symbol(), r.tree.list({star}), level, source.b};
+  append(r, r.tree.add(made, r.where(module)));
   return true;
 }
 
-// Appends the import whose module, or a member of it, is stored in `stored`. Returns false for
-// another value.
-bool Statements::stored_import(ValueId id, Symbol stored) {
-  Graph& g = c_.graph;
+bool stored_import(Run& r, ValueId id, Symbol stored) {
+  Graph& g = r.graph;
   const ir::Value value = g[id];
   if (value.op != Op::ImportName && value.op != Op::ImportFrom) return false;
   // From the member up to the module: `import a.b as c` takes b from a, `from a import b` b from a.
   ValueId module = id;
-  while (g[module].op == Op::ImportFrom) module = g.resolve(operands(module)[0]);
+  while (g[module].op == Op::ImportFrom) module = r.operand(module, 0);
   const ir::Value& source = g[module];
   if (source.op != Op::ImportName) return false;
-  const object::Module& objects = c_.tree.module();
+  const object::Module& objects = r.tree.module();
   const auto constant = [&](size_t o) -> const object::Const& {
-    return objects[g[g.resolve(operands(module)[o])].constant()];
+    return objects[g[r.operand(module, o)].constant()];
   };
   const object::Const& members = constant(1);
-  const ast::Where at = where(module);
+  const ast::Where at = r.where(module);
   if (members.kind != object::ConstKind::Tuple) {
     const std::string_view full = objects.text(source.symbol());
     const std::string_view head = full.substr(0, full.find('.'));
     const bool plain = value.op == Op::ImportName &&
                        (head == objects.text(stored) || is_mangled(objects.text(stored), head));
-    const NodeId alias = c_.tree.add(ast::alias{source.symbol(), plain ? Symbol() : stored}, at);
-    protect(stored);
-    append(c_.tree.add(ast::Import{c_.tree.list({alias}), source.b}, at));
+    const NodeId alias = r.tree.add(ast::alias{source.symbol(), plain ? Symbol() : stored}, at);
+    r.stack.protect(stored);
+    append(r, r.tree.add(ast::Import{r.tree.list({alias}), source.b}, at));
     return true;
   }
-  std::vector<NodeId>& aliases = imports_[module];
+  std::vector<NodeId>& aliases = r.imports[module];
   Symbol member = value.symbol();
   const Symbol asname = member == stored ? Symbol() : stored;
   // The constant has the name as it was written.
@@ -128,11 +122,11 @@ bool Statements::stored_import(ValueId id, Symbol stored) {
       member = written.text;
     }
   }
-  aliases.push_back(c_.tree.add(ast::alias{member, asname}, at));
+  aliases.push_back(r.tree.add(ast::alias{member, asname}, at));
   if (aliases.size() == members.items.size()) {
     const uint32_t level = level_of(constant(0));
-    const ast::ImportFrom made{source.symbol(), c_.tree.list(aliases), level, source.b};
-    append(c_.tree.add(made, at));
+    const ast::ImportFrom made{source.symbol(), r.tree.list(aliases), level, source.b};
+    append(r, r.tree.add(made, at));
   }
   return true;
 }

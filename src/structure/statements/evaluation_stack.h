@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The evaluation stack: the values that were computed and are not used up yet.
+//
+// It decides for each value whether it becomes part of the expression that uses it, or is
+// *spilled*: assigned to a temporary, since an effect comes in between. Its invariants:
+//  - the values are in the order in which they were evaluated;
+//  - a value that is taken out of this order, or more often than once, is spilled first, and
+//    everything before it; so no effect ever moves;
+//  - *reloadable* values cost nothing to compute again: constants and loads of locals. Each use
+//    makes them anew, wherever it is, and a store to a local first spills the loads of it;
+//  - a value with targets (`a = b = v`) keeps its place even if it is reloadable.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "structure/statements/function_context.h"
+
+namespace pellucid::structure {
+
+// The targets so far of values that are used again: of `a = b = v`, or of `(n := v)`.
+class PendingTargets {
+ public:
+  bool empty() const { return all_.empty(); }
+
+  // Returns the value that was the first to get a target; there is one.
+  ValueId first() const { return all_[0].value; }
+
+  // Returns the targets of the value; nullptr if it has none.
+  const std::vector<ast::NodeId>* of(ValueId value) const;
+
+  void add(ValueId value, ast::NodeId target);
+
+  // Removes and returns the targets of the value; empty if it has none.
+  std::vector<ast::NodeId> take(ValueId value);
+
+ private:
+  struct Assigned {
+    ValueId value;
+    std::vector<ast::NodeId> targets;
+  };
+  std::vector<Assigned> all_;
+};
+
+class EvaluationStack {
+ public:
+  struct Entry {
+    ValueId value;
+    ast::NodeId node;  // invalid for reloadable values: made on each use
+    uint32_t uses_left;
+    bool reloadable;       // a constant, or a local that no store has changed since
+    bool adopted = false;  // loaded on the path that leads here
+  };
+
+  // Spilled values are assigned by statements that are appended to `list`.
+  EvaluationStack(FunctionContext& context, std::vector<ast::NodeId>& list)
+      : c_(context), list_(list) {}
+
+  std::span<const Entry> entries() const { return entries_; }
+  const PendingTargets& targets() const { return targets_; }
+
+  // Returns the index of the value; the number of entries if it is not pending. `guess` is tried
+  // first.
+  size_t find(ValueId id, size_t guess = ~size_t{0}) const;
+
+  // Returns the number of entries that are not reloadable.
+  size_t count_hard() const;
+
+  // Returns true if the entry is a load of this local, which a store to it would change.
+  bool is_load_of(const Entry& entry, Symbol local) const;
+
+  // Adds a value that was just computed, for all its uses.
+  void push(ValueId id, ast::NodeId node, bool reloadable);
+
+  // Adds a value for one use.
+  void push_once(ValueId id, ast::NodeId node) { entries_.push_back({id, node, 1, false}); }
+
+  // Leaves the values one use each.
+  void use_once(std::span<const ValueId> ids);
+
+  // Removes the value if it is pending.
+  void drop(ValueId id);
+
+  // Returns the expressions of the values, evaluated in this order, which use them once.
+  std::vector<ast::NodeId> take(std::span<const ValueId> ids);
+
+  // Stores the value at `index` in one more target, which is one of its uses.
+  void add_target(size_t index, ast::NodeId target);
+
+  // Removes and returns the targets of the value.
+  std::vector<ast::NodeId> take_targets(ValueId id) { return targets_.take(id); }
+
+  // Before a store to a local: spills the pending loads of it, those between the two places only.
+  // Returns how many there were.
+  size_t protect(Symbol local, size_t begin = 0, size_t end = ~size_t{0});
+
+  // Before the assignment of the value at `index` becomes a statement: spills the loads of its
+  // targets below it. Returns the new index of the value.
+  size_t protect_targets(size_t index);
+
+  // Spills every value that is not reloadable.
+  void spill_all() { spill_until(entries_.size()); }
+
+  // Spills all values, also loads of locals, except for adopted ones if `own_only`.
+  void settle(bool own_only);
+
+  // Adds the loads of locals that are pending in `other`.
+  void adopt(const EvaluationStack& other);
+
+  // Forgets the temporaries of the values that were adopted.
+  void forget_adopted();
+
+ private:
+  void spill(const Entry& entry);
+  void spill_until(size_t end);
+  void spill_before(std::span<const ValueId> ids);
+  void settle_dropped();
+  void settle_loads_below(std::span<const ValueId> ids, size_t at);
+  ast::NodeId use(ValueId id, size_t at);
+
+  FunctionContext& c_;
+  std::vector<ast::NodeId>& list_;
+  std::vector<Entry> entries_;
+  PendingTargets targets_;
+  std::vector<ValueId> adopted_;
+};
+
+// Returns true if all targets are names, so that they can be part of an expression: `(n := v)`.
+bool are_names(const ast::Tree& tree, std::span<const ast::NodeId> targets);
+
+// Returns true if the slice can be made again at each use. A bound with targets must be evaluated
+// only once.
+bool is_constant_slice(const FunctionContext& c, const PendingTargets& targets, ValueId slice);
+
+}  // namespace pellucid::structure

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state that the statements of one function share.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ast/tree.h"
+#include "structure/expressions/expressions.h"
+#include "structure/graph/graph.h"
+#include "structure/graph/loops.h"
+#include "structure/statements/inlined_names.h"
+
+namespace pellucid::structure {
+
+struct FunctionContext {
+  Graph& graph;
+  ast::Tree& tree;
+  Expressions& expressions;
+  std::unordered_map<ValueId, Symbol> materialized = {};  // values that a name holds
+  // Of ForIter items and BeforeWith results, while their bodies are read; invalid: none so far.
+  std::unordered_map<ValueId, ast::NodeId> targets = {};
+  std::unordered_map<ValueId, ast::NodeId> managers = {};  // BeforeWith -> context expression
+  std::unordered_set<ValueId> iterators = {};              // GetIter values that a loop consumes
+  std::unordered_set<ValueId> accumulators = {};           // containers that comprehensions fill
+  std::unordered_map<ast::NodeId, ast::NodeId> subjects = {};  // first match_case -> subject
+  std::unordered_set<ValueId> dropped = {};                    // values whose only use is a Pop
+  uint32_t temporaries = 0;
+  std::vector<Symbol> made = {};  // names that were invented
+  // The block of the statements, if they are nested as control flows. Invalid: they are on an edge
+  // out of a block.
+  BlockId here = {};
+  const Analysis* analysis = nullptr;                 // of the blocks, if they are nested
+  std::unordered_map<ValueId, Symbol> kept_as = {};   // temporaries, once they were made
+  std::unordered_map<ValueId, BlockId> kept_in = {};  // the blocks that assigned them last
+  InlinedNames inlined_names = InlinedNames(tree);
+  std::unordered_set<ast::NodeId> without_literals = {};  // expressions that were searched
+
+  Symbol nothing = {};  // the name for values that nothing reads
+
+  // The values that an expression evaluates before it makes a function are assigned before the
+  // function's statement, so that their order stays, at the cost of names for them.
+  bool keeps_functions_in_place = false;
+
+  bool is_trial = false;  // nothing of it is written: no name is invented
+
+  std::span<const ValueId> operands(ValueId id) const { return graph.f.operands(id); }
+  ValueId operand(ValueId id, size_t n) const { return graph.resolve(operands(id)[n]); }
+  ast::Where where(ValueId id) const { return {graph[id].line, graph[id].offset}; }
+
+  ast::NodeId name(Symbol symbol, ast::Where at = {}) { return tree.add(ast::Name{symbol}, at); }
+
+  // Returns the expression of a value that costs nothing to compute again.
+  ast::NodeId remake(ValueId id);
+
+  Symbol fresh_name(const char* stem);
+
+  // Returns the name of a definition that is put before its expression: its own name, or a similar
+  // one that is unused.
+  Symbol name_of_definition(ast::NodeId literal);
+
+  // Returns `_` if nothing can observe it, else a fresh name. Names of modules and classes can
+  // always be observed.
+  Symbol name_of_nothing();
+
+  // Gives the value of a loop or a `with` a fresh name, by which it is known from now on.
+  void name_given(ValueId giver, ValueId value);
+
+  // Throws unless every path to this place has assigned the temporary of the value, if it is one.
+  void check_kept(ValueId id) const;
+};
+
+// Resolves each value (Graph::resolve).
+std::vector<ValueId> resolved(const Graph& graph, std::span<const ValueId> ids);
+
+}  // namespace pellucid::structure
