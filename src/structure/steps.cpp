@@ -3,10 +3,10 @@
 
 #include <array>
 
-#include "structure/branches/cases.h"
-#include "structure/branches/conditions.h"
-#include "structure/branches/or_patterns.h"
-#include "structure/handlers/handlers.h"
+#include "structure/constructs/cases.h"
+#include "structure/constructs/conditions.h"
+#include "structure/constructs/handlers.h"
+#include "structure/constructs/or_patterns.h"
 #include "structure/reduce/duplicated_exits.h"
 #include "structure/reduce/folded_tests.h"
 #include "structure/reduce/inlined_comprehensions.h"

@@ -2,7 +2,7 @@
 // Plans of branches: `if`, `match` and loops.
 #include <unordered_set>
 
-#include "structure/graph/exits.h"
+#include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
 #include "structure/plan/escapes.h"
 #include "structure/plan/evidence.h"

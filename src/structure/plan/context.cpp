@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "structure/graph/exits.h"
+#include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
-#include "structure/graph/markers.h"
 #include "structure/plan/evidence.h"
 #include "structure/plan/jumps.h"
 

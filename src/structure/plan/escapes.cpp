@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "structure/graph/exits.h"
+#include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
 #include "structure/plan/evidence.h"
 #include "structure/plan/jumps.h"

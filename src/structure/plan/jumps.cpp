@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
-#include "structure/graph/exits.h"
+#include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
-#include "structure/graph/markers.h"
 
 namespace pellucid::structure {
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "structure/plan/planner.h"
 
-#include "structure/graph/exits.h"
+#include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
-#include "structure/graph/markers.h"
 #include "structure/graph/not_structured.h"
 #include "structure/plan/jumps.h"
 #include "structure/plan/planner_walk.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans of protected regions: with, try/finally, try/except, and labels around them.
-#include "structure/graph/exits.h"
+#include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
-#include "structure/graph/markers.h"
 #include "structure/plan/escapes.h"
 #include "structure/plan/jumps.h"
 #include "structure/plan/planner_walk.h"

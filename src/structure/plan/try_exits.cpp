@@ -5,9 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "structure/graph/exits.h"
+#include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
-#include "structure/graph/markers.h"
 #include "structure/plan/evidence.h"
 #include "structure/plan/jumps.h"
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "structure/graph/block_kinds.h"
 #include "structure/graph/copies.h"
 #include "structure/graph/items.h"
-#include "structure/graph/markers.h"
 #include "structure/graph/same.h"
 
 namespace pellucid::structure {

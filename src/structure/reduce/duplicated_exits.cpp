@@ -9,9 +9,9 @@
 #include <unordered_set>
 #include <utility>
 
+#include "structure/graph/block_kinds.h"
 #include "structure/graph/copies.h"
 #include "structure/graph/items.h"
-#include "structure/graph/markers.h"
 
 namespace pellucid::structure {
 namespace {

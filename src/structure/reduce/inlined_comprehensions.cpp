@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
-#include "structure/graph/markers.h"
 #include "structure/graph/walk.h"
 
 namespace pellucid::structure {

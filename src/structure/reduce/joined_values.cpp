@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "structure/graph/block_kinds.h"
 #include "structure/graph/copies.h"
 #include "structure/graph/items.h"
-#include "structure/graph/markers.h"
 #include "structure/reduce/common_endings.h"
 
 namespace pellucid::structure {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "structure/reduce/split_exits.h"
 
-#include "structure/graph/exits.h"
+#include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
 
 namespace pellucid::structure {

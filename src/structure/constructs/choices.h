@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choices: the properties of blocks that the rules of conditions.cpp depend on, and the regions
-// that they make.
+// that they make; and the one rule that has a file of its own.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,10 @@
 namespace pellucid::structure {
 
 class Choices {
- protected:
+ public:
   Choices(Graph& graph, object::Module& module);
+
+  Graph& graph() const { return g_; }
 
   // --- properties
 
@@ -33,6 +35,8 @@ class Choices {
   ValueId pivot_of(ValueId comparison) const;
   bool is_comparison(ValueId id) const;
   bool continues_chain(ValueId result, ValueId pivot) const;
+  // Returns true if another comparison uses the value as its right operand.
+  bool is_pivot(ValueId id) const { return pivots_.contains(id); }
   // Compares the arguments of two edges; `a` on `x` may correspond to `b` on `y`. Returns the
   // number of such places, or nothing if other arguments differ.
   std::optional<uint32_t> agree(const ir::Edge& x, const ir::Edge& y, ValueId a, ValueId b) const;
@@ -55,16 +59,24 @@ class Choices {
   // and by a walrus among `items`, where the value is made.
   void used_once(ValueId id, const std::vector<ValueId>& items);
   void replace_args(BlockId id, ValueId from, ValueId to);
-
-  Graph& g_;
-  object::Module& module_;
-  std::unordered_set<ValueId> pivots_;  // right operands that another comparison uses
+  // Makes `to` a pivot if `from` is one.
+  void replace_pivot(ValueId from, ValueId to) {
+    if (pivots_.contains(from)) pivots_.insert(to);
+  }
 
  private:
   ValueId first_comparison(ValueId id) const;
 
+  Graph& g_;
+  object::Module& module_;
+  std::unordered_set<ValueId> pivots_;
   std::map<object::ConstKind, object::ConstId> constants_;
   std::unordered_map<ValueId, uint32_t> filled_;  // containers -> additions of elements
 };
+
+// Reduces a test with equal targets and the value computed there on its line: compilers optimised
+// the other operand of `t or True` away. If that value is tested, the whole is a test (`and`); else
+// the value is the arm that such a test always chooses. (constant_tests.cpp)
+bool reduce_constant_test(Choices& choices, BlockId id);
 
 }  // namespace pellucid::structure

@@ -2,7 +2,7 @@
 // The meaning of single tests and of the items between them for the values of a pattern.
 #include <algorithm>
 
-#include "structure/branches/pattern_reader.h"
+#include "structure/constructs/pattern_reader.h"
 
 namespace pellucid::structure {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "structure/handlers/except_as.h"
+#include "structure/constructs/except_as.h"
 
 #include <algorithm>
 #include <unordered_set>
 
+#include "structure/constructs/finally_copies.h"
+#include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
-#include "structure/graph/markers.h"
 #include "structure/graph/walk.h"
-#include "structure/handlers/finally_copies.h"
 
 namespace pellucid::structure {
 namespace {

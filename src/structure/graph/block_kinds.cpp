@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "structure/graph/markers.h"
+#include "structure/graph/block_kinds.h"
 
 #include <algorithm>
 
@@ -36,11 +36,29 @@ ValueId lost_jump(const Graph& graph, BlockId block) {
   return {};
 }
 
+bool cannot_raise(const Graph& graph, BlockId block, size_t from) {
+  const auto& items = graph[block].items;
+  return std::all_of(items.begin() + static_cast<ptrdiff_t>(from), items.end(), [&](ValueId item) {
+    const ir::Value& value = graph[item];
+    return value.kind == ValueKind::Instr &&
+           (value.op == Op::LoadConst || is_leaving(value) || drops(value, ir::Dropped::Iterator) ||
+            drops(value, ir::Dropped::Constant));
+  });
+}
+
+bool only_returns(const Graph& graph, BlockId block, size_t from) {
+  return graph[block].exit == ExitKind::Return && cannot_raise(graph, block, from);
+}
+
 bool returns_constant(const Graph& graph, BlockId id, size_t from) {
   const ir::Block& block = graph[id];
   return block.exit == ExitKind::Return && block.items.size() == from + 1 &&
          is_op(graph[block.items.back()], Op::LoadConst) &&
          graph.resolve(block.operands[0]) == block.items.back();
+}
+
+bool may_return(const Graph& graph, const object::Module& module) {
+  return (module[graph.f.code].flags & object::kOptimized) != 0;
 }
 
 bool are_arms_of_choice(const Graph& g, BlockId x, BlockId y) {

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "structure/branches/conditions.h"
+#include "structure/constructs/conditions.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
-#include "structure/branches/constant_tests.h"
+#include "structure/constructs/choices.h"
 #include "structure/graph/items.h"
 #include "structure/reduce/inlined_comprehensions.h"
 
 namespace pellucid::structure {
 namespace {
 
-class Conditions : private EitherWay {
+class Conditions {
  public:
-  Conditions(Graph& graph, object::Module& module) : EitherWay(graph, module) {}
+  Conditions(Graph& graph, object::Module& module)
+      : g_(graph), module_(module), c_(graph, module) {}
 
   void run() {
     for (const BlockId id : g_.order()) spell_out_none_test(id);
@@ -39,7 +40,7 @@ class Conditions : private EitherWay {
   void spell_out_none_test(BlockId id) {
     if (g_[id].exit != ExitKind::BranchNone) return;
     const bool is_not = ends_chain_with_not_none(id);
-    const ValueId constant = constant_at(id, object::ConstKind::None);
+    const ValueId constant = c_.constant_at(id, object::ConstKind::None);
     ir::Value test = g_[constant];
     test.op = Op::IsOp;
     test.a = is_not ? 1 : 0;
@@ -60,7 +61,7 @@ class Conditions : private EitherWay {
     const Way way = g_.ways_into(id).front();
     const ir::Block& from = g_[way.from];
     return from.exit == ExitKind::Branch && way.edge == 0 && from.next[1].to == g_[id].next[0].to &&
-           pivot_of(g_.resolve(from.operands[0])) == g_.resolve(g_[id].operands[0]);
+           c_.pivot_of(g_.resolve(from.operands[0])) == g_.resolve(g_[id].operands[0]);
   }
 
   bool reduce(BlockId id) {
@@ -73,7 +74,7 @@ class Conditions : private EitherWay {
     if (g_[id].exit != ExitKind::Branch) return false;
     bool absorbed = false;
     for (const ir::Edge& arm : std::array<ir::Edge, 2>(g_[id].next)) {
-      if (owns(id, arm.to) && absorb_what_follows(arm.to)) absorbed = true;
+      if (c_.owns(id, arm.to) && absorb_what_follows(arm.to)) absorbed = true;
     }
     return reduce_branch(id) || absorbed;
   }
@@ -82,9 +83,10 @@ class Conditions : private EitherWay {
     const ir::Value& test = g_[g_.resolve(g_[id].operands[0])];
     if (is_op(test, Op::ExcMatch)) return false;  // an `except` clause
     if (awaits_chain(id)) return false;
-    if (is_pattern(g_.resolve(g_[id].operands[0]))) return guard(id);
-    return either_way(id) || pair(id) || value(id) || dropped_chain(id) || conditional_branch(id) ||
-           conditional_value(id) || half_returned(id) || returned_value(id);
+    if (c_.is_pattern(g_.resolve(g_[id].operands[0]))) return guard(id);
+    return reduce_constant_test(c_, id) || pair(id) || value(id) || dropped_chain(id) ||
+           conditional_branch(id) || conditional_value(id) || half_returned(id) ||
+           returned_value(id);
   }
 
   // Returns true if merging `next` into `id` is cheap. Blocks are visited from the last to the
@@ -108,18 +110,18 @@ class Conditions : private EitherWay {
   // place.
   bool guard(BlockId a) {
     const BlockId b = g_[a].next[0].to, shared = g_[a].next[1].to;
-    if (!shared.valid() || b == shared || !owns(a, b) || g_[b].exit != ExitKind::Branch)
+    if (!shared.valid() || b == shared || !c_.owns(a, b) || g_[b].exit != ExitKind::Branch)
       return false;
     ValueId second = g_.resolve(g_[b].operands[0]);
-    if (is_pattern(second) || !computes(b, second)) return false;
+    if (c_.is_pattern(second) || !c_.computes(b, second)) return false;
     const uint8_t k = g_[b].next[1].to == shared ? 1 : 0;
     if (g_[b].next[k].to != shared || !g_[b].next[k].args.empty()) return false;
     if (k == 0) {
-      second = opposite(b, second);
+      second = c_.opposite(b, second);
       swap_ways(b);
     }
     const ValueId first = g_.resolve(g_[a].operands[0]);
-    const ValueId whole = join(a, RegionKind::And, first, {std::move(g_[b].items), second}, 1);
+    const ValueId whole = c_.join(a, RegionKind::And, first, {std::move(g_[b].items), second}, 1);
     g_.take_exit(a, b);
     g_[a].operands[0] = whole;
     g_[a].jump = 1;
@@ -130,14 +132,14 @@ class Conditions : private EitherWay {
   // that block before it starts anything else.
   bool awaits_chain(BlockId id) const {
     const ValueId test = g_.resolve(g_[id].operands[0]);
-    if (!is_comparison(test)) return false;
+    if (!c_.is_comparison(test)) return false;
     if (g_.ways_into(id).size() != 1) return compares_after_choice(id, test);
     const Way way = g_.ways_into(id).front();
     const ExitKind exit = g_[way.from].exit;
     // `a < b in [c for c in d]`: the right operand is a comprehension.
     if (exit == ExitKind::ForIter || exit == ExitKind::Goto) return compares_pivot(test);
     if (exit != ExitKind::Branch || way.edge != 0) return false;
-    return continues_chain(test, pivot_of(g_.resolve(g_[way.from].operands[0])));
+    return c_.continues_chain(test, c_.pivot_of(g_.resolve(g_[way.from].operands[0])));
   }
 
   // Returns true for `a < b < (c or d)`: the right operand is chosen first, and will be part of the
@@ -147,37 +149,37 @@ class Conditions : private EitherWay {
   }
 
   bool compares_pivot(ValueId test) const {
-    return pivots_.contains(g_.resolve(g_.f.operands(test)[0]));
+    return c_.is_pivot(g_.resolve(g_.f.operands(test)[0]));
   }
 
   bool pair(BlockId a) {
     for (uint8_t side = 0; side < 2; ++side) {
       const BlockId b = g_[a].next[side].to;
       const BlockId shared = g_[a].next[1 - side].to;
-      if (b == shared || !owns(a, b) || g_[b].exit != ExitKind::Branch) continue;
+      if (b == shared || !c_.owns(a, b) || g_[b].exit != ExitKind::Branch) continue;
       const ValueId first = g_.resolve(g_[a].operands[0]);
       const ValueId second = g_.resolve(g_[b].operands[0]);
       for (uint8_t k = 0; k < 2; ++k) {
         if (g_[b].next[k].to != shared) continue;
         // `if a and b: pass`: both edges lead on.
         if (g_[b].next[1 - k].to == shared && side == k) continue;
-        const auto kept = agree(g_[a].next[1 - side], g_[b].next[k], first, second);
+        const auto kept = c_.agree(g_[a].next[1 - side], g_[b].next[k], first, second);
         if (!kept) continue;
         const bool negate = side == k;  // `not a or b`, `not a and b`
         if (negate && *kept > 0) continue;
-        const ValueId pivot = side == 0 && k == 1 ? pivot_of(first) : ValueId();
-        const bool chain = continues_chain(second, pivot);
-        if (!computes(b, second, chain ? pivot : ValueId())) continue;
+        const ValueId pivot = side == 0 && k == 1 ? c_.pivot_of(first) : ValueId();
+        const bool chain = c_.continues_chain(second, pivot);
+        if (!c_.computes(b, second, chain ? pivot : ValueId())) continue;
         const RegionKind kind = chain    ? RegionKind::Chain
                                 : k == 1 ? RegionKind::And
                                          : RegionKind::Or;
         if (negate && is_op(g_[first], Op::LoadConst)) return turned_pair(a, b, kind);
-        const ValueId operand = negate ? negated(a, first) : first;
-        const uint32_t uses = 1 + count_args(g_[b], second);
-        const ValueId whole = join(a, kind, operand, {std::move(g_[b].items), second}, uses);
+        const ValueId operand = negate ? c_.negated(a, first) : first;
+        const uint32_t uses = 1 + c_.count_args(g_[b], second);
+        const ValueId whole = c_.join(a, kind, operand, {std::move(g_[b].items), second}, uses);
         g_.take_exit(a, b);
         g_[a].operands[0] = whole;
-        replace_args(a, second, whole);
+        c_.replace_args(a, second, whole);
         return true;
       }
     }
@@ -188,10 +190,10 @@ class Conditions : private EitherWay {
   bool turned_pair(BlockId a, BlockId b, RegionKind kind) {
     const RegionKind turned = kind == RegionKind::And ? RegionKind::Or : RegionKind::And;
     const ValueId second = g_.resolve(g_[b].operands[0]);
-    const uint32_t uses = 1 + count_args(g_[b], second);
-    const ValueId other = without_not(b, second);
+    const uint32_t uses = 1 + c_.count_args(g_[b], second);
+    const ValueId other = c_.without_not(b, second);
     const ValueId first = g_.resolve(g_[a].operands[0]);
-    const ValueId whole = join(a, turned, first, {std::move(g_[b].items), other}, uses);
+    const ValueId whole = c_.join(a, turned, first, {std::move(g_[b].items), other}, uses);
     swap_ways(b);
     g_.take_exit(a, b);
     g_[a].operands[0] = whole;
@@ -212,7 +214,7 @@ class Conditions : private EitherWay {
     for (uint8_t side = 0; side < 2; ++side) {
       const BlockId b = g_[a].next[side].to;
       const BlockId join_block = g_[a].next[1 - side].to;
-      if (b == join_block || !owns(a, b) || g_[b].exit != ExitKind::Goto) continue;
+      if (b == join_block || !c_.owns(a, b) || g_[b].exit != ExitKind::Goto) continue;
       if (g_[b].next[0].to != join_block) continue;
       const ir::Edge& from_a = g_[a].next[1 - side];
       const ir::Edge& from_b = g_[b].next[0];
@@ -221,21 +223,21 @@ class Conditions : private EitherWay {
         if (g_.resolve(from_a.args[i]) == first) second = g_.resolve(from_b.args[i]);
       }
       if (!second.valid()) continue;
-      const auto kept = agree(from_a, from_b, first, second);
+      const auto kept = c_.agree(from_a, from_b, first, second);
       if (!kept || *kept != 1) continue;
-      const ValueId pivot = side == 0 ? pivot_of(first) : ValueId();
-      const bool chain = continues_chain(second, pivot);
-      if (!computes(b, second, chain ? pivot : ValueId())) continue;
+      const ValueId pivot = side == 0 ? c_.pivot_of(first) : ValueId();
+      const bool chain = c_.continues_chain(second, pivot);
+      if (!c_.computes(b, second, chain ? pivot : ValueId())) continue;
       const RegionKind kind = chain       ? RegionKind::Chain
                               : side == 0 ? RegionKind::And
                                           : RegionKind::Or;
       const bool again = is_tested(from_a, first);
-      const ValueId whole = join(a, kind, first, {std::move(g_[b].items), second}, 1);
+      const ValueId whole = c_.join(a, kind, first, {std::move(g_[b].items), second}, 1);
       g_.regions[g_[whole].a].is_tested_again = again;
       g_.redirect(a, 0, {});
       g_.redirect(a, 1, {});
       g_.take_exit(a, b);
-      replace_args(a, second, whole);
+      c_.replace_args(a, second, whole);
       return true;
     }
     return false;
@@ -262,19 +264,19 @@ class Conditions : private EitherWay {
   // Reduces `a < b < c` as a statement: its value is dropped on both edges.
   bool dropped_chain(BlockId a) {
     const BlockId b = g_[a].next[0].to, shared = g_[a].next[1].to;
-    if (b == shared || !owns(a, b) || g_[b].exit != ExitKind::Goto || g_[b].items.empty())
+    if (b == shared || !c_.owns(a, b) || g_[b].exit != ExitKind::Goto || g_[b].items.empty())
       return false;
-    if (g_[b].next[0].to != shared || !agree(g_[a].next[1], g_[b].next[0], {}, {})) return false;
+    if (g_[b].next[0].to != shared || !c_.agree(g_[a].next[1], g_[b].next[0], {}, {})) return false;
     const ValueId first = g_.resolve(g_[a].operands[0]), pop = g_[b].items.back();
     if (!is_op(g_[pop], Op::Pop)) return false;
-    const ValueId second = g_.resolve(g_.f.operands(pop)[0]), pivot = pivot_of(first);
-    if (!continues_chain(second, pivot)) return false;
+    const ValueId second = g_.resolve(g_.f.operands(pop)[0]), pivot = c_.pivot_of(first);
+    if (!c_.continues_chain(second, pivot)) return false;
     g_[b].items.pop_back();
-    if (!computes(b, second, pivot)) {
+    if (!c_.computes(b, second, pivot)) {
       g_[b].items.push_back(pop);
       return false;
     }
-    const ValueId whole = join(a, RegionKind::Chain, first, {std::move(g_[b].items), second}, 1);
+    const ValueId whole = c_.join(a, RegionKind::Chain, first, {std::move(g_[b].items), second}, 1);
     g_.f.operand_pool[g_[pop].first] = whole;
     g_[a].items.push_back(pop);
     for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
@@ -289,15 +291,15 @@ class Conditions : private EitherWay {
   ValueId conditional(BlockId a, BlockId body, BlockId orelse, ValueId x, ValueId y,
                       uint32_t uses) {
     ValueId test = g_.resolve(g_[a].operands[0]);
-    if (first_arm(a) == 1) test = negated(a, test);
+    if (first_arm(a) == 1) test = c_.negated(a, test);
     Parts parts{{std::move(g_[body].items), x}, {std::move(g_[orelse].items), y}};
-    for (const Part& part : parts) used_once(part.result, part.items);
-    return add_region(a, RegionKind::Conditional, test, std::move(parts), uses);
+    for (const Part& part : parts) c_.used_once(part.result, part.items);
+    return c_.add_region(a, RegionKind::Conditional, test, std::move(parts), uses);
   }
 
   bool conditional_branch(BlockId a) {
     const BlockId b = g_[a].next[first_arm(a)].to, c = g_[a].next[1 - first_arm(a)].to;
-    if (b == c || !owns(a, b) || !owns(a, c)) return false;
+    if (b == c || !c_.owns(a, b) || !c_.owns(a, c)) return false;
     if (g_[b].exit != ExitKind::Branch || g_[c].exit != ExitKind::Branch) return false;
     ValueId x = g_.resolve(g_[b].operands[0]);
     ValueId y = g_.resolve(g_[c].operands[0]);
@@ -308,17 +310,17 @@ class Conditions : private EitherWay {
     if (!straight && !crossed) return false;
     uint32_t kept = 0;
     for (uint8_t k = 0; k < 2; ++k) {
-      const auto places = agree(g_[b].next[k], g_[c].next[straight ? k : 1 - k], x, y);
+      const auto places = c_.agree(g_[b].next[k], g_[c].next[straight ? k : 1 - k], x, y);
       if (!places) return false;
       kept += *places;
     }
     if (!straight && kept > 0) return false;
-    if (!computes(b, x) || !computes(c, y)) return false;
+    if (!c_.computes(b, x) || !c_.computes(c, y)) return false;
     // Of two arms with swapped targets one is negated, preferably one that is not constant.
     const bool turns_first = !straight && is_op(g_[y], Op::LoadConst);
     const BlockId kept_arm = turns_first ? c : b, other = turns_first ? b : c;
-    if (turns_first) x = negated(b, x);
-    if (!straight && !turns_first) y = negated(c, y);
+    if (turns_first) x = c_.negated(b, x);
+    if (!straight && !turns_first) y = c_.negated(c, y);
     const ValueId whole = conditional(a, b, c, x, y, 1 + kept);
     for (uint8_t k = 0; k < 2; ++k) {
       g_.redirect(a, k, {});
@@ -326,13 +328,13 @@ class Conditions : private EitherWay {
     }
     g_.take_exit(a, kept_arm);
     g_[a].operands[0] = whole;
-    replace_args(a, x, whole);
+    c_.replace_args(a, x, whole);
     return true;
   }
 
   bool conditional_value(BlockId a) {
     const BlockId b = g_[a].next[first_arm(a)].to, c = g_[a].next[1 - first_arm(a)].to;
-    if (b == c || !owns(a, b) || !owns(a, c)) return false;
+    if (b == c || !c_.owns(a, b) || !c_.owns(a, c)) return false;
     if (g_[b].exit != ExitKind::Goto || g_[c].exit != ExitKind::Goto) return false;
     if (g_[b].next[0].to != g_[c].next[0].to) return false;
     const ir::Edge& from_b = g_[b].next[0];
@@ -345,12 +347,12 @@ class Conditions : private EitherWay {
       x = p;
       y = q;
     }
-    if (!x.valid() || !computes(b, x) || !computes(c, y)) return false;
+    if (!x.valid() || !c_.computes(b, x) || !c_.computes(c, y)) return false;
     const ValueId whole = conditional(a, b, c, x, y, 1);
     for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
     g_.redirect(c, 0, {});
     g_.take_exit(a, b);
-    replace_args(a, x, whole);
+    c_.replace_args(a, x, whole);
     return true;
   }
 
@@ -370,18 +372,19 @@ class Conditions : private EitherWay {
   // the whole is returned.
   bool half_returned(BlockId a) {
     const BlockId b = g_[a].next[first_arm(a)].to, c = g_[a].next[1 - first_arm(a)].to;
-    if (b == c || !owns(a, b) || !owns(a, c)) return false;
+    if (b == c || !c_.owns(a, b) || !c_.owns(a, c)) return false;
     const bool b_returns = g_[b].exit == ExitKind::Return;
     const BlockId apart = b_returns ? b : c, other = b_returns ? c : b;
     if (g_[apart].exit != ExitKind::Return || g_[other].exit != ExitKind::Goto) return false;
     const ValueId brought = returned_through(g_[other].next[0]);
     const ValueId returned = g_.resolve(g_[apart].operands[0]);
-    if (!brought.valid() || !computes(other, brought) || !computes(apart, returned)) return false;
+    if (!brought.valid() || !c_.computes(other, brought) || !c_.computes(apart, returned))
+      return false;
     const ValueId x = b_returns ? returned : brought, y = b_returns ? brought : returned;
     const ValueId whole = conditional(a, b, c, x, y, 1);
     for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
     g_.take_exit(a, other);
-    replace_args(a, brought, whole);
+    c_.replace_args(a, brought, whole);
     return true;
   }
 
@@ -390,16 +393,16 @@ class Conditions : private EitherWay {
     const ValueId test = g_.resolve(g_[a].operands[0]);
     for (uint8_t side = 0; side < 2; ++side) {
       const BlockId b = g_[a].next[side].to;
-      if (!owns(a, b) || g_[b].exit != ExitKind::Return) continue;
+      if (!c_.owns(a, b) || g_[b].exit != ExitKind::Return) continue;
       const ValueId second = g_.resolve(g_[b].operands[0]);
       if (returned_through(g_[a].next[1 - side]) == test && test.valid()) {
-        const ValueId pivot = side == 0 ? pivot_of(test) : ValueId();
-        const bool chain = continues_chain(second, pivot);
-        if (!computes(b, second, chain ? pivot : ValueId())) continue;
+        const ValueId pivot = side == 0 ? c_.pivot_of(test) : ValueId();
+        const bool chain = c_.continues_chain(second, pivot);
+        if (!c_.computes(b, second, chain ? pivot : ValueId())) continue;
         const RegionKind kind = chain       ? RegionKind::Chain
                                 : side == 0 ? RegionKind::And
                                             : RegionKind::Or;
-        const ValueId whole = join(a, kind, test, {std::move(g_[b].items), second}, 1);
+        const ValueId whole = c_.join(a, kind, test, {std::move(g_[b].items), second}, 1);
         for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
         g_.take_exit(a, b);
         g_[a].operands[0] = whole;
@@ -411,20 +414,24 @@ class Conditions : private EitherWay {
 
   bool conditional_return(BlockId a) {
     const BlockId b = g_[a].next[first_arm(a)].to, c = g_[a].next[1 - first_arm(a)].to;
-    if (b == c || !owns(a, b) || !owns(a, c)) return false;
+    if (b == c || !c_.owns(a, b) || !c_.owns(a, c)) return false;
     if (g_[b].exit != ExitKind::Return || g_[c].exit != ExitKind::Return) return false;
     // Two returns are two statements, unless they are on the line of the test.
     const int32_t line = g_[a].exit_line;
     if (line == bytecode::kNoLine || g_[b].exit_line != line || g_[c].exit_line != line)
       return false;
     const ValueId x = g_.resolve(g_[b].operands[0]), y = g_.resolve(g_[c].operands[0]);
-    if (!computes(b, x) || !computes(c, y)) return false;
+    if (!c_.computes(b, x) || !c_.computes(c, y)) return false;
     const ValueId whole = conditional(a, b, c, x, y, 1);
     for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
     g_.take_exit(a, b);
     g_[a].operands[0] = whole;
     return true;
   }
+
+  Graph& g_;
+  object::Module& module_;
+  Choices c_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "structure/handlers/except_star.h"
+#include "structure/constructs/except_star.h"
 
 #include <array>
 #include <unordered_map>

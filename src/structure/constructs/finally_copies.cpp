@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "structure/handlers/finally_copies.h"
+#include "structure/constructs/finally_copies.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <unordered_set>
 
+#include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
-#include "structure/graph/markers.h"
 #include "structure/graph/same_code.h"
 #include "structure/graph/walk.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "structure/branches/cases.h"
+#include "structure/constructs/cases.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
-#include "structure/branches/or_patterns.h"
-#include "structure/branches/pattern_reader.h"
+#include "structure/constructs/or_patterns.h"
+#include "structure/constructs/pattern_reader.h"
 #include "structure/graph/items.h"
 #include "structure/reduce/inlined_comprehensions.h"
 

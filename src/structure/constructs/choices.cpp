@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "structure/branches/choices.h"
+#include "structure/constructs/choices.h"
 
 #include <algorithm>
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "structure/handlers/handlers.h"
+#include "structure/constructs/handlers.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "structure/constructs/except_as.h"
+#include "structure/constructs/except_star.h"
+#include "structure/constructs/finally_copies.h"
+#include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
-#include "structure/graph/markers.h"
 #include "structure/graph/protected_regions.h"
-#include "structure/handlers/except_as.h"
-#include "structure/handlers/except_star.h"
-#include "structure/handlers/finally_copies.h"
 
 namespace pellucid::structure {
 namespace {

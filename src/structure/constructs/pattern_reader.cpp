@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "structure/branches/pattern_reader.h"
+#include "structure/constructs/pattern_reader.h"
 
 #include <algorithm>
 

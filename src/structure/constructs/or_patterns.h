@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "structure/branches/pattern_reader.h"
+#include "structure/constructs/pattern_reader.h"
 #include "structure/graph/graph.h"
 
 namespace pellucid::structure {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "structure/branches/or_patterns.h"
+#include "structure/constructs/or_patterns.h"
 
 #include <algorithm>
 #include <set>
