@@ -35,9 +35,9 @@ NodeId comprehension_of(ast::Tree& tree, Op container, NodeId elt,
 }
 
 // Reads the loops of a comprehension, from the outermost to the innermost.
-class Loops {
+class LoopReader {
  public:
-  Loops(FunctionContext& context, NodeId iterable, ast::Where at)
+  LoopReader(FunctionContext& context, NodeId iterable, ast::Where at)
       : c_(context), at_(at), inner_(context), iter_(iterable) {}
 
   // Returns the comprehension.
@@ -297,7 +297,7 @@ class DeadNames {
 
 NodeId inlined_comprehension(FunctionContext& c, const Region& region, NodeId iterable,
                              ast::Where at) {
-  Loops loops(c, iterable, at);
+  LoopReader loops(c, iterable, at);
   const NodeId made = loops.read(region);
   DeadNames(c, region, made, loops.is_reached()).mention();
   return made;

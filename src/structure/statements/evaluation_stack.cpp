@@ -26,8 +26,8 @@ const char* stem_of(const ir::Value& value) {
   return "temp";
 }
 
-// Returns true if the entry cannot be computed again elsewhere.
-bool is_hard(const Entry& entry, const PendingTargets& targets) {
+// Returns true if the value keeps its place: nothing computes it again where it is used.
+bool keeps_place(const Entry& entry, const PendingTargets& targets) {
   return !entry.reloadable || targets.of(entry.value) != nullptr;
 }
 
@@ -94,9 +94,8 @@ size_t first_in_order(const FunctionContext& c, const EvaluationStack& stack,
   size_t later = ids.size();
   for (size_t i = stack.entries().size(); i-- > 0;) {
     const Entry& entry = stack.entries()[i];
-    const bool is_assigned = stack.targets().of(entry.value) != nullptr;
-    if ((entry.reloadable && !is_assigned) || is_movable(c, entry)) continue;
-    if (is_assigned && reads_out_of_order(c, stack, ids, i)) return i + 1;
+    if (!keeps_place(entry, stack.targets()) || is_movable(c, entry)) continue;
+    if (reads_out_of_order(c, stack, ids, i)) return i + 1;
     const auto taken = std::find(ids.begin(), ids.end(), entry.value);
     const auto place = static_cast<size_t>(taken - ids.begin());
     if (place >= later || entry.uses_left > 1 ||
@@ -263,7 +262,7 @@ NodeId EvaluationStack::use(ValueId id, size_t at) {
 // Spills what has to be evaluated before an expression of these values: they stay pending, and are
 // the last ones, each with one use, in this order; or `ids` find them under a name.
 void EvaluationStack::spill_before(std::span<const ValueId> ids) {
-  std::vector<size_t> hard;
+  std::vector<size_t> kept;  // the entries that keep their places
   bool spill = false;
   size_t place = entries_.size() - std::min(ids.size(), entries_.size());
   for (const ValueId id : ids) {
@@ -273,27 +272,27 @@ void EvaluationStack::spill_before(std::span<const ValueId> ids) {
     place = at + 1;
     settle_loads_below(ids, at);
     const Entry& entry = entries_[at];
-    if (!is_hard(entry, targets_) || is_movable(c_, entry)) continue;
-    if (!hard.empty() && at <= hard.back()) spill = true;
+    if (!keeps_place(entry, targets_) || is_movable(c_, entry)) continue;
+    if (!kept.empty() && at <= kept.back()) spill = true;
     if (!is_part_of_expression(c_, targets_, id) || reads_out_of_order(c_, *this, ids, at)) {
       spill = true;
     }
     if (entry.uses_left > 1) spill = true;
-    hard.push_back(at);
+    kept.push_back(at);
   }
-  if (hard.empty()) return;
+  if (kept.empty()) return;
   // They are in order, or there is something to spill already.
   size_t next = 0;
-  for (size_t i = hard[0]; i < entries_.size() && !spill; ++i) {
-    if (next < hard.size() && hard[next] == i) {
+  for (size_t i = kept[0]; i < entries_.size() && !spill; ++i) {
+    if (next < kept.size() && kept[next] == i) {
       ++next;
-    } else if (!is_movable(c_, entries_[i]) && is_hard(entries_[i], targets_)) {
+    } else if (keeps_place(entries_[i], targets_) && !is_movable(c_, entries_[i])) {
       spill = true;
     }
   }
   if (!spill) return;
   // Values below were evaluated before; values above all of these may stay pending.
-  const size_t last = *std::max_element(hard.begin(), hard.end());
+  const size_t last = *std::max_element(kept.begin(), kept.end());
   spill_until(std::min(first_in_order(c_, *this, ids), last + 1));
 }
 
@@ -326,11 +325,11 @@ void EvaluationStack::spill(const Entry& entry) {
   c_.materialized[entry.value] = temporary;
 }
 
-// Spills the hard entries before `end`.
+// Spills the entries before `end` that keep their places.
 void EvaluationStack::spill_until(size_t end) {
-  const auto hard = [&](const Entry& entry) { return is_hard(entry, targets_); };
+  const auto is_spilled = [&](const Entry& entry) { return keeps_place(entry, targets_); };
   const auto stop = entries_.begin() + static_cast<ptrdiff_t>(end);
-  if (std::none_of(entries_.begin(), stop, hard)) return;
+  if (std::none_of(entries_.begin(), stop, is_spilled)) return;
   for (size_t i = 0; i < end && !targets_.empty(); ++i) {
     const size_t place = protect_targets(i);
     end -= i - place;
@@ -338,7 +337,7 @@ void EvaluationStack::spill_until(size_t end) {
   }
   std::vector<Entry> kept;
   for (size_t i = 0; i < entries_.size(); ++i) {
-    if (i < end && hard(entries_[i])) {
+    if (i < end && is_spilled(entries_[i])) {
       spill(entries_[i]);
     } else {
       kept.push_back(entries_[i]);

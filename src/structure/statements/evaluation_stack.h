@@ -63,7 +63,7 @@ class EvaluationStack {
   // first.
   size_t find(ValueId id, size_t guess = ~size_t{0}) const;
 
-  // Returns the number of entries that are not reloadable.
+  // Returns how many entries are not reloadable.
   size_t count_hard() const;
 
   // Returns true if the entry is a load of this local, which a store to it would change.

@@ -55,7 +55,7 @@ bool is_used_as_it_is(const Run& r, Items items, size_t i) {
 
 }  // namespace
 
-bool import(Run& r, Items items, size_t i) {
+bool read_import(Run& r, Items items, size_t i) {
   Graph& g = r.graph;
   const ValueId id = items[i];
   const ir::Value value = g[id];

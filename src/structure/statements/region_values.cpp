@@ -173,7 +173,7 @@ NodeId part_expression(FunctionContext& c, const Part& part, ValueId pivot) {
   return node;
 }
 
-void region(Run& r, ValueId id) {
+void read_region(Run& r, ValueId id) {
   const ir::Value value = r.graph[id];
   NodeId first;
   if (value.count > 0) first = r.stack.take(std::array{r.operand(id, 0)})[0];

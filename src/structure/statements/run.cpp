@@ -226,7 +226,7 @@ std::vector<NodeId> take_many(Run& r, std::span<const ValueId> ids) {
 void read_item(Run& r, Items items, size_t i) {
   const ValueId id = items[i];
   const ir::Value value = r.graph[id];
-  if (value.kind == ValueKind::Region) return region(r, id);
+  if (value.kind == ValueKind::Region) return read_region(r, id);
   PELLUCID_CHECK(value.kind == ValueKind::Instr);
   if (r.context.accumulators.count(id)) return;  // the comprehension makes it
   switch (value.op) {
@@ -285,7 +285,7 @@ void read_item(Run& r, Items items, size_t i) {
     case Op::ImportName:
     case Op::ImportFrom:
     case Op::ImportStar:
-      if (import(r, items, i)) return;
+      if (read_import(r, items, i)) return;
       throw NotStructured("an import of unknown form", value.offset);
     case Op::SetupAnnotations:
     case Op::MakeCell:

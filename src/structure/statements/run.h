@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the files of statements: the state of one run, and a function for each kind of item.
+// Shared by the files of statements: the state of one run, and the functions that read its items.
 //
-// A function that reads the item `items[i]` also looks at those after it, never changes them, and
-// leaves its value on the stack or appends its statement.
+// A function that reads items[i] pushes its value or appends its statement. To find the form that
+// the item is part of, it may look at those after it. A form of several items (an unpacking, a
+// group, an augmented assignment, an import) is kept here from its first item to its last.
 #pragma once
 
 #include <optional>
@@ -149,7 +150,7 @@ void augmented_store(Run& r, ValueId id);
 // ---- imports.cpp
 
 // Returns false if an import has an unknown form.
-bool import(Run& r, Items items, size_t i);
+bool read_import(Run& r, Items items, size_t i);
 
 // Appends the import whose module, or a member of it, is stored in `stored`. Returns false for
 // another value.
@@ -157,7 +158,7 @@ bool stored_import(Run& r, ValueId id, Symbol stored);
 
 // ---- region_values.cpp, comprehension_values.cpp, case_patterns.cpp
 
-void region(Run& r, ValueId id);
+void read_region(Run& r, ValueId id);
 
 // Returns the expression of a part of a region. `pivot`: the value that the comparison before it in
 // a chain has evaluated.
