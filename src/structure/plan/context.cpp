@@ -6,6 +6,7 @@
 
 #include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
+#include "structure/graph/walk.h"
 #include "structure/plan/evidence.h"
 #include "structure/plan/jumps.h"
 
@@ -46,20 +47,17 @@ bool is_jump_target(BlockId block, const Scope& scope) {
 }
 
 BlockId skip_markers(const PlanContext& c, BlockId block, const Scope& scope) {
-  for (size_t steps = 0; block.valid() && steps <= c.graph.size(); ++steps) {
-    const ir::Block& b = c.graph[block];
-    if (b.exit != ExitKind::Goto || !only_markers(c.graph, b) || !b.params.empty()) break;
+  if (!block.valid()) return block;
+  return skip(c.graph, block, Skipped::Marks, [&](BlockId left, const ir::Edge& edge) {
+    // The arguments have to be written.
+    if (!c.graph[left].params.empty() || !edge.args.empty()) return false;
     // The follow of a surrounding statement may be an empty block as well.
-    if (block == scope.follow || is_jump_target(block, scope)) break;
+    if (left == scope.follow || is_jump_target(left, scope)) return false;
     // A jump statement.
-    if (left_by_jump(c.graph, block)) break;
+    if (left_by_jump(c.graph, left)) return false;
     // An empty block may be the header of a loop, before a `try`.
-    if (loop_at(c, block)) break;
-    // Its arguments have to be written.
-    if (!b.next[0].args.empty()) break;
-    block = b.next[0].to;
-  }
-  return block;
+    return loop_at(c, left) == nullptr;
+  });
 }
 
 BlockId landing(const PlanContext& c, BlockId block, const Scope& scope) {

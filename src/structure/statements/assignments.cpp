@@ -24,6 +24,7 @@ bool is_assigned_above(const EvaluationStack& stack, size_t index) {
   return false;
 }
 
+// Returns true if a value above the one at `index` is the result of a call.
 bool has_called_above(const Run& r, size_t index) {
   const auto entries = r.stack.entries();
   for (size_t i = index + 1; i < entries.size(); ++i) {
@@ -77,6 +78,8 @@ bool is_left_unfolded(const ast::Tree& tree, NodeId root) {
   return found;
 }
 
+// Appends the assignment of a value to its last target and to those that it has already, in the
+// form that the source had: a definition, `x += v`, `a = b = v`.
 void assign(Run& r, ValueId value, NodeId target, ast::Where at) {
   std::vector<NodeId> targets;
   if (r.stack.targets().of(value) != nullptr) {

@@ -259,8 +259,8 @@ NodeId EvaluationStack::use(ValueId id, size_t at) {
   return node;
 }
 
-// Spills what has to be evaluated before an expression of these values: they stay pending, and are
-// the last ones, each with one use, in this order; or `ids` find them under a name.
+// Before an expression of these values is made: spills those that cannot be part of it, and the
+// values before them. The others are the last ones on the stack, in this order, each for one use.
 void EvaluationStack::spill_before(std::span<const ValueId> ids) {
   std::vector<size_t> kept;  // the entries that keep their places
   bool spill = false;

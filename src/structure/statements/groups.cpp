@@ -22,8 +22,8 @@ bool are_locals_once(const Graph& graph, std::span<const ValueId> stores) {
   });
 }
 
-// Returns the first of the values below the one at `at`, the last one, that the next items store in
-// reverse order. items[i] stores the value at `at`.
+// items[i] stores the value at `at`, the last one. Returns the first of the values below it that
+// the next items store, in reverse order; `at` if they store none.
 size_t stored_in_reverse(const Run& r, Items items, size_t i, size_t at) {
   const auto entries = r.stack.entries();
   size_t begin = at, k = i + 1;
@@ -49,8 +49,8 @@ size_t stored_in_reverse(const Run& r, Items items, size_t i, size_t at) {
   return begin;
 }
 
-// Returns true if the next items store the values above the one at `at`, with only targets computed
-// in between. items[i] stores the value at `at`.
+// items[i] stores the value at `at`. Returns true if the next items store all values above it, with
+// only targets computed in between.
 bool are_stored_next(const Run& r, Items items, size_t i, size_t at) {
   const auto entries = r.stack.entries();
   size_t want = entries.size() - at - 1;
@@ -83,6 +83,7 @@ bool are_stored_next(const Run& r, Items items, size_t i, size_t at) {
   return in_order || are_locals_once(r.graph, stores);
 }
 
+// Appends the assignment of a group whose targets are known.
 void finish(Run& r, Group& group, ast::Where at) {
   for (NodeId& node : group.nodes) node = hoist_literals(r.context, r.list, node);
   for (const NodeId target : group.targets) {

@@ -93,6 +93,7 @@ void push_reloadable(Run& r, ValueId id) {
   r.stack.push(id, {}, true);
 }
 
+// Pushes the expression of a value.
 void expression(Run& r, Items items, size_t i) {
   const ValueId id = items[i];
   const ir::Value value = r.graph[id];
@@ -149,6 +150,8 @@ void expression(Run& r, Items items, size_t i) {
   r.stack.push(id, node, false);
 }
 
+// Reads a value that is dropped: an expression statement, unless what drops it is part of another
+// form (ir::Dropped).
 void pop(Run& r, Items items, size_t i) {
   const ValueId id = items[i];
   const ir::Value value = r.graph[id];
@@ -225,6 +228,7 @@ std::vector<NodeId> take_many(Run& r, std::span<const ValueId> ids) {
 
 void read_item(Run& r, Items items, size_t i) {
   const ValueId id = items[i];
+  if (r.skipped.count(id)) return;
   const ir::Value value = r.graph[id];
   if (value.kind == ValueKind::Region) return read_region(r, id);
   PELLUCID_CHECK(value.kind == ValueKind::Instr);

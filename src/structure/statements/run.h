@@ -79,6 +79,7 @@ struct Run {
 
 // ---- run.cpp
 
+// Reads items[i], unless another item includes it.
 void read_item(Run& r, Items items, size_t i);
 
 // Appends a statement, after spilling what is pending.

@@ -10,9 +10,7 @@ namespace pellucid::structure {
 using ast::NodeId;
 
 void Statements::run(std::span<const ValueId> items) {
-  for (size_t i = 0; i < items.size(); ++i) {
-    if (!run_.skipped.count(items[i])) read_item(run_, items, i);
-  }
+  for (size_t i = 0; i < items.size(); ++i) read_item(run_, items, i);
 }
 
 std::vector<NodeId> Statements::take_list() {
