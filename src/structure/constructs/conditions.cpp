@@ -12,6 +12,15 @@
 namespace pellucid::structure {
 namespace {
 
+// Makes each edge of the branch the other one.
+void swap_ways(Graph& graph, BlockId id) {
+  const std::array<ir::Edge, 2> next = graph[id].next;
+  for (uint8_t edge = 0; edge < 2; ++edge) {
+    graph.redirect(id, edge, next[1 - edge].to, next[1 - edge].args);
+  }
+  graph[id].jump ^= 1u;
+}
+
 class Conditions {
  public:
   Conditions(Graph& graph, object::Module& module)
@@ -118,7 +127,7 @@ class Conditions {
     if (g_[b].next[k].to != shared || !g_[b].next[k].args.empty()) return false;
     if (k == 0) {
       second = c_.opposite(b, second);
-      swap_ways(b);
+      swap_ways(g_, b);
     }
     const ValueId first = g_.resolve(g_[a].operands[0]);
     const ValueId whole = c_.join(a, RegionKind::And, first, {std::move(g_[b].items), second}, 1);
@@ -194,18 +203,10 @@ class Conditions {
     const ValueId other = c_.without_not(b, second);
     const ValueId first = g_.resolve(g_[a].operands[0]);
     const ValueId whole = c_.join(a, turned, first, {std::move(g_[b].items), other}, uses);
-    swap_ways(b);
+    swap_ways(g_, b);
     g_.take_exit(a, b);
     g_[a].operands[0] = whole;
     return true;
-  }
-
-  void swap_ways(BlockId id) {
-    const std::array<ir::Edge, 2> next = g_[id].next;
-    for (uint8_t edge = 0; edge < 2; ++edge) {
-      g_.redirect(id, edge, next[1 - edge].to, next[1 - edge].args);
-    }
-    g_[id].jump ^= 1u;
   }
 
   // Reduces `and`, `or` and chains whose value is passed to a merge point.

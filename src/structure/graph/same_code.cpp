@@ -157,7 +157,7 @@ bool SameCode::walk(Place a, Place b) {
     // Two endless empty loops are the same.
     const Cursor from = a.at;
     if (!advance(a)) return !advance(b, &a.at);
-    if (entry_.valid() && at_end(a.at) && reraises(a.at.block)) {
+    if (entry_.valid() && at_end(g_, a.at) && reraises(a.at.block)) {
       drop_own_values(b);
       if (g_.within(g_[from.block].handler, outer_a_) && g_[from.block].handler != outer_a_) {
         leave_regions(b);
@@ -176,8 +176,8 @@ bool SameCode::walk(Place a, Place b) {
     bound_a_ = a.bound;
     bound_b_ = b.bound;
     if (a.at.index == 0 && b.at.index == 0) meet(a.at.block, b.at.block);
-    if (at_end(a.at) || at_end(b.at)) {
-      return at_end(a.at) && at_end(b.at) && exits(a, b);
+    if (at_end(g_, a.at) || at_end(g_, b.at)) {
+      return at_end(g_, a.at) && at_end(g_, b.at) && exits(a, b);
     }
     const ValueId x = g_[a.at.block].items[a.at.index], y = g_[b.at.block].items[b.at.index];
     const bool is_same =
@@ -288,7 +288,7 @@ void SameCode::pass_marks(Cursor from, Place& b) const {
   };
   std::vector<const ir::Value*> marks;
   for (size_t steps = 0; steps <= g_.size(); ++steps) {
-    for (; !at_end(from); ++from.index) {
+    for (; !at_end(g_, from); ++from.index) {
       if (const ir::Value* mark = mark_at(from)) marks.push_back(mark);
     }
     if (g_[from.block].exit != ExitKind::Goto) break;
@@ -296,7 +296,7 @@ void SameCode::pass_marks(Cursor from, Place& b) const {
   }
   Place place = b;
   for (size_t i = 0, steps = 0; i < marks.size() && steps <= g_.size();) {
-    if (at_end(place.at)) {
+    if (at_end(g_, place.at)) {
       if (g_[place.at.block].exit != ExitKind::Goto) return;
       enter(place, g_[place.at.block].next[0]);
       ++steps;

@@ -74,7 +74,6 @@ class SameCode {
   bool does_nothing(ValueId item) const;
   bool note_dropped(const Place& a, const Place& b);
   bool drops_outer_value(const Place& place);
-  bool at_end(const Cursor& c) const { return structure::at_end(g_, c); }
   bool advance(Place& place, const Cursor* original = nullptr);
   bool reraises(BlockId block) const;
   void meet(BlockId a, BlockId b);

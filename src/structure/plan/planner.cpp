@@ -12,6 +12,18 @@ namespace pellucid::structure {
 namespace {
 // CPython's own parser stops at 100 levels of indentation; `elif` chains take one level each here.
 constexpr size_t kDeepest = 4000;
+
+// Returns the region that the block is in and the scope is not; invalid: there is none, as for a
+// loop that continues outside the region: the loop contains the `try` and not the other way round.
+HandlerId entered(const PlanContext& c, BlockId block, const Scope& scope) {
+  HandlerId enter = c.graph[block].handler;
+  while (c.graph.handlers[enter.index()].outer != scope.handler) {
+    enter = c.graph.handlers[enter.index()].outer;
+  }
+  const Loop* loop = loop_at(c, block);
+  return loop != nullptr && goes_on_outside(c, *loop, enter) ? HandlerId() : enter;
+}
+
 }  // namespace
 
 Plan Planner::run() {
@@ -90,17 +102,6 @@ void Planner::check_handled(BlockId block, const Scope& scope) const {
   }
 }
 
-// Returns the region that the block is in and the scope is not; invalid: there is none, as for a
-// loop that continues outside the region: the loop contains the `try` and not the other way round.
-HandlerId Planner::entered(BlockId block, const Scope& scope) const {
-  HandlerId enter = graph_[block].handler;
-  while (graph_.handlers[enter.index()].outer != scope.handler) {
-    enter = graph_.handlers[enter.index()].outer;
-  }
-  const Loop* loop = loop_at(c_, block);
-  return loop != nullptr && goes_on_outside(c_, *loop, enter) ? HandlerId() : enter;
-}
-
 // Ends the suite if it has no more code. Returns true if control falls off its end, false if it
 // leaves by a `break` or `continue`; nothing if there is more.
 std::optional<bool> Planner::end_of_suite(BlockId block, const Scope& scope, bool jumps) {
@@ -131,7 +132,7 @@ bool Planner::follow(BlockId block, const Scope& scope) {
     if (is_open(block, scope)) refuse("a jump to an outer loop", block);
     if (b.handler != scope.handler) {
       if (graph_.within(b.handler, scope.handler)) {
-        if (const HandlerId enter = entered(block, scope); enter.valid()) {
+        if (const HandlerId enter = entered(c_, block, scope); enter.valid()) {
           block = region(enter, block, scope);
           from_ = {};
           continue;

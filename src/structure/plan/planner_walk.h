@@ -26,7 +26,6 @@ class Planner {
   SuiteId suite(BlockId block, const Scope& scope);
   std::optional<bool> end_of_suite(BlockId block, const Scope& scope, bool jumps);
   bool reraise(BlockId block, const Scope& scope);
-  HandlerId entered(BlockId block, const Scope& scope) const;
 
   void add(ActionKind kind, BlockId block, size_t index = 0);
   SuiteId new_suite();
