@@ -28,7 +28,7 @@ void assign_each(Unit& unit, std::span<const NodeId> targets, bool apart) {
   for (size_t i = 0; i < targets.size(); ++i) {
     const bool stays = i == 0 || (unit.features.drops_overwritten_stores &&
                                   ast::is_one_store(unit.tree, targets[i - 1], targets[i]));
-    if (apart && !stays) unit.emit.next_line();
+    if (apart && !stays) unit.emit.lines.next();
     assign(unit, targets[i]);
   }
 }
@@ -58,7 +58,7 @@ void assignment(Unit& unit, const ast::Assign& node) {
   }
   expression(unit, node.value);
   if (unit.features.targets_have_lines && ast::starts_behind(unit.tree, node)) {
-    unit.emit.next_line();
+    unit.emit.lines.next();
   }
   for (size_t i = 0; i < targets.size(); ++i) {
     if (i + 1 < targets.size()) unit.emit.op(Op::Copy, 1);

@@ -76,7 +76,7 @@ void yield_each(Unit& unit) {
 void element(Unit& unit, Comprehension& parts) {
   const bool is_spread = unit.tree.is(parts.element, Kind::Starred);
   expression(unit, is_spread ? unit.tree.as<ast::Starred>(parts.element).value : parts.element);
-  const auto container = [&] { return unit.emit.depth() - parts.container; };
+  const auto container = [&] { return unit.emit.here().depth - parts.container; };
   switch (unit.tree.kind(parts.node)) {
     case Kind::ListComp:
       return unit.emit.op(is_spread ? Op::ListExtend : Op::ListAppend, container());
@@ -159,7 +159,7 @@ void comprehension_body(Unit& unit, Comprehension& parts) {
     default:  // NOLINT: a generator fills nothing
       break;
   }
-  parts.container = unit.emit.depth();
+  parts.container = unit.emit.here().depth;
   if (parts.first_on_stack) {
     unit.emit.op(Op::Swap, 2);
     --parts.container;

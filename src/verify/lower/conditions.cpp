@@ -83,7 +83,7 @@ void boolean(Unit& unit, const ast::BoolOp& node) {
 void conditional(Unit& unit, const ast::IfExp& node) {
   const Label otherwise = unit.emit.label();
   const Label end = unit.emit.label();
-  const Emitter::Place before = unit.emit.here();
+  const Position before = unit.emit.here();
   jump_if(unit, node.test, false, otherwise);
   expression(unit, node.body);
   unit.emit.jump(end);

@@ -40,16 +40,16 @@ class Matcher {
       may_take_all_ = one.guard.valid() || i + 1 == cases.size();
       keeps_lines_ = unit_.features.patterns_have_lines && ast::keeps_lines(tree_, one.pattern);
       line_ = -1;
-      last_ = unit_.emit.line();
+      last_ = unit_.emit.lines.now();
       pattern(one.pattern);
       for (Symbol name : stores_) store_name(unit_, name);
       if (one.guard.valid()) {
         stores_.clear();
         jump_if(unit_, one.guard, false, failure(0));
       }
-      unit_.emit.on_line(last_);
+      unit_.emit.lines.set(last_);
       const std::vector<Label> failures = std::move(fail_);
-      const Emitter::Place matched = unit_.emit.here();
+      const Position matched = unit_.emit.here();
       if (keeps_subject) unit_.emit.op(Op::Pop);
       statements(unit_, one.body);
       unit_.emit.jump(end);
@@ -110,11 +110,11 @@ class Matcher {
 
   void pattern(NodeId node) {
     if (++unit_.nesting > kDeepestPattern) give_up("patterns are nested too deep");
-    const int32_t outer = unit_.emit.line();
+    const int32_t outer = unit_.emit.lines.now();
     if (keeps_lines_) go_to(node);
     pattern_in(node);
     // The next code belongs to the enclosing pattern. 3.11 stays on the last line.
-    if (unit_.features.returns_to_outer_line) unit_.emit.on_line(outer);
+    if (unit_.features.returns_to_outer_line) unit_.emit.lines.set(outer);
     --unit_.nesting;
   }
 
@@ -123,7 +123,7 @@ class Matcher {
     const int32_t line = ast::line_in_pattern(tree_, node, line_);
     if (line > line_ && line_ > 0) ++last_;
     line_ = line;
-    unit_.emit.on_line(last_);
+    unit_.emit.lines.set(last_);
   }
 
   // Matches a subpattern, which may be irrefutable.
@@ -351,7 +351,7 @@ class Matcher {
       stores_.clear();
       fail_.clear();
       on_top_ = 0;
-      const Emitter::Place before = unit_.emit.here();
+      const Position before = unit_.emit.here();
       may_take_all_ = outer_takes_all && i + 1 == patterns.size();
       unit_.emit.op(Op::Copy, 1);
       pattern(patterns[i]);

@@ -34,7 +34,11 @@ bool is_conditional_block(Kind kind) {
 void expression_statement(Unit& unit, NodeId value) {
   if (unit.tree.is(value, Kind::Constant)) return;
   expression(unit, value);
-  unit.emit.drop();
+  // Up to 3.12 the POP_TOP has no line, so that it stays after stores.
+  const int32_t line = unit.emit.lines.now();
+  if (!unit.features.dropped_values_have_lines) unit.emit.lines.set(Lines::kNone);
+  unit.emit.op(Op::Pop);
+  unit.emit.lines.set(line);
 }
 
 // Lowers a chain of `elif` by a loop, not by recursion.
@@ -61,7 +65,7 @@ void if_statement(Unit& unit, NodeId node) {
 
 void return_statement(Unit& unit, NodeId value) {
   const bool keeps = value.valid() && !constant_of(unit, value);
-  const Emitter::Place before = unit.emit.here();
+  const Position before = unit.emit.here();
   if (keeps) expression(unit, value);
   unwind_to(unit, 0, keeps);
   if (!keeps) {
@@ -159,7 +163,8 @@ void statements(Unit& unit, ListId list) {
 
 void statement(Unit& unit, NodeId node) {
   if (++unit.nesting > kDeepest) give_up("statements are nested too deep");
-  if (unit.tree.where(node).offset != 0xffffffffu) unit.emit.at(unit.tree.where(node).offset);
+  if (unit.tree.where(node).offset != 0xffffffffu)
+    unit.emit.lines.start(unit.tree.where(node).offset);
   const bool is_conditional = is_conditional_block(unit.tree.kind(node));
   if (is_conditional) ++unit.conditional;
   switch (unit.tree.kind(node)) {

@@ -27,7 +27,7 @@ void protected_body(Unit& unit, const ast::Try& node, Label end) {
 void clause(Unit& unit, NodeId node, Label end) {
   const auto handler = unit.tree.as<ast::ExceptHandler>(node);
   const Label next = unit.emit.label();
-  const Emitter::Place before = unit.emit.here();
+  const Position before = unit.emit.here();
   if (handler.type.valid()) {
     if (unit.features.exceptions_are_one_value) {
       expression(unit, handler.type);

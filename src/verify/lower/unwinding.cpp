@@ -87,7 +87,7 @@ void leave_loop(Unit& unit, bool is_continue) {
     --loop;
   }
   if (loop == 0) give_up("jump outside of a loop");
-  const Emitter::Place before = unit.emit.here();
+  const Position before = unit.emit.here();
   unwind_to(unit, loop, false);
   const Enclosing target = around[loop - 1];
   if (!is_continue && target.kind == Enclosing::kFor) drop_iterator(unit);
