@@ -25,12 +25,6 @@ namespace pellucid::verify::lower {
 
 namespace {
 
-// Returns true if annotations in such a statement may not be reached.
-bool is_conditional_block(Kind kind) {
-  return kind == Kind::If || kind == Kind::While || kind == Kind::For || kind == Kind::With ||
-         kind == Kind::Match || kind == Kind::Try;
-}
-
 void expression_statement(Unit& unit, NodeId value) {
   if (unit.tree.is(value, Kind::Constant)) return;
   expression(unit, value);
@@ -165,7 +159,7 @@ void statement(Unit& unit, NodeId node) {
   if (++unit.nesting > kDeepest) give_up("statements are nested too deep");
   if (unit.tree.where(node).offset != 0xffffffffu)
     unit.emit.lines.start(unit.tree.where(node).offset);
-  const bool is_conditional = is_conditional_block(unit.tree.kind(node));
+  const bool is_conditional = may_skip_parts(unit.tree.kind(node));
   if (is_conditional) ++unit.conditional;
   switch (unit.tree.kind(node)) {
     case Kind::FunctionDef:
