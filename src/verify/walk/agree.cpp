@@ -2,6 +2,7 @@
 // Compares the effects that both sides are about to have, and the state around them.
 #include <algorithm>
 
+#include "verify/walk/functions.h"
 #include "verify/walk/walk.h"
 
 namespace pellucid::verify {
@@ -39,7 +40,7 @@ bool Walk::settle_locals(Path& path, bool at_effect) {
     if (std::find(later.begin(), later.end(), slot) != later.end()) continue;
     const Value x = state[Side::A].locals[slot];
     const Value y = state[Side::B].locals[slot];
-    if (!make_one(state, x, y)) {
+    if (!make_one(context_, state, x, y, pairs_)) {
       return fail(path, "the local " + name(slot) + " is " + values_.describe(x) + " / " +
                             values_.describe(y));
     }
@@ -121,7 +122,7 @@ bool Walk::compare_effects(Path& path, Effect& a, Effect& b) {
   }
   refresh();
   const bool passes = passes_functions(a);
-  if (!passes || !context_.extra_locals) settle_functions(path.state, !passes);
+  if (!passes || !context_.extra_locals) settle_functions(context_, path.state, !passes, pairs_);
   if (!context_.extra_locals) {
     const auto kept = kept_longer(path.state);
     if (kept)
