@@ -61,7 +61,7 @@ void pass_items(Values& values, const State& state, Effect& effect) {
       names.push_back(named->items[i]);
       inputs.push_back(named->items[i + 1]);
     }
-    if (!names.empty()) inputs.push_back(*values.tuple_of(names));
+    if (!names.empty()) inputs.push_back(*values.constant_of(object::ConstKind::Tuple, names));
     effect.op = names.empty() ? Op::Call : Op::CallKw;
   } else {
     effect.op = Op::Call;
@@ -80,8 +80,8 @@ std::optional<std::vector<Value>> folded_set(const SideCode& on, const Point& po
   }
   Values& values = on.values();
   const Value added = values.constant(on.side, first[1].constant());
-  if (const auto items = values.tuple_items(added); items && items->empty()) return items;
-  return values.set_items(added);
+  if (const auto items = tuple_items(values, added); items && items->empty()) return items;
+  return set_items(values, added);
 }
 
 // Describes the effect of an instruction, an exit excepted.
@@ -146,13 +146,13 @@ void describe(const SideCode& on, const Instr& instr, const State& state, Effect
       effect.b = instr.b;
       // A code generator may pass an empty tuple for no names, where a compiler has None.
       if (on.context.assumed.any()) {
-        const auto names = values.tuple_items(effect.inputs[1]);
+        const auto names = tuple_items(values, effect.inputs[1]);
         if (names && names->empty()) effect.inputs[1] = values.none();
       }
       break;
     case Op::BuildSetUnpack: {
       // Python 3.8's `{*()}`, for which see folded_set().
-      const auto items = instr.a == 1 ? values.tuple_items(effect.inputs[0]) : std::nullopt;
+      const auto items = instr.a == 1 ? tuple_items(values, effect.inputs[0]) : std::nullopt;
       if (items && items->empty()) {
         effect.op = Op::BuildSet;
         effect.a = 0;
@@ -195,7 +195,7 @@ void describe(const SideCode& on, const Instr& instr, const State& state, Effect
       break;
     case Op::BuildConstKeyMap: {
       // With other keys than strings: see dictionaries.cpp.
-      const auto keys = values.tuple_items(effect.inputs.back());
+      const auto keys = tuple_items(values, effect.inputs.back());
       if (!keys || keys->size() + 1 != effect.inputs.size()) break;
       std::vector<Value> pairs;
       for (size_t i = 0; i < keys->size(); ++i) {
@@ -220,10 +220,11 @@ void describe(const SideCode& on, const Instr& instr, const State& state, Effect
       // In a class body (3.13+), __firstlineno__ is metadata and __static_attributes__ is a set
       // that the compiler writes in any order.
       if (on.code.version.minor < 13 || (on.code.flags & object::kOptimized)) break;
-      if (values.text(Name(effect.a)) == "__firstlineno__" && values.as_integer(effect.inputs[0])) {
+      if (values.text(Name(effect.a)) == "__firstlineno__" &&
+          as_integer(values, effect.inputs[0])) {
         effect.inputs[0] = values.none();
       } else if (values.text(Name(effect.a)) == "__static_attributes__") {
-        effect.inputs[0] = values.sorted(effect.inputs[0]);
+        effect.inputs[0] = sorted(values, effect.inputs[0]);
       }
       break;
     default:

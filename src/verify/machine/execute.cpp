@@ -181,7 +181,7 @@ bool execute(const SideCode& on, State& state, const Instr& instr, std::string& 
       if (instr.op == Op::Unary && instr.a != static_cast<uint32_t>(bytecode::UnaryOperator::Not)) {
         // `+7` is the object 7: versions fold it at different stages.
         const bool is_plus = instr.a == static_cast<uint32_t>(bytecode::UnaryOperator::Positive);
-        return is_plus && values.is_number(peek(stack, 1));
+        return is_plus && is_number(values, peek(stack, 1));
       }
       const auto truth = truth_of(values, state, on.side, peek(stack, 1));
       if (!truth) return false;
@@ -189,8 +189,8 @@ bool execute(const SideCode& on, State& state, const Instr& instr, std::string& 
       return true;
     }
     case Op::Compare: {
-      const auto y = values.as_integer(peek(stack, 1));
-      const auto x = values.as_integer(peek(stack, 2));
+      const auto y = as_integer(values, peek(stack, 1));
+      const auto x = as_integer(values, peek(stack, 2));
       if (!x || !y) return false;
       const auto truth = compare_integers(instr.a, *x, *y);
       PELLUCID_CHECK(truth.has_value());

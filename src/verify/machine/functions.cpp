@@ -106,7 +106,7 @@ bool take_cell(const SideCode& on, State& state, Point& point) {
   if (number == nullptr || next(Op::Subscr) == nullptr) return false;
   if (values.text(on.local(*attribute)) != "__closure__" || stack.size() < pops) return false;
   const auto cells = items_of(values, state, stack[stack.size() - depth]);
-  const auto which = values.as_integer(values.constant(on.side, number->constant()));
+  const auto which = as_integer(values, values.constant(on.side, number->constant()));
   if (!cells || !which || *which < 0 || static_cast<size_t>(*which) >= cells->size()) return false;
   const Value cell = (*cells)[static_cast<size_t>(*which)];
   stack.resize(stack.size() - pops);

@@ -86,7 +86,7 @@ bool take_item(const SideCode& on, State& state, Point& point) {
   if (!assumed.any() || on.instr(point).op != Op::Subscr || stack.size() < 2) return false;
   Values& values = on.values();
   const Value outputs = stack[stack.size() - 2];
-  if (const auto index = values.as_integer(stack.back())) {
+  if (const auto index = as_integer(values, stack.back())) {
     const auto item = assumed.item(values, outputs, *index);
     if (!item) return false;
     stack.pop_back();
@@ -99,7 +99,7 @@ bool take_item(const SideCode& on, State& state, Point& point) {
       (parts->size() == 3 && (*parts)[2] != values.none())) {
     return false;
   }
-  const auto count = values.as_integer((*parts)[1]);
+  const auto count = as_integer(values, (*parts)[1]);
   const Instr& next = on.graph.instrs[here.first + point.at + 1];
   if (!count || *count < 1 || *count > assumed.most() + 1 || next.op != Op::UnpackSequence ||
       next.a != static_cast<uint64_t>(*count) || !assumed.is_outputs(outputs)) {

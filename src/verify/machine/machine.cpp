@@ -54,7 +54,7 @@ bool load_for_test(const SideCode& on, State& state, Point& point) {
 }  // namespace
 
 std::optional<Value> truth_of(Values& values, const State& state, Side side, Value value) {
-  if (const auto known = values.truth(value)) return values.boolean(*known);
+  if (const auto known = constant_truth(values, value)) return values.boolean(*known);
   if (values.is_boolean(value)) return value;
   if (state[side].tested == value) return state[side].truth;
   return std::nullopt;
@@ -193,7 +193,7 @@ std::optional<Stop> Machine::leave(State& state, Point& point) {
     case ExitKind::Reraise:
       return Stop::Effect;
   }
-  const auto truth = values.truth(condition(state, point));
+  const auto truth = constant_truth(values, condition(state, point));
   if (!truth) return Stop::Fork;
   choose(state, point, *truth);
   return std::nullopt;

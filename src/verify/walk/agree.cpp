@@ -41,8 +41,8 @@ bool Walk::settle_locals(Path& path, bool at_effect) {
     const Value x = state[Side::A].locals[slot];
     const Value y = state[Side::B].locals[slot];
     if (!make_one(context_, state, x, y, pairs_)) {
-      return fail(path, "the local " + name(slot) + " is " + values_.describe(x) + " / " +
-                            values_.describe(y));
+      return fail(path, "the local " + name(slot) + " is " + describe(values_, x) + " / " +
+                            describe(values_, y));
     }
   }
   return true;
@@ -156,7 +156,8 @@ void Walk::keep_apart(Path path, Side side, const Effect& effect) {
   } else {
     const Name hint = values_.name("<apart>");
     const bool is_some = context_.assumed.gives_object(values_, effect.inputs[0]);
-    result = is_some ? values_.fresh_some(hint) : values_.fresh(Kind::Unknown, hint);
+    result = is_some ? values_.fresh(Kind::Unknown, hint, Known::NotNone)
+                     : values_.fresh(Kind::Unknown, hint);
     path.ahead.emplace_back(effect.inputs, result);
     path.leader = side;
   }
@@ -180,7 +181,7 @@ bool Walk::same_lifetimes(const Path& path, const Effect& effect) {
   const Value callee = effect.op == Op::Call ? effect.inputs[0] : Value();
   const Value value = context_.assumed.lifetimes().outlives(values_, path.state, callee);
   if (!value.valid()) return true;
-  return fail(path, values_.describe(value) + " is still held at " + text(effect));
+  return fail(path, describe(values_, value) + " is still held at " + text(effect));
 }
 
 std::string Walk::text(const Effect& effect) const {
@@ -212,7 +213,7 @@ std::string Walk::text(const Effect& effect) const {
       break;
     }
     if (i > 0) out += ", ";
-    out += values_.describe(effect.inputs[i]);
+    out += describe(values_, effect.inputs[i]);
   }
   return out + ')';
 }

@@ -100,7 +100,7 @@ void Walk::follow(Path path) {
     const auto what = [&](Stop stop, const Machine& machine, const Point& point) -> std::string {
       if (stop == Stop::Spin) return "a loop without effects";
       return stop == Stop::Fork
-                 ? "branch on " + values_.describe(machine.condition(path.state, point))
+                 ? "branch on " + describe(values_, machine.condition(path.state, point))
                  : text(machine.effect(path.state, point));
     };
     if (at_a != at_b) fail(path, what(at_a, a_, path.a) + " / " + what(at_b, b_, path.b));
@@ -144,7 +144,7 @@ void Walk::fork(Path path) {
     in_b = b_.condition(path.state, path.b);
   }
   if (in_a != in_b && in_a != values_.negation(in_b)) {
-    fail(path, "branch on " + values_.describe(in_a) + " / " + values_.describe(in_b));
+    fail(path, "branch on " + describe(values_, in_a) + " / " + describe(values_, in_b));
     return;
   }
   for (const bool truth : {false, true}) {
@@ -207,10 +207,12 @@ void Walk::go_on(Path path, const Effect& effect, const std::vector<uint32_t>& c
     }
   }
   if (Assumed& assumed = context_.assumed; assumed.any()) {
-    if (effect.op == Op::Call && assumed.is_graph(values_, effect.inputs[0]))
+    if (effect.op == Op::Call && assumed.is_graph(values_, effect.inputs[0])) {
       assumed.returned(results[0]);
-    if (effect.op == Op::LoadAttr)
+    }
+    if (effect.op == Op::LoadAttr) {
       assumed.lifetimes().loaded(results[0], effect.inputs[0], Name(effect.a));
+    }
     if (effect.op == Op::Subscr) assumed.lifetimes().taken(results[0], effect.inputs[0]);
   }
   if (!cells.empty()) {
