@@ -11,9 +11,9 @@ namespace pellucid::verify::lower {
 
 namespace {
 
-// Returns the laziness of an import. Where 3.15 does not allow `lazy import`, the lazy imports
-// filter does not apply either: in functions and classes, in `try` statements with their handlers,
-// and for `import *`.
+// Returns the `b` of IMPORT_NAME for an import at this place. Where 3.15 does not allow `lazy
+// import`, the lazy imports filter does not apply either: in functions and classes, in `try`
+// statements with their handlers, and for `import *`.
 uint32_t laziness(Unit& unit, bool is_lazy, bool is_star) {
   if (!unit.features.lazy_imports) return 0;
   const auto& around = unit.enclosing;
