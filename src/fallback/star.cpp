@@ -159,7 +159,7 @@ void Machine::split_group(BlockId block, ValueId id, Statements& code) {
 
   // match = exception, if any part of it is of the type
   const NodeId catches = make_.handler(name(type), {}, {make_.assign(match, name(exception))});
-  const NodeId matching = make_.try_star({make_.raise(name(exception))}, {catches});
+  const NodeId matching = make_.try_except({make_.raise(name(exception))}, {catches}, true);
   // An exception with this one as its context is an error about the type; all others are the
   // unmatched part.
   const NodeId context = make_.attribute(name(other), "__context__");
