@@ -7,6 +7,7 @@
 
 #include "bytecode/decode.h"
 #include "bytecode/namesakes.h"
+#include "bytecode/raw_code.h"
 #include "bytecode/read_raw.h"
 #include "bytecode/traits.h"
 #include "bytecode/varint.h"
@@ -31,31 +32,26 @@ constexpr uint32_t kDepthOfWrapper = 1;  // 3.12: the same
 // The results of comparing two numbers that make each of Lt, LtE, Eq, NotEq, Gt and GtE true: bits
 // for unordered, less, greater and equal.
 constexpr uint32_t kMasks[] = {2, 2 | 8, 8, 1 | 2 | 4, 4, 4 | 8};
-constexpr uint32_t kToBool = 16;  // in the argument of COMPARE_OP (3.13+)
 
-constexpr uint32_t kOfYieldFrom = 3;         // the argument of GET_ITER (3.15)
-constexpr uint32_t kStopIterationError = 3;  // INTRINSIC_STOPITERATION_ERROR
-constexpr uint8_t kEntryStart = 128;         // of the first byte of an entry of an exception table
+constexpr uint32_t kOfYieldFrom = 3;  // the argument of GET_ITER (3.15)
+constexpr uint8_t kEntryStart = 128;  // of the first byte of an entry of an exception table
 
 class Finder {
  public:
   Finder(const object::Module& module, const Stream& stream, bool is_generated)
       : module_(module),
         code_(module[stream.code]),
-        stream_(stream),
         raw_(stream.raw),
-        traits_(traits_of(code_.version)),
+        raw_code_(module, stream),
         minor_(code_.version.minor),
         is_generated_(is_generated) {}
 
   std::optional<Breach> run() {
     if (raw_.empty()) return std::nullopt;
-    find_targets();
-    cover();
     tables();
     prologue();
     for (at_ = 0; at_ < raw_.size() && !found_; ++at_) {
-      one(mark(at_), raw_[at_].arg);
+      one(raw_code_.mark(at_), raw_[at_].arg);
     }
     exception_table();
     ranges();
@@ -63,15 +59,6 @@ class Finder {
   }
 
  private:
-  Mark mark(size_t index) const {
-    return index < raw_.size() ? traits_[raw_[index].opcode].mark : Mark::None;
-  }
-  // Returns the mark of an instruction that is reached only from the one before.
-  Mark mark_after(size_t index) const {
-    return index < raw_.size() && !is_target_[index] ? mark(index) : Mark::None;
-  }
-  bool is_extended(size_t index) const { return raw_[index].start != raw_[index].offset; }
-
   void say(std::string what, uint32_t offset) {
     if (!found_) found_ = Breach{std::move(what), offset};
   }
@@ -81,43 +68,6 @@ class Finder {
   }
   void hold(bool holds, const char* what) {
     if (!holds) say(what);
-  }
-
-  void find_targets() {
-    is_target_.assign(raw_.size() + 1, false);
-    std::vector<bool> leads_to(code_.bytecode.size() + 1, false);  // by byte
-    for (const RawInstr& instr : raw_) {
-      const bool is_within = instr.target >= 0 && instr.target < std::ssize(leads_to);
-      if (is_within) leads_to[static_cast<size_t>(instr.target)] = true;
-    }
-    for (const ExceptionEntry& entry : stream_.exceptions) {
-      is_target_[stream_.instrs[entry.target].raw] = true;
-    }
-    for (size_t i = 0; i < raw_.size(); ++i) {
-      if (leads_to[raw_[i].start]) is_target_[i] = true;
-    }
-  }
-
-  // Finds the handler of each raw instruction, as the index of its first raw instruction.
-  void cover() {
-    handler_.assign(raw_.size(), kNoHandler);
-    for (const ExceptionEntry& entry : stream_.exceptions) {
-      for (uint32_t i = entry.begin; i < entry.end; ++i) {
-        handler_[stream_.instrs[i].raw] = stream_.instrs[entry.target].raw;
-      }
-    }
-  }
-  bool is_protected_by(size_t index, Mark first) const {
-    return handler_[index] != kNoHandler && mark(handler_[index]) == first;
-  }
-  bool is_only_wrapped(size_t index) const {
-    if (handler_[index] == kNoHandler) return true;
-    // (A lambda has no wrapper.)
-    const bool is_bare = handler_[handler_[index]] == kNoHandler;
-    if (is_bare && is_protected_by(index, Mark::CleanupThrow)) return true;
-    return is_protected_by(index, Mark::CallIntrinsic1) &&
-           raw_[handler_[index]].arg == kStopIterationError &&
-           mark(handler_[index] + 1) == Mark::Reraise;
   }
 
   // -- the code object ------------------------------------------------------------------------
@@ -144,12 +94,12 @@ class Finder {
     size_t copies = 0;
     const size_t end = end_of_prologue(copies);
     for (at_ = end; at_ < raw_.size(); ++at_) {
-      hold(mark(at_) != Mark::CopyFreeVars, "not before all else");
+      hold(raw_code_.mark(at_) != Mark::CopyFreeVars, "not before all else");
     }
     // Before its RESUME a frame is incomplete, and frame inspection skips it.
     at_ = end - 1;
     if (minor_ >= 11) {
-      hold(mark(at_) == Mark::Resume && !is_target_[at_], "before the RESUME");
+      hold(raw_code_.mark(at_) == Mark::Resume && !raw_code_.is_target(at_), "before the RESUME");
       if (copies != (code_.freevars.empty() ? 0 : 1)) say("free variables are not taken over", 0);
       for (uint32_t i = 0; i < code_.localspluskinds.size(); ++i) {
         const LocalKind kind = code_.localspluskinds[i];
@@ -166,17 +116,18 @@ class Finder {
     made_.clear();
     for (bool is_over = false; end < raw_.size() && !is_over; ++end) {
       at_ = end;
-      if (mark(end) == Mark::CopyFreeVars) {
+      if (raw_code_.mark(end) == Mark::CopyFreeVars) {
         ++copies;
         hold(raw_[end].arg == code_.freevars.size(), "another number of free variables");
-      } else if (mark(end) == Mark::MakeCell) {
+      } else if (raw_code_.mark(end) == Mark::MakeCell) {
         hold(made_.insert(raw_[end].arg).second, "a cell is made twice");
-        is_over = is_target_[end];
+        is_over = raw_code_.is_target(end);
       } else {
-        is_over = mark(end) != Mark::Nop && mark(end) != Mark::ReturnGenerator &&
-                  !(end > 0 && mark(end - 1) == Mark::ReturnGenerator);
+        is_over = raw_code_.mark(end) != Mark::Nop &&
+                  raw_code_.mark(end) != Mark::ReturnGenerator &&
+                  !(end > 0 && raw_code_.mark(end - 1) == Mark::ReturnGenerator);
       }
-      if (end > 0 && is_target_[end]) is_over = true;
+      if (end > 0 && raw_code_.is_target(end)) is_over = true;
     }
     return end;
   }
@@ -186,13 +137,17 @@ class Finder {
     const bool is_one = (code_.flags & kKinds) != 0;
     size_t count = 0;
     for (at_ = 0; at_ < raw_.size(); ++at_) {
-      if (mark(at_) == Mark::ReturnGenerator) {
+      if (raw_code_.mark(at_) == Mark::ReturnGenerator) {
         ++count;
-        hold(mark_after(at_ + 1) == Mark::PopTop, "what is sent first stays on the stack");
+        hold(raw_code_.mark_after(at_ + 1) == Mark::PopTop,
+             "what is sent first stays on the stack");
       }
-      if (mark(at_) == Mark::GenStart) hold(at_ == 0 && is_one, "not at a generator's start");
+      if (raw_code_.mark(at_) == Mark::GenStart) {
+        hold(at_ == 0 && is_one, "not at a generator's start");
+      }
     }
-    const bool starts = minor_ >= 11 ? count == 1 : minor_ < 10 || mark(0) == Mark::GenStart;
+    const bool starts =
+        minor_ >= 11 ? count == 1 : minor_ < 10 || raw_code_.mark(0) == Mark::GenStart;
     if (is_one ? !starts : count > 0) say("flags of a generator without its start", 0);
   }
 
@@ -265,7 +220,8 @@ class Finder {
   // code units at its target, whatever is there: END_FOR, on 3.13 also the pop after it.
   void end_for() {
     const bool has_pop = minor_ == 13 && at_ + 1 < raw_.size();
-    const bool is_plain = !is_extended(at_) && !(has_pop && is_extended(at_ + 1));
+    const bool is_plain =
+        !raw_code_.is_extended(at_) && !(has_pop && raw_code_.is_extended(at_ + 1));
     hold(is_plain, "a prefix where a loop is left");
   }
 
@@ -273,7 +229,8 @@ class Finder {
   // takes none.
   void end_async_for() {
     if (minor_ > 10) return;
-    hold(!is_extended(at_) && code_.bytecode[raw_[at_].offset + 1] == 0, "with an argument");
+    hold(!raw_code_.is_extended(at_) && code_.bytecode[raw_[at_].offset + 1] == 0,
+         "with an argument");
   }
 
   void compare_op(uint32_t arg) {
@@ -283,7 +240,7 @@ class Finder {
       hold(arg >> 5 < 6 && (arg & 15) == kMasks[arg >> 5], "no such comparison");
       // The to-bool bit is unobservable only if a test consumes the result.
       if ((arg & kToBool) == 0) return;
-      const Mark next = mark_after(at_ + 1);
+      const Mark next = raw_code_.mark_after(at_ + 1);
       hold(next == Mark::PopJumpIfTrue || next == Mark::PopJumpIfFalse || next == Mark::UnaryNot ||
                next == Mark::ToBool || next == Mark::Copy,
            "its truth is no part of a test");
@@ -293,13 +250,14 @@ class Finder {
   // Checks instructions that are read together with the CALL that follows.
   void call_parts(Mark op, uint32_t arg) {
     if (op == Mark::Precall) {
-      hold(mark_after(at_ + 1) == Mark::Call && raw_[at_ + 1].arg == arg, "without its CALL");
+      hold(raw_code_.mark_after(at_ + 1) == Mark::Call && raw_[at_ + 1].arg == arg,
+           "without its CALL");
       return;
     }
-    const size_t call = at_ + (mark_after(at_ + 1) == Mark::Precall ? 2 : 1);
-    const bool leads = mark_after(call) == Mark::Call && !is_extended(call);
-    hold(mark_after(call) == Mark::Call, "without its CALL");
-    if (!leads && mark_after(call) != Mark::Call) return;
+    const size_t call = at_ + (raw_code_.mark_after(at_ + 1) == Mark::Precall ? 2 : 1);
+    const bool leads = raw_code_.mark_after(call) == Mark::Call && !raw_code_.is_extended(call);
+    hold(raw_code_.mark_after(call) == Mark::Call, "without its CALL");
+    if (!leads && raw_code_.mark_after(call) != Mark::Call) return;
     if (arg >= code_.consts.size()) return;
     const object::Const& names = module_[code_.consts[arg]];
     hold(names.kind == object::ConstKind::Tuple && names.items.size() <= raw_[call].arg,
@@ -308,18 +266,19 @@ class Finder {
 
   void yields(Mark op, uint32_t arg) {
     // Until 3.10 a generator resumes after the first code unit of its last instruction.
-    if (op != Mark::Resume && minor_ <= 10) return hold(!is_extended(at_), "with a prefix");
+    if (op != Mark::Resume && minor_ <= 10)
+      return hold(!raw_code_.is_extended(at_), "with a prefix");
     if (op == Mark::YieldValue) return yield_value(arg);
     // RESUME's argument is read to find what a generator awaits.
-    const bool follows = at_ > 0 && mark(at_ - 1) == Mark::YieldValue;
+    const bool follows = at_ > 0 && raw_code_.mark(at_ - 1) == Mark::YieldValue;
     if (!follows) hold(arg == 0 || (minor_ >= 15 && arg == kInGenerator), "no yield");
   }
 
   void yield_value(uint32_t arg) {
-    const bool sends = at_ > 0 && mark(at_ - 1) == Mark::Send;
+    const bool sends = at_ > 0 && raw_code_.mark(at_ - 1) == Mark::Send;
     hold(minor_ < 13 || arg == (sends ? 1u : 0u), "with another state of the generator");
     const size_t next = at_ + 1;
-    if (mark_after(next) != Mark::Resume || is_extended(next)) {
+    if (raw_code_.mark_after(next) != Mark::Resume || raw_code_.is_extended(next)) {
       say("without its RESUME");
       return;
     }
@@ -328,9 +287,9 @@ class Finder {
     hold(sends ? place == kAfterYieldFrom || place == kAfterAwait : place == kAfterYield,
          "with another's RESUME");
     const bool says_so = minor_ == 12 ? arg == kDepthOfWrapper : place != raw_[next].arg;
-    hold(!says_so || is_only_wrapped(at_), "its handler is left out on close()");
+    hold(!says_so || raw_code_.is_only_wrapped(at_), "its handler is left out on close()");
     if (sends && minor_ >= 12) {
-      hold(is_protected_by(at_, Mark::CleanupThrow),
+      hold(raw_code_.is_protected_by(at_, Mark::CleanupThrow),
            "what is thrown in goes past what it waits for");
     }
   }
@@ -339,11 +298,12 @@ class Finder {
   void awaits() {
     if (minor_ > 10 || at_ == 0) return;
     size_t before = at_ - 1;
-    while (before > 0 && mark(before) == Mark::Nop) --before;
-    const bool tells = mark(before) == Mark::BeforeAsyncWith ||
-                       mark(before) == Mark::WithCleanupStart ||
-                       mark(before) == Mark::WithExceptStart;
-    hold(!tells || (before + 1 == at_ && !is_extended(at_)), "apart from what it belongs to");
+    while (before > 0 && raw_code_.mark(before) == Mark::Nop) --before;
+    const bool tells = raw_code_.mark(before) == Mark::BeforeAsyncWith ||
+                       raw_code_.mark(before) == Mark::WithCleanupStart ||
+                       raw_code_.mark(before) == Mark::WithExceptStart;
+    hold(!tells || (before + 1 == at_ && !raw_code_.is_extended(at_)),
+         "apart from what it belongs to");
   }
 
   // Checks that an instruction may be applied to its slot, which may hold a cell.
@@ -373,55 +333,11 @@ class Finder {
   void tests() {
     if (minor_ < 13) return;
     size_t before = at_;
-    while (before > 0 && !is_target_[before] && mark(before - 1) == Mark::Nop) --before;
-    hold(before > 0 && !is_target_[before] && makes_bool(before - 1), "not of a truth");
+    while (before > 0 && !raw_code_.is_target(before) && raw_code_.mark(before - 1) == Mark::Nop)
+      --before;
+    hold(before > 0 && !raw_code_.is_target(before) && raw_code_.makes_bool(before - 1),
+         "not of a truth");
   }
-  bool makes_bool(size_t index) const {
-    const Mark op = mark(index);
-    if (op == Mark::CompareOp) {
-      return (raw_[index].arg & kToBool) != 0 || compares_length(index) || asks_for_format(index);
-    }
-    if (op == Mark::LoadConst || op == Mark::LoadCommonConstant) return loads_bool(index);
-    return op == Mark::ToBool || op == Mark::IsOp || op == Mark::ContainsOp ||
-           op == Mark::UnaryNot || op == Mark::CheckExcMatch || op == Mark::MatchSequence ||
-           op == Mark::MatchMapping;
-  }
-  // Returns true for `GET_LEN; LOAD_CONST 2; COMPARE_OP >=`, a comparison of two numbers.
-  bool compares_length(size_t index) const {
-    if (index < 2 || is_target_[index] || is_target_[index - 1]) return false;
-    const bool is_number =
-        loads(index - 1, [](object::ConstKind kind) { return kind == object::ConstKind::Int; });
-    return is_number && mark(index - 2) == Mark::GetLen;
-  }
-  // Returns true for the test at the start of an annotation function (3.14+), whose argument is
-  // always a small number.
-  bool asks_for_format(size_t index) const {
-    constexpr size_t kInPrologue = 8;
-    constexpr uint32_t kNotImplementedError = 1;
-    const bool is_one = code_.posonlyargcount == 1 && code_.argcount == 1 &&
-                        (module_.text(code_.name) == "__annotate__" ||
-                         module_.text(code_.varnames[0]) == ".format");
-    if (minor_ < 14 || !is_one || index < 2 || index > kInPrologue) return false;
-    size_t next = index + 2;
-    if (mark_after(next) == Mark::NotTaken) ++next;
-    return loads_local(mark(index - 2)) && raw_[index - 2].arg == 0 &&
-           mark_after(index - 1) == Mark::LoadSmallInt && !is_target_[index] &&
-           mark_after(next) == Mark::LoadCommonConstant && raw_[next].arg == kNotImplementedError &&
-           mark_after(next + 1) == Mark::RaiseVarargs;
-  }
-  bool loads_bool(size_t index) const {
-    return loads(index, [](object::ConstKind kind) {
-      return kind == object::ConstKind::True || kind == object::ConstKind::False;
-    });
-  }
-  template <typename Holds>
-  bool loads(size_t index, Holds holds) const {
-    const auto instr = std::lower_bound(stream_.instrs.begin(), stream_.instrs.end(), index,
-                                        [](const Instr& one, size_t raw) { return one.raw < raw; });
-    return instr != stream_.instrs.end() && instr->raw == index && instr->op == Op::LoadConst &&
-           holds(module_[instr->constant()].kind);
-  }
-
   // Checks that the first byte of each entry is marked: CPython starts its search in the middle.
   void exception_table() {
     const std::vector<uint8_t>& table = code_.exceptiontable;
@@ -444,7 +360,8 @@ class Finder {
     if (code_.exceptiontable.empty()) return;
     std::vector<bool> is_inside(code_.bytecode.size() + 2, false);
     for (const RawInstr& instr : raw_) {
-      const size_t end = instr.offset + 2 + 2 * size_t{traits_[instr.opcode].caches};
+      const size_t end =
+          instr.offset + 2 + 2 * size_t{traits_of(code_.version)[instr.opcode].caches};
       for (size_t at = instr.start + 2; at < end && at < is_inside.size(); at += 2) {
         is_inside[at] = true;
       }
@@ -458,17 +375,12 @@ class Finder {
     }
   }
 
-  static constexpr size_t kNoHandler = ~size_t{0};
-
   const object::Module& module_;
   const Code& code_;
-  const Stream& stream_;
   const std::vector<RawInstr>& raw_;
-  const TraitsTable& traits_;
+  const RawCode raw_code_;
   int minor_;
   const bool is_generated_;
-  std::vector<bool> is_target_;
-  std::vector<size_t> handler_;
   std::unordered_set<uint32_t> is_cell_;  // the symbols of arguments that are cells
   std::unordered_set<uint32_t> made_;     // slots of the cells that the prologue makes
   std::optional<Breach> found_;

@@ -9,26 +9,34 @@ using ast::NodeId;
 using object::Const;
 using object::ConstKind;
 
-NodeId CodeMaker::none() { return constant({}); }
+namespace {
+
+NodeId constant(ast::Tree& tree, Const value, ast::Where at) {
+  return tree.add(ast::Constant{tree.module().add(std::move(value))}, at);
+}
+
+}  // namespace
+
+NodeId CodeMaker::none() { return constant(tree_, {}, at); }
 
 NodeId CodeMaker::truth(bool value) {
   Const made;
   made.kind = value ? ConstKind::True : ConstKind::False;
-  return constant(made);
+  return constant(tree_, made, at);
 }
 
 NodeId CodeMaker::integer(int64_t value) {
   Const made;
   made.kind = ConstKind::Int;
   made.integer = value;
-  return constant(made);
+  return constant(tree_, made, at);
 }
 
 NodeId CodeMaker::text(std::string_view value) {
   Const made;
   made.kind = ConstKind::Str;
   made.text = tree_.intern(value);
-  return constant(made);
+  return constant(tree_, made, at);
 }
 
 NodeId CodeMaker::builtin(std::string_view what) {

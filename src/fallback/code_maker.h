@@ -52,11 +52,10 @@ class CodeMaker {
   }
   ast::NodeId break_loop() { return tree_.add(ast::Break{}, at); }
   ast::NodeId raise(ast::NodeId exception = {}) { return tree_.add(ast::Raise{exception, {}}, at); }
-  ast::NodeId try_except(const Nodes& body, const Nodes& handlers) {
-    return tree_.add(ast::Try{tree_.list(body), tree_.list(handlers), {}, {}, 0}, at);
-  }
-  ast::NodeId try_star(const Nodes& body, const Nodes& handlers) {
-    return tree_.add(ast::Try{tree_.list(body), tree_.list(handlers), {}, {}, 1}, at);
+  // `is_star`: the handlers are `except*`.
+  ast::NodeId try_except(const Nodes& body, const Nodes& handlers, bool is_star = false) {
+    const uint32_t star = is_star ? 1 : 0;
+    return tree_.add(ast::Try{tree_.list(body), tree_.list(handlers), {}, {}, star}, at);
   }
   ast::NodeId try_finally(const Nodes& body, const Nodes& finalbody) {
     return tree_.add(ast::Try{tree_.list(body), {}, {}, tree_.list(finalbody), 0}, at);
@@ -69,10 +68,6 @@ class CodeMaker {
                     const Nodes& otherwise);
 
  private:
-  ast::NodeId constant(object::Const value) {
-    return tree_.add(ast::Constant{tree_.module().add(std::move(value))}, at);
-  }
-
   ast::Tree& tree_;
   BoundNames& bound_;
 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One item after the other, each value under a name: makes no assumptions about compilers.
+#include "fallback/plain.h"
+
 #include <algorithm>
 
-#include "fallback/state_machine.h"
+#include "fallback/items.h"
+#include "fallback/made_functions.h"
 #include "structure/expressions/function_parts.h"
 #include "structure/graph/not_structured.h"
 
@@ -11,61 +13,165 @@ namespace pellucid::fallback {
 using ast::Kind;
 using ast::NodeId;
 
-void Machine::plain(BlockId id, Statements& code) {
-  const std::vector<ValueId> all = graph_[id].items;
-  // Results of the neat form for this block are no longer valid.
-  for (const ValueId item : all) {
-    context_.materialized.erase(item);
-    const auto elements = elements_.find(item);
-    if (elements == elements_.end()) continue;
-    for (const ValueId element : elements->second) context_.materialized.erase(element);
-  }
-  remake_functions(id, code, false);
-  for (size_t i = 0; i < all.size();) {
-    const bool is_function = is_op(graph_[all[i]], Op::MakeFunction);
-    // A comprehension makes its iterator itself.
-    if (is_op(graph_[all[i]], Op::GetIter, Op::GetAiter) && is_iterated_by_comprehension(all, i)) {
-      ++i;
-      continue;
-    }
-    if (is_special(all, i) && !is_function) {
-      i = special(id, i, code);
-      continue;
-    }
-    const ast::Where before = make_.at;
-    make_.at = {graph_[all[i]].line, graph_[all[i]].offset};
-    plain_item(all[i++], code);
-    make_.at = before;
-  }
-}
+namespace {
 
 // Returns the expression of an operand: a constant, or a name.
-NodeId Machine::operand(ValueId id) {
-  id = graph_.resolve(id);
-  const auto known = context_.materialized.find(id);
-  if (known != context_.materialized.end()) return make_.name(known->second);
-  if (is_made_for_a_call(graph_, tree_.module(), id) && !needs_definition(id)) {
-    return made_for_a_call(id);
+NodeId operand(Machine& machine, ValueId id) {
+  id = machine.graph.resolve(id);
+  const auto known = machine.context.materialized.find(id);
+  if (known != machine.context.materialized.end()) return machine.make.name(known->second);
+  if (is_made_for_a_call(machine.graph, machine.tree.module(), id) &&
+      !needs_definition(machine, id)) {
+    return made_for_a_call(machine, id);
   }
-  if (is_op(graph_[id], Op::GetIter, Op::GetAiter)) return operand(operands(id)[0]);
-  const ir::Value value = graph_[id];
-  const NodeId node =
-      value.kind == ValueKind::Instr && value.count == 0 ? expressions_.make(value, {}) : NodeId();
+  if (is_op(machine.graph[id], Op::GetIter, Op::GetAiter))
+    return operand(machine, machine.operands(id)[0]);
+  const ir::Value value = machine.graph[id];
+  const NodeId node = value.kind == ValueKind::Instr && value.count == 0
+                          ? machine.expressions.make(value, {})
+                          : NodeId();
   if (!node.valid()) throw NotStructured("a value that no name holds", value.offset);
   return node;
 }
 
-Machine::Nodes Machine::operand_nodes(ValueId id) {
+Nodes operand_nodes(Machine& machine, ValueId id) {
   Nodes nodes;
-  for (const ValueId each : std::vector<ValueId>(operands(id).begin(), operands(id).end())) {
-    nodes.push_back(operand(each));
+  for (const ValueId each :
+       std::vector<ValueId>(machine.operands(id).begin(), machine.operands(id).end())) {
+    nodes.push_back(operand(machine, each));
   }
   return nodes;
 }
 
-void Machine::plain_item(ValueId id, Statements& code) {
-  const ir::Value value = graph_[id];
-  const auto target = [&] { return make_.name(value.symbol()); };
+// Returns the name of the function that an attribute is set on.
+Symbol name_of_function(const Machine& machine, NodeId function) {
+  if (machine.tree.is(function, Kind::Name)) return machine.tree.as<ast::Name>(function).id;
+  throw NotStructured("an attribute of what is no function", machine.tree.where(function).offset);
+}
+
+// A container and its updated value are one object with two names.
+void plain_update(Machine& machine, ValueId id, Statements& code) {
+  const ir::Value value = machine.graph[id];
+  Nodes nodes = operand_nodes(machine, id);
+  if (!machine.tree.is(nodes[0], Kind::Name)) {
+    throw NotStructured("a container that no name holds", value.offset);
+  }
+  const Symbol container = machine.tree.as<ast::Name>(nodes[0]).id;
+  if (value.op == Op::DictMerge) {
+    // Keys must be new, and strings: a call checks that.
+    const NodeId first = machine.tree.add(ast::keyword{Symbol(), nodes[0]}, machine.make.at);
+    const NodeId second = machine.tree.add(ast::keyword{Symbol(), nodes[1]}, machine.make.at);
+    const NodeId merged = machine.tree.add(
+        ast::Call{machine.make.builtin("dict"), {}, machine.tree.list({first, second})},
+        machine.make.at);
+    code.append(machine.make.assign(container, merged));
+  } else {
+    const char* method = value.op == Op::ListAppend   ? "append"
+                         : value.op == Op::ListExtend ? "extend"
+                         : value.op == Op::SetAdd     ? "add"
+                         : value.op == Op::MapAdd     ? "__setitem__"
+                                                      : "update";
+    const NodeId callee = machine.make.attribute(nodes[0], method);
+    nodes.erase(nodes.begin());
+    code.append(machine.make.expression(machine.make.call(callee, nodes)));
+  }
+  machine.context.materialized[id] = container;
+}
+
+void plain_import(Machine& machine, ValueId id, Statements& code) {
+  const ir::Value value = machine.graph[id];
+  const Nodes nodes = operand_nodes(machine, id);
+  const Symbol name = machine.context.fresh_name("module");
+  if (value.op == Op::ImportName) {
+    const NodeId scope = machine.make.call(machine.make.builtin("globals"), {});
+    const NodeId call = machine.make.call(machine.make.builtin("__import__"),
+                                          {machine.make.text(machine.tree.text(value.symbol())),
+                                           scope, machine.make.none(), nodes[1], nodes[0]});
+    code.append(machine.make.assign(name, call));
+    machine.context.materialized[id] = name;
+    return;
+  }
+  if (value.op == Op::ImportStar) {
+    throw NotStructured("an import of unknown form", value.offset);
+  }
+  const std::string member(machine.tree.text(value.symbol()));
+  const NodeId found = machine.make.attribute(nodes[0], member);
+  const NodeId message = machine.make.text("cannot import name '" + member + "'");
+  const NodeId error = machine.make.call(machine.make.builtin("ImportError"), {message});
+  code.append(
+      machine.make.try_except({machine.make.assign(name, found)},
+                              {machine.make.handler(machine.make.builtin("AttributeError"),
+                                                    Symbol(), {machine.make.raise(error)})}));
+  machine.context.materialized[id] = name;
+}
+
+void set_attribute(Machine& machine, NodeId function, uint32_t flag, NodeId value,
+                   Statements& code) {
+  const char* attribute = nullptr;
+  if (flag == bytecode::kDefaults) attribute = "__defaults__";
+  if (flag == bytecode::kKwDefaults) attribute = "__kwdefaults__";
+  if (flag == bytecode::kAnnotate) attribute = "__annotate__";
+  if (flag == bytecode::kAnnotations) {
+    attribute = "__annotations__";
+    if (!machine.tree.is(value, Kind::Dict) && machine.graph.f.habits.pairs_annotations) {
+      // Names and values, alternating.
+      const auto half = [&](int64_t first) {
+        const NodeId from = machine.make.integer(first);
+        const NodeId step = machine.make.integer(2);
+        const NodeId slice = machine.tree.add(ast::Slice{from, NodeId(), step}, machine.make.at);
+        const NodeId whole =
+            first == 0 ? value : machine.make.name(machine.tree.as<ast::Name>(value).id);
+        return machine.tree.add(ast::Subscript{whole, slice}, machine.make.at);
+      };
+      if (!machine.tree.is(value, Kind::Name)) {
+        const Symbol pairs = machine.context.fresh_name("annotations");
+        code.append(machine.make.assign(pairs, value));
+        value = machine.make.name(pairs);
+      }
+      value =
+          machine.make.call(machine.make.builtin("dict"),
+                            {machine.make.call(machine.make.builtin("zip"), {half(0), half(1)})});
+    }
+  }
+  if (!attribute) return;
+  code.append(machine.make.assign(machine.make.attribute(function, attribute), value));
+}
+
+// Makes the function of a code object; its defaults and other attributes are set one by one.
+Symbol plain_function(Machine& machine, ValueId id, Statements& code) {
+  const ir::Value value = machine.graph[id];
+  const std::vector<ValueId> all(machine.operands(id).begin(), machine.operands(id).end());
+  const size_t code_at = all.size() - (value.b == 1 ? 2 : 1);
+  ir::Value bare = value;
+  bare.a = 0;
+  bare.first += static_cast<uint32_t>(code_at);
+  bare.count -= static_cast<uint32_t>(code_at);
+  Nodes constants;
+  for (size_t i = code_at; i < all.size(); ++i) constants.push_back(operand(machine, all[i]));
+  const NodeId literal = machine.expressions.make(bare, constants);
+  if (!literal.valid()) throw NotStructured("a function of an unknown code object", value.offset);
+  Symbol name;
+  if (machine.tree.is(literal, Kind::FunctionDef)) {
+    name = define(machine, literal, code);
+  } else {
+    name = machine.context.fresh_name("function");
+    code.append(machine.make.assign(name, literal));
+  }
+  size_t next = 0;
+  for (const uint32_t flag :
+       {bytecode::kDefaults, bytecode::kKwDefaults, bytecode::kAnnotations, bytecode::kClosure}) {
+    if ((value.a & flag) == 0) continue;
+    const ValueId part = all[next++];
+    // The free variables determine the closure.
+    if (flag != bytecode::kClosure)
+      set_attribute(machine, machine.make.name(name), flag, operand(machine, part), code);
+  }
+  return name;
+}
+
+void plain_item(Machine& machine, ValueId id, Statements& code) {
+  const ir::Value value = machine.graph[id];
+  const auto target = [&] { return machine.make.name(value.symbol()); };
   switch (value.op) {
     case Op::LoadConst:
     case Op::LoadClosure:
@@ -81,70 +187,78 @@ void Machine::plain_item(ValueId id, Statements& code) {
     case Op::StoreName:
     case Op::StoreGlobal:
     case Op::StoreDeref:
-      return code.append(make_.assign(target(), operand(operands(id)[0])));
+      return code.append(machine.make.assign(target(), operand(machine, machine.operands(id)[0])));
     case Op::StoreAttr: {
-      const Nodes nodes = operand_nodes(id);
-      const NodeId place = tree_.add(ast::Attribute{nodes[1], value.symbol()}, make_.at);
-      return code.append(make_.assign(place, nodes[0]));
+      const Nodes nodes = operand_nodes(machine, id);
+      const NodeId place =
+          machine.tree.add(ast::Attribute{nodes[1], value.symbol()}, machine.make.at);
+      return code.append(machine.make.assign(place, nodes[0]));
     }
     case Op::StoreSubscr: {
-      const Nodes nodes = operand_nodes(id);
-      const NodeId place = tree_.add(ast::Subscript{nodes[1], nodes[2]}, make_.at);
-      return code.append(make_.assign(place, nodes[0]));
+      const Nodes nodes = operand_nodes(machine, id);
+      const NodeId place = machine.tree.add(ast::Subscript{nodes[1], nodes[2]}, machine.make.at);
+      return code.append(machine.make.assign(place, nodes[0]));
     }
     case Op::DeleteFast:
     case Op::DeleteName:
     case Op::DeleteGlobal:
     case Op::DeleteDeref:
-      return code.append(tree_.add(ast::Delete{tree_.list({target()})}, make_.at));
+      return code.append(
+          machine.tree.add(ast::Delete{machine.tree.list({target()})}, machine.make.at));
     case Op::DeleteAttr: {
-      const NodeId place =
-          tree_.add(ast::Attribute{operand(operands(id)[0]), value.symbol()}, make_.at);
-      return code.append(tree_.add(ast::Delete{tree_.list({place})}, make_.at));
+      const NodeId place = machine.tree.add(
+          ast::Attribute{operand(machine, machine.operands(id)[0]), value.symbol()},
+          machine.make.at);
+      return code.append(
+          machine.tree.add(ast::Delete{machine.tree.list({place})}, machine.make.at));
     }
     case Op::DeleteSubscr: {
-      const Nodes nodes = operand_nodes(id);
-      const NodeId place = tree_.add(ast::Subscript{nodes[0], nodes[1]}, make_.at);
-      return code.append(tree_.add(ast::Delete{tree_.list({place})}, make_.at));
+      const Nodes nodes = operand_nodes(machine, id);
+      const NodeId place = machine.tree.add(ast::Subscript{nodes[0], nodes[1]}, machine.make.at);
+      return code.append(
+          machine.tree.add(ast::Delete{machine.tree.list({place})}, machine.make.at));
     }
     case Op::PrintExpr:
-      return code.append(make_.expression(operand(operands(id)[0])));
+      return code.append(machine.make.expression(operand(machine, machine.operands(id)[0])));
     case Op::UnpackSequence:
     case Op::UnpackEx: {
       const uint32_t count = value.op == Op::UnpackEx ? value.a + 1 + value.b : value.a;
       Nodes targets;
       std::vector<Symbol> names;
       for (uint32_t i = 0; i < count; ++i) {
-        names.push_back(context_.fresh_name("temp"));
-        NodeId each = make_.name(names.back());
+        names.push_back(machine.context.fresh_name("temp"));
+        NodeId each = machine.make.name(names.back());
         if (value.op == Op::UnpackEx && i == value.a) {
-          each = tree_.add(ast::Starred{each}, make_.at);
+          each = machine.tree.add(ast::Starred{each}, machine.make.at);
         }
         targets.push_back(each);
       }
-      const auto elements = elements_.find(id);
-      if (elements != elements_.end()) {
+      const auto elements = machine.elements.find(id);
+      if (elements != machine.elements.end()) {
         for (const ValueId element : elements->second) {
-          context_.materialized[element] = names[graph_[element].a];
+          machine.context.materialized[element] = names[machine.graph[element].a];
         }
       }
-      return code.append(make_.assign(make_.tuple(targets), operand(operands(id)[0])));
+      return code.append(machine.make.assign(machine.make.tuple(targets),
+                                             operand(machine, machine.operands(id)[0])));
     }
     case Op::ImportStar:
     case Op::ImportName:
     case Op::ImportFrom:
-      return plain_import(id, code);
+      return plain_import(machine, id, code);
     case Op::MakeFunction: {
       // Made where it is called.
-      if (is_made_for_a_call(graph_, tree_.module(), id) && !needs_definition(id)) return;
-      context_.materialized[id] = plain_function(id, code);
+      if (is_made_for_a_call(machine.graph, machine.tree.module(), id) &&
+          !needs_definition(machine, id))
+        return;
+      machine.context.materialized[id] = plain_function(machine, id, code);
       return;
     }
     case Op::BuildTuple: {
       // The cells of a closure, which may be empty yet.
-      const auto cells = operands(id);
+      const auto cells = machine.operands(id);
       if (!cells.empty() && std::all_of(cells.begin(), cells.end(), [&](ValueId cell) {
-            return is_op(graph_[cell], Op::LoadClosure);
+            return is_op(machine.graph[cell], Op::LoadClosure);
           })) {
         return;
       }
@@ -152,13 +266,16 @@ void Machine::plain_item(ValueId id, Statements& code) {
     }
     case Op::SetFunctionAttribute: {
       if (value.a == bytecode::kClosure) {
-        if (is_made_for_a_call(graph_, tree_.module(), id) && !needs_definition(id)) return;
-        context_.materialized[id] = name_of_function(operand(operands(id)[1]));
+        if (is_made_for_a_call(machine.graph, machine.tree.module(), id) &&
+            !needs_definition(machine, id))
+          return;
+        machine.context.materialized[id] =
+            name_of_function(machine, operand(machine, machine.operands(id)[1]));
         return;
       }
-      const Nodes nodes = operand_nodes(id);
-      context_.materialized[id] = name_of_function(nodes[1]);
-      set_attribute(nodes[1], value.a, nodes[0], code);
+      const Nodes nodes = operand_nodes(machine, id);
+      machine.context.materialized[id] = name_of_function(machine, nodes[1]);
+      set_attribute(machine, nodes[1], value.a, nodes[0], code);
       return;
     }
     case Op::ListAppend:
@@ -168,7 +285,7 @@ void Machine::plain_item(ValueId id, Statements& code) {
     case Op::SetUpdate:
     case Op::DictUpdate:
     case Op::DictMerge:
-      return plain_update(id, code);
+      return plain_update(machine, id, code);
     default:
       break;
   }
@@ -177,155 +294,66 @@ void Machine::plain_item(ValueId id, Statements& code) {
       value.op == Op::GetYieldFromIter) {
     // `await` consists of two instructions.
     if (value.op != Op::YieldFrom) {
-      waiting_ = operand(operands(id)[0]);
+      machine.waiting = operand(machine, machine.operands(id)[0]);
       return;
     }
-    const bool awaits = is_op(graph_[operands(id)[0]], Op::GetAwaitable);
-    const bool both = awaits || is_op(graph_[operands(id)[0]], Op::GetYieldFromIter);
-    const NodeId object = both ? waiting_ : operand(operands(id)[0]);
-    node = awaits ? tree_.add(ast::Await{object}, make_.at)
-                  : tree_.add(ast::YieldFrom{object}, make_.at);
+    const bool awaits = is_op(machine.graph[machine.operands(id)[0]], Op::GetAwaitable);
+    const bool both = awaits || is_op(machine.graph[machine.operands(id)[0]], Op::GetYieldFromIter);
+    const NodeId object = both ? machine.waiting : operand(machine, machine.operands(id)[0]);
+    node = awaits ? machine.tree.add(ast::Await{object}, machine.make.at)
+                  : machine.tree.add(ast::YieldFrom{object}, machine.make.at);
   } else {
-    node = expressions_.make(value, operand_nodes(id));
+    node = machine.expressions.make(value, operand_nodes(machine, id));
   }
   if (!node.valid()) {
     throw NotStructured("no expression for " + std::string(bytecode::name_of(value.op)),
                         value.offset);
   }
-  if (ast::category_of(tree_.kind(node)) == ast::Category::TypeParam) {
+  if (ast::category_of(machine.tree.kind(node)) == ast::Category::TypeParam) {
     throw NotStructured("a type parameter that its statement lacks", value.offset);
   }
-  if (is_literal(tree_, node)) {
+  if (is_literal(machine.tree, node)) {
     // A class, or a definition with type parameters applied.
-    const Symbol name = context_.name_of_definition(node);
-    hide_if_body(name);
-    code.append(hoisted(tree_, node, name));
-    context_.materialized[id] = name;
+    const Symbol name = machine.context.name_of_definition(node);
+    machine.hide_if_body(name);
+    code.append(hoisted(machine.tree, node, name));
+    machine.context.materialized[id] = name;
     return;
   }
-  const Symbol name = context_.fresh_name("temp");
-  code.append(make_.assign(name, node));
-  context_.materialized[id] = name;
+  const Symbol name = machine.context.fresh_name("temp");
+  code.append(machine.make.assign(name, node));
+  machine.context.materialized[id] = name;
 }
 
-// Returns the name of the function that an attribute is set on.
-Symbol Machine::name_of_function(NodeId function) const {
-  if (tree_.is(function, Kind::Name)) return tree_.as<ast::Name>(function).id;
-  throw NotStructured("an attribute of what is no function", tree_.where(function).offset);
-}
+}  // namespace
 
-// A container and its updated value are one object with two names.
-void Machine::plain_update(ValueId id, Statements& code) {
-  const ir::Value value = graph_[id];
-  Nodes nodes = operand_nodes(id);
-  if (!tree_.is(nodes[0], Kind::Name)) {
-    throw NotStructured("a container that no name holds", value.offset);
+void plain(Machine& machine, BlockId id, Statements& code) {
+  const std::vector<ValueId> all = machine.graph[id].items;
+  // Results of the neat form for this block are no longer valid.
+  for (const ValueId item : all) {
+    machine.context.materialized.erase(item);
+    const auto elements = machine.elements.find(item);
+    if (elements == machine.elements.end()) continue;
+    for (const ValueId element : elements->second) machine.context.materialized.erase(element);
   }
-  const Symbol container = tree_.as<ast::Name>(nodes[0]).id;
-  if (value.op == Op::DictMerge) {
-    // Keys must be new, and strings: a call checks that.
-    const NodeId first = tree_.add(ast::keyword{Symbol(), nodes[0]}, make_.at);
-    const NodeId second = tree_.add(ast::keyword{Symbol(), nodes[1]}, make_.at);
-    const NodeId merged =
-        tree_.add(ast::Call{make_.builtin("dict"), {}, tree_.list({first, second})}, make_.at);
-    code.append(make_.assign(container, merged));
-  } else {
-    const char* method = value.op == Op::ListAppend   ? "append"
-                         : value.op == Op::ListExtend ? "extend"
-                         : value.op == Op::SetAdd     ? "add"
-                         : value.op == Op::MapAdd     ? "__setitem__"
-                                                      : "update";
-    const NodeId callee = make_.attribute(nodes[0], method);
-    nodes.erase(nodes.begin());
-    code.append(make_.expression(make_.call(callee, nodes)));
-  }
-  context_.materialized[id] = container;
-}
-
-void Machine::plain_import(ValueId id, Statements& code) {
-  const ir::Value value = graph_[id];
-  const Nodes nodes = operand_nodes(id);
-  const Symbol name = context_.fresh_name("module");
-  if (value.op == Op::ImportName) {
-    const NodeId scope = make_.call(make_.builtin("globals"), {});
-    const NodeId call = make_.call(
-        make_.builtin("__import__"),
-        {make_.text(tree_.text(value.symbol())), scope, make_.none(), nodes[1], nodes[0]});
-    code.append(make_.assign(name, call));
-    context_.materialized[id] = name;
-    return;
-  }
-  if (value.op == Op::ImportStar) {
-    throw NotStructured("an import of unknown form", value.offset);
-  }
-  const std::string member(tree_.text(value.symbol()));
-  const NodeId found = make_.attribute(nodes[0], member);
-  const NodeId message = make_.text("cannot import name '" + member + "'");
-  const NodeId error = make_.call(make_.builtin("ImportError"), {message});
-  code.append(make_.try_except(
-      {make_.assign(name, found)},
-      {make_.handler(make_.builtin("AttributeError"), Symbol(), {make_.raise(error)})}));
-  context_.materialized[id] = name;
-}
-
-// Makes the function of a code object; its defaults and other attributes are set one by one.
-Symbol Machine::plain_function(ValueId id, Statements& code) {
-  const ir::Value value = graph_[id];
-  const std::vector<ValueId> all(operands(id).begin(), operands(id).end());
-  const size_t code_at = all.size() - (value.b == 1 ? 2 : 1);
-  ir::Value bare = value;
-  bare.a = 0;
-  bare.first += static_cast<uint32_t>(code_at);
-  bare.count -= static_cast<uint32_t>(code_at);
-  Nodes constants;
-  for (size_t i = code_at; i < all.size(); ++i) constants.push_back(operand(all[i]));
-  const NodeId literal = expressions_.make(bare, constants);
-  if (!literal.valid()) throw NotStructured("a function of an unknown code object", value.offset);
-  Symbol name;
-  if (tree_.is(literal, Kind::FunctionDef)) {
-    name = define(literal, code);
-  } else {
-    name = context_.fresh_name("function");
-    code.append(make_.assign(name, literal));
-  }
-  size_t next = 0;
-  for (const uint32_t flag :
-       {bytecode::kDefaults, bytecode::kKwDefaults, bytecode::kAnnotations, bytecode::kClosure}) {
-    if ((value.a & flag) == 0) continue;
-    const ValueId part = all[next++];
-    // The free variables determine the closure.
-    if (flag != bytecode::kClosure) set_attribute(make_.name(name), flag, operand(part), code);
-  }
-  return name;
-}
-
-void Machine::set_attribute(NodeId function, uint32_t flag, NodeId value, Statements& code) {
-  const char* attribute = nullptr;
-  if (flag == bytecode::kDefaults) attribute = "__defaults__";
-  if (flag == bytecode::kKwDefaults) attribute = "__kwdefaults__";
-  if (flag == bytecode::kAnnotate) attribute = "__annotate__";
-  if (flag == bytecode::kAnnotations) {
-    attribute = "__annotations__";
-    if (!tree_.is(value, Kind::Dict) && graph_.f.habits.pairs_annotations) {
-      // Names and values, alternating.
-      const auto half = [&](int64_t first) {
-        const NodeId from = make_.integer(first);
-        const NodeId step = make_.integer(2);
-        const NodeId slice = tree_.add(ast::Slice{from, NodeId(), step}, make_.at);
-        const NodeId whole = first == 0 ? value : make_.name(tree_.as<ast::Name>(value).id);
-        return tree_.add(ast::Subscript{whole, slice}, make_.at);
-      };
-      if (!tree_.is(value, Kind::Name)) {
-        const Symbol pairs = context_.fresh_name("annotations");
-        code.append(make_.assign(pairs, value));
-        value = make_.name(pairs);
-      }
-      value =
-          make_.call(make_.builtin("dict"), {make_.call(make_.builtin("zip"), {half(0), half(1)})});
+  remake_functions(machine, id, code, false);
+  for (size_t i = 0; i < all.size();) {
+    const bool is_function = is_op(machine.graph[all[i]], Op::MakeFunction);
+    // A comprehension makes its iterator itself.
+    if (is_op(machine.graph[all[i]], Op::GetIter, Op::GetAiter) &&
+        is_iterated_by_comprehension(machine, all, i)) {
+      ++i;
+      continue;
     }
+    if (is_special(machine, all, i) && !is_function) {
+      i = special(machine, id, i, code);
+      continue;
+    }
+    const ast::Where before = machine.make.at;
+    machine.make.at = {machine.graph[all[i]].line, machine.graph[all[i]].offset};
+    plain_item(machine, all[i++], code);
+    machine.make.at = before;
   }
-  if (!attribute) return;
-  code.append(make_.assign(make_.attribute(function, attribute), value));
 }
 
 }  // namespace pellucid::fallback

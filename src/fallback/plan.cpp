@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states and their order: those of one level, and of one handler, are consecutive, so that one
-// or two comparisons find the handler of an exception.
+#include "fallback/plan.h"
+
 #include <algorithm>
 #include <tuple>
 
-#include "fallback/state_machine.h"
+#include "fallback/star.h"
 
 namespace pellucid::fallback {
 
@@ -14,85 +14,89 @@ namespace {
 constexpr uint32_t kDeepestArm = 8;
 constexpr uint32_t kNoArm = ~0u;
 
-}  // namespace
-
 // Returns true for the entry of a handler that only starts the handling: an except clause does that
 // by itself.
-bool Machine::is_pure_entry(BlockId block) const {
-  return only_pushes(graph_, block) && graph_.ways_into(block).empty();
+bool is_pure_entry(const Machine& machine, BlockId block) {
+  return only_pushes(machine.graph, block) && machine.graph.ways_into(block).empty();
 }
 
-void Machine::choose_heads() {
-  is_head_.assign(graph_.size(), 1);
-  std::vector<uint32_t> depth(graph_.size(), 0);
-  std::vector<uint8_t> is_entry(graph_.size(), 0);
-  for (const flow::Handler& handler : graph_.f.handlers) {
+void choose_heads(Machine& machine) {
+  machine.is_head.assign(machine.graph.size(), 1);
+  std::vector<uint32_t> depth(machine.graph.size(), 0);
+  std::vector<uint8_t> is_entry(machine.graph.size(), 0);
+  for (const flow::Handler& handler : machine.graph.f.handlers) {
     is_entry[handler.entry.index()] = 1;
-    if (only_pushes(graph_, handler.entry)) {
-      is_entry[graph_[handler.entry].next[0].to.index()] = 1;
+    if (only_pushes(machine.graph, handler.entry)) {
+      is_entry[machine.graph[handler.entry].next[0].to.index()] = 1;
     }
   }
-  for (const BlockId id : graph_.order()) {
-    const auto ways = graph_.ways_into(id);
-    if (ways.size() != 1 || is_entry[id.index()] || id == graph_.entry()) continue;
+  for (const BlockId id : machine.graph.order()) {
+    const auto ways = machine.graph.ways_into(id);
+    if (ways.size() != 1 || is_entry[id.index()] || id == machine.graph.entry()) continue;
     const BlockId from = ways.front().from;
-    const bool forks = graph_[from].next[1].to.valid();
-    depth[id.index()] = is_head_[from.index()] ? 0 : depth[from.index()];
+    const bool forks = machine.graph[from].next[1].to.valid();
+    depth[id.index()] = machine.is_head[from.index()] ? 0 : depth[from.index()];
     if (forks) ++depth[id.index()];
-    const bool same = graph_[from].handler == graph_[id].handler &&
-                      graph_[from].exc_depth == graph_[id].exc_depth && !ends_in_split(from);
+    const bool same = machine.graph[from].handler == machine.graph[id].handler &&
+                      machine.graph[from].exc_depth == machine.graph[id].exc_depth &&
+                      !ends_in_split(machine, from);
     // Outside of functions there is no `return`: code before the loop must not branch to one.
-    const bool outside = forks && entry_first_ && scope_ != Scope::Function;
+    const bool outside = forks && machine.entry_first && machine.scope != Scope::Function;
     bool fits = same && depth[id.index()] <= kDeepestArm;
     if (fits && outside) {
       BlockId at = from;
-      while (!is_head_[at.index()]) at = graph_.ways_into(at).front().from;
-      fits = at != graph_.entry();
+      while (!machine.is_head[at.index()]) at = machine.graph.ways_into(at).front().from;
+      fits = at != machine.graph.entry();
     }
-    if (fits) is_head_[id.index()] = 0;
+    if (fits) machine.is_head[id.index()] = 0;
   }
 }
 
-void Machine::plan() {
-  const ir::Block& first = graph_[graph_.entry()];
-  entry_first_ = !first.handler.valid() && first.exc_depth == 0;
-  choose_heads();
-  raised_to_.assign(graph_.f.handlers.size(), kNoArm);
-  pushed_by_.assign(graph_.size(), kNoArm);
-  std::vector<uint8_t> is_raised_to(graph_.f.handlers.size(), 0);
-  for (const BlockId id : graph_.order()) {
-    const ir::Block& b = graph_[id];
-    if (is_pure_entry(id)) continue;
-    const bool in_front = entry_first_ && id == graph_.entry();
-    if (is_head_[id.index()] && !in_front) arms_.push_back({id, b.exc_depth, b.handler, false});
-    if (!b.items.empty() && is_op(graph_[b.items.back()], Op::PushExcInfo)) {
-      arms_.push_back({id, b.exc_depth, {}, true});
-    } else if (ends_in_split(id)) {
-      arms_.push_back({id, b.exc_depth - 1, {}, true});
+}  // namespace
+
+void plan(Machine& machine) {
+  const ir::Block& first = machine.graph[machine.graph.entry()];
+  machine.entry_first = !first.handler.valid() && first.exc_depth == 0;
+  choose_heads(machine);
+  machine.raised_to.assign(machine.graph.f.handlers.size(), kNoArm);
+  machine.pushed_by.assign(machine.graph.size(), kNoArm);
+  std::vector<uint8_t> is_raised_to(machine.graph.f.handlers.size(), 0);
+  for (const BlockId id : machine.graph.order()) {
+    const ir::Block& b = machine.graph[id];
+    if (is_pure_entry(machine, id)) continue;
+    const bool in_front = machine.entry_first && id == machine.graph.entry();
+    if (machine.is_head[id.index()] && !in_front)
+      machine.arms.push_back({id, b.exc_depth, b.handler, false});
+    if (!b.items.empty() && is_op(machine.graph[b.items.back()], Op::PushExcInfo)) {
+      machine.arms.push_back({id, b.exc_depth, {}, true});
+    } else if (ends_in_split(machine, id)) {
+      machine.arms.push_back({id, b.exc_depth - 1, {}, true});
     }
     if (!b.handler.valid()) continue;
-    const uint32_t level = level_of(graph_.f.handlers[b.handler.index()]);
-    if (level > b.exc_depth) fail("a handler of an exception that is not being handled", id);
+    const uint32_t level = level_of(machine.graph.f.handlers[b.handler.index()]);
+    if (level > b.exc_depth)
+      machine.fail("a handler of an exception that is not being handled", id);
     uint8_t& known = is_raised_to[b.handler.index()];
     if (level < b.exc_depth && !known) {
       known = 1;
-      arms_.push_back({graph_.f.handlers[b.handler.index()].entry, level, b.handler, true});
+      machine.arms.push_back(
+          {machine.graph.f.handlers[b.handler.index()].entry, level, b.handler, true});
     }
   }
-  std::stable_sort(arms_.begin(), arms_.end(), [](const Arm& a, const Arm& b) {
+  std::stable_sort(machine.arms.begin(), machine.arms.end(), [](const Arm& a, const Arm& b) {
     const auto key = [](const Arm& arm) {
       return std::tuple(arm.level, arm.raises, arm.handler.valid() ? arm.handler.value + 1 : 0);
     };
     return key(a) < key(b);
   });
-  state_.assign(graph_.size(), kNoArm);
-  for (uint32_t i = 0; i < arms_.size(); ++i) {
-    if (!arms_[i].raises) {
-      state_[arms_[i].block.index()] = i;
-    } else if (arms_[i].handler.valid()) {
-      raised_to_[arms_[i].handler.index()] = i;
+  machine.arm_of.assign(machine.graph.size(), kNoArm);
+  for (uint32_t i = 0; i < machine.arms.size(); ++i) {
+    if (!machine.arms[i].raises) {
+      machine.arm_of[machine.arms[i].block.index()] = i;
+    } else if (machine.arms[i].handler.valid()) {
+      machine.raised_to[machine.arms[i].handler.index()] = i;
     } else {
-      pushed_by_[arms_[i].block.index()] = i;
+      machine.pushed_by[machine.arms[i].block.index()] = i;
     }
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of `except*`, one by one: as in CPython's exceptions.c and ceval.c.
+#include "fallback/star.h"
+
 #include "ast/nodes.h"
-#include "fallback/state_machine.h"
+#include "fallback/items.h"
 
 namespace pellucid::fallback {
 
@@ -121,82 +122,82 @@ class Reraise {
 
 }  // namespace
 
-// Returns true if the block ends by splitting off the part that one clause handles.
-bool Machine::ends_in_split(BlockId id) const {
-  const ir::Block& b = graph_[id];
-  return !b.items.empty() && is_op(graph_[b.items.back()], Op::EgMatch) && b.exc_depth > 0;
+bool ends_in_split(const Machine& machine, BlockId id) {
+  const ir::Block& b = machine.graph[id];
+  return !b.items.empty() && is_op(machine.graph[b.items.back()], Op::EgMatch) && b.exc_depth > 0;
 }
 
-// Makes the matched part the exception that is being handled from here on: it is raised again, to
-// be caught where the whole group was.
-void Machine::handle_match(BlockId id, Nodes& out) {
-  const BlockId next = graph_[id].next[0].to;
-  const Symbol match = variable(graph_[next].params.size() - 1);
+void handle_match(Machine& machine, BlockId id, Nodes& out) {
+  const BlockId next = machine.graph[id].next[0].to;
+  const Symbol match = machine.variable(machine.graph[next].params.size() - 1);
   Nodes matched, unmatched;
-  hand_over(make_.name(match), matched);
-  set_state(pushed_by_[id.index()], matched);
-  matched.push_back(make_.break_loop());
-  go(next, graph_[id].exc_depth, unmatched);
-  const NodeId is_any = make_.compare(make_.name(match), CmpOperator::IsNot, make_.none());
-  out.push_back(make_.if_else(is_any, matched, unmatched));
+  hand_over(machine, machine.make.name(match), matched);
+  set_state(machine, machine.pushed_by[id.index()], matched);
+  matched.push_back(machine.make.break_loop());
+  go(machine, next, machine.graph[id].exc_depth, unmatched);
+  const NodeId is_any =
+      machine.make.compare(machine.make.name(match), CmpOperator::IsNot, machine.make.none());
+  out.push_back(machine.make.if_else(is_any, matched, unmatched));
 }
 
-// exception, type -> the unmatched part, the matched part (each maybe None). Only `except*` decides
-// which types it accepts; the parts are split again, since raising the exception changes what they
-// keep.
-void Machine::split_group(BlockId block, ValueId id, Statements& code) {
-  const std::vector<ValueId> both(operands(id).begin(), operands(id).end());
-  const Symbol type = named(both[1], "type", code);
-  const Symbol exception = context_.fresh_name("exception");
-  code.append(make_.assign(exception, code.take(both[0])));
-  const Symbol rest = context_.fresh_name("rest");
-  const Symbol match = context_.fresh_name("match");
-  const Symbol other = context_.fresh_name("other");
-  const auto name = [&](Symbol symbol) { return make_.name(symbol); };
+void split_group(Machine& machine, BlockId block, ValueId id, Statements& code) {
+  const std::vector<ValueId> both(machine.operands(id).begin(), machine.operands(id).end());
+  const Symbol type = named(machine, both[1], "type", code);
+  const Symbol exception = machine.context.fresh_name("exception");
+  code.append(machine.make.assign(exception, code.take(both[0])));
+  const Symbol rest = machine.context.fresh_name("rest");
+  const Symbol match = machine.context.fresh_name("match");
+  const Symbol other = machine.context.fresh_name("other");
+  const auto name = [&](Symbol symbol) { return machine.make.name(symbol); };
   const auto is_none = [&](Symbol symbol, CmpOperator op) {
-    return make_.compare(name(symbol), op, make_.none());
+    return machine.make.compare(name(symbol), op, machine.make.none());
   };
 
   // match = exception, if any part of it is of the type
-  const NodeId catches = make_.handler(name(type), {}, {make_.assign(match, name(exception))});
-  const NodeId matching = make_.try_star({make_.raise(name(exception))}, {catches});
+  const NodeId catches =
+      machine.make.handler(name(type), {}, {machine.make.assign(match, name(exception))});
+  const NodeId matching =
+      machine.make.try_except({machine.make.raise(name(exception))}, {catches}, true);
   // An exception with this one as its context is an error about the type; all others are the
   // unmatched part.
-  const NodeId context = make_.attribute(name(other), "__context__");
-  const NodeId again =
-      make_.if_else(make_.compare(context, CmpOperator::Is, name(exception)), {make_.raise()});
-  const NodeId unmatched = make_.handler(make_.builtin("BaseException"), other, {again});
+  const NodeId context = machine.make.attribute(name(other), "__context__");
+  const NodeId again = machine.make.if_else(
+      machine.make.compare(context, CmpOperator::Is, name(exception)), {machine.make.raise()});
+  const NodeId unmatched =
+      machine.make.handler(machine.make.builtin("BaseException"), other, {again});
   Nodes given;
-  hand_over(name(exception), given);
-  given.push_back(make_.try_except({matching}, {unmatched}));
-  given.push_back(restore(name(thrown_)));
-  given.push_back(make_.assign_all({thrown_, saved_}, make_.none()));
-  const NodeId split = make_.call(make_.attribute(name(exception), "split"), {name(type)});
-  const NodeId wrapped =
-      make_.call(make_.builtin(kGroup), {make_.text(""), make_.list({name(exception)})});
-  const NodeId parts = make_.if_else(
-      is_group(make_, exception), {make_.assign(make_.tuple({name(match), name(rest)}), split)},
-      {make_.assign(match, wrapped), make_.assign(rest, make_.none())});
-  given.push_back(make_.if_else(is_none(match, CmpOperator::IsNot), {parts}));
+  hand_over(machine, name(exception), given);
+  given.push_back(machine.make.try_except({matching}, {unmatched}));
+  given.push_back(restore(machine, name(machine.thrown)));
+  given.push_back(machine.make.assign_all({machine.thrown, machine.saved}, machine.make.none()));
+  const NodeId split =
+      machine.make.call(machine.make.attribute(name(exception), "split"), {name(type)});
+  const NodeId wrapped = machine.make.call(
+      machine.make.builtin(kGroup), {machine.make.text(""), machine.make.list({name(exception)})});
+  const NodeId parts = machine.make.if_else(
+      is_group(machine.make, exception),
+      {machine.make.assign(machine.make.tuple({name(match), name(rest)}), split)},
+      {machine.make.assign(match, wrapped), machine.make.assign(rest, machine.make.none())});
+  given.push_back(machine.make.if_else(is_none(match, CmpOperator::IsNot), {parts}));
 
-  code.append(make_.assign(rest, name(exception)));
-  code.append(make_.assign(match, make_.none()));
-  code.append(make_.if_else(is_none(exception, CmpOperator::IsNot), given));
-  const auto elements = elements_.find(id);
-  if (elements == elements_.end()) return;
+  code.append(machine.make.assign(rest, name(exception)));
+  code.append(machine.make.assign(match, machine.make.none()));
+  code.append(machine.make.if_else(is_none(exception, CmpOperator::IsNot), given));
+  const auto elements = machine.elements.find(id);
+  if (elements == machine.elements.end()) return;
   for (const ValueId element : elements->second) {
-    keep(block, element, name(graph_[element].a == 0 ? rest : match), code);
+    keep(machine, block, element, name(machine.graph[element].a == 0 ? rest : match), code);
   }
 }
 
-// the exception that was caught, a list of what clauses left -> the exception to raise, maybe None
-void Machine::join_raised(BlockId block, ValueId id, Statements& code) {
-  const std::vector<ValueId> both(operands(id).begin(), operands(id).end());
-  const Symbol caught = context_.fresh_name("exception");
-  code.append(make_.assign(caught, code.take(both[0])));
-  Reraise reraise(make_, tree_, context_, caught, named(both[1], "exceptions", code));
+void join_raised(Machine& machine, BlockId block, ValueId id, Statements& code) {
+  const std::vector<ValueId> both(machine.operands(id).begin(), machine.operands(id).end());
+  const Symbol caught = machine.context.fresh_name("exception");
+  code.append(machine.make.assign(caught, code.take(both[0])));
+  Reraise reraise(machine.make, machine.tree, machine.context, caught,
+                  named(machine, both[1], "exceptions", code));
   reraise.write(code);
-  keep(block, id, make_.name(reraise.result()), code);
+  keep(machine, block, id, machine.make.name(reraise.result()), code);
 }
 
 }  // namespace pellucid::fallback

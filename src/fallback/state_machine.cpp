@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "fallback/blocks.h"
 #include "fallback/borrowed.h"
+#include "fallback/plan.h"
 #include "fallback/unstructured.h"
 #include "structure/graph/not_structured.h"
 
@@ -24,124 +26,6 @@ constexpr uint32_t kDeepestLevel = 6;
 
 bool is_class_or_module(const object::Code& code) { return (code.flags & object::kOptimized) == 0; }
 
-}  // namespace
-
-Machine::Machine(Graph& graph, ast::Tree& tree, Expressions& expressions, Replaced& bodies,
-                 BoundNames& bound)
-    : graph_(graph),
-      tree_(tree),
-      expressions_(expressions),
-      bodies_(bodies),
-      context_{graph, tree, expressions},
-      make_(tree, bound),
-      slots_(graph, tree.module()),
-      suffix_("_" + std::to_string(graph.f.code.value)) {
-  const object::Module& module = tree.module();
-  if (is_class_or_module(module[graph.f.code])) {
-    scope_ = module.root == graph.f.code ? Scope::Module : Scope::Class;
-  }
-  for (size_t v = 0; v < graph.f.values.size(); ++v) {
-    if (graph.f.values[v].kind != ValueKind::Element) continue;
-    elements_[graph.f.operands(ValueId(v))[0]].push_back(ValueId(v));
-  }
-  deepest_.resize(graph.f.handlers.size(), 0);
-  for (const BlockId b : graph.order()) {
-    if (!graph[b].handler.valid()) continue;
-    size_t& deepest = deepest_[graph[b].handler.index()];
-    deepest = std::max(deepest, graph[b].params.size());
-  }
-  if (scope_ == Scope::Function) return;
-  for (const ir::Value& value : graph.f.values) {
-    if (is_op(value, Op::StoreFast)) hide(value.symbol());
-  }
-}
-
-void Machine::fail(const std::string& what, BlockId block) const {
-  throw NotStructured(what, graph_[block].items.empty() ? graph_[block].exit_offset
-                                                        : graph_[graph_[block].items[0]].offset);
-}
-
-// Returns a new name: the names that the module uses are all known.
-Symbol Machine::generated(const std::string& stem) {
-  std::string text = stem + suffix_;
-  while (tree_.module().strings.find(text).valid()) text += "_";
-  context_.made.push_back(tree_.intern(text));
-  return context_.made.back();
-}
-
-Symbol Machine::variable(size_t slot) {
-  if (variables_.size() <= slot) variables_.resize(slot + 1);
-  if (!variables_[slot].valid()) {
-    variables_[slot] = generated("stack_" + std::to_string(slot));
-  }
-  return variables_[slot];
-}
-
-// Adds a name to those deleted at the end of the body.
-void Machine::hide(Symbol name) {
-  if (std::find(context_.made.begin(), context_.made.end(), name) == context_.made.end()) {
-    context_.made.push_back(name);
-  }
-}
-
-void Machine::hide_if_body(Symbol name) {
-  if (scope_ != Scope::Function) hide(name);
-}
-
-// Returns the name of the exception that is being handled at this level, 1 being the outermost.
-Symbol Machine::exception_name(uint32_t level) {
-  if (exceptions_.size() <= level) exceptions_.resize(level + 1);
-  if (!exceptions_[level].valid()) {
-    std::string text = "exception_" + std::to_string(level) + suffix_;
-    while (tree_.module().strings.find(text).valid()) text += "_";
-    exceptions_[level] = tree_.intern(text);  // its clause deletes it
-  }
-  return exceptions_[level];
-}
-
-ListId Machine::run(const std::string& reason, uint32_t offset) {
-  plan();
-  make_.at = {bytecode::kNoLine, offset};
-  state_name_ = generated("state");
-  for (const BlockId id : graph_.order()) {
-    for (size_t p = 0; p < graph_[id].params.size(); ++p) {
-      const Slot& slot = slots_(id, p);
-      if (slot.is_variable()) context_.materialized[graph_[id].params[p]] = variable(p);
-      if (slot.kind == SlotKind::Static) graph_.alias(graph_[id].params[p], slot.source);
-    }
-  }
-  // Code before the loop consists of ordinary statements.
-  graph_.apply_aliases();
-  Nodes body, region;
-  if (entry_first_) {
-    block(graph_.entry(), body);
-  } else {
-    set_state(state_of(graph_.entry()), region);
-  }
-  const bool in_front = missing_.valid();
-  const Nodes loop = arms_.empty() ? Nodes() : level_loop(0);
-  region.insert(region.end(), loop.begin(), loop.end());
-  if (missing_.valid()) {
-    Nodes& first = in_front ? body : region;
-    first.insert(first.begin(), make_.assign(missing_, make_.empty_list()));
-  }
-  if (scope_ != Scope::Function) hide_names(body, region);
-  if (arms_.empty()) {
-    // No further states: the body is complete. Class bodies begin with what the compiler put there.
-    if (scope_ != Scope::Function) {
-      body.insert(body.end(), region.begin(), region.end());
-      return tree_.list(body);
-    }
-    region.insert(region.begin(), body.begin(), body.end());
-    body.clear();
-  }
-  const ast::Unstructured node{tree_.intern(reason), offset, tree_.list(region)};
-  body.push_back(tree_.add(node, make_.at));
-  return tree_.list(body);
-}
-
-namespace {
-
 // Returns true for statements that must come first: docstrings, imports from __future__, and what
 // the compiler begins classes with.
 bool stays_in_front(const ast::Tree& tree, NodeId statement) {
@@ -157,191 +41,314 @@ bool stays_in_front(const ast::Tree& tree, NodeId statement) {
          name == "__firstlineno__" || name == "__type_params__" || name == "__classdict__";
 }
 
-}  // namespace
+Nodes level_loop(Machine& machine, uint32_t level);
 
 // Sets the generated names of a module or class body at its start and deletes them at its end: none
 // may remain, and none may appear while other code iterates over the names.
-void Machine::hide_names(Nodes& front, Nodes& end) {
-  if (context_.made.empty()) return;
+void hide_names(Machine& machine, Nodes& front, Nodes& end) {
+  if (machine.context.made.empty()) return;
   size_t at = 0;
-  while (at < front.size() && stays_in_front(tree_, front[at])) ++at;
+  while (at < front.size() && stays_in_front(machine.tree, front[at])) ++at;
   front.insert(front.begin() + static_cast<ptrdiff_t>(at),
-               make_.assign_all(context_.made, make_.none()));
-  end.push_back(make_.delete_all(context_.made));
+               machine.make.assign_all(machine.context.made, machine.make.none()));
+  end.push_back(machine.make.delete_all(machine.context.made));
 }
 
-void Machine::set_state(uint32_t index, Nodes& out) {
-  const int64_t number = index == kFinished ? -1 : static_cast<int64_t>(index);
-  out.push_back(make_.assign(state_name_, make_.integer(number)));
-}
-
-// Appends the jump to the next state, at the end of a block of this level.
-void Machine::go(BlockId to, uint32_t level, Nodes& out) {
-  set_state(state_of(to), out);
-  if (graph_[to].exc_depth < level) out.push_back(make_.break_loop());
-}
-
-Machine::Nodes Machine::level_loop(uint32_t level) {
-  if (level > kDeepestLevel) {
-    throw NotStructured("exceptions that are handled while others are, too deeply", 0);
+Nodes state(Machine& machine, uint32_t index) {
+  Nodes out;
+  if (machine.arms[index].raises) {
+    machine.name_thrown();
+    out.push_back(machine.make.raise(machine.make.name(machine.thrown)));
+  } else {
+    block(machine, machine.arms[index].block, out);
   }
-  uint32_t low = 0;
-  while (low < arms_.size() && arms_[low].level < level) ++low;
-  uint32_t high = low;
-  bool catches = false;
-  for (; high < arms_.size() && arms_[high].level == level; ++high) {
-    catches |= arms_[high].raises || arms_[high].handler.valid();
-  }
-  Nodes body = dispatch(low, high, level);
-  if (catches) {
-    // The states of the next level are written inside the clause.
-    const Nodes clause = exception_clause(level);
-    const NodeId handler =
-        make_.handler(make_.builtin("BaseException"), exception_name(level + 1), clause);
-    body = {make_.try_except(body, {handler})};
-  }
-  return {make_.forever(body)};
+  return out;
 }
 
-Machine::Nodes Machine::dispatch(uint32_t low, uint32_t high, uint32_t level) {
+Nodes dispatch(Machine& machine, uint32_t low, uint32_t high, uint32_t level) {
   if (high - low > kChain) {
     const uint32_t middle = low + (high - low) / 2;
-    const NodeId test =
-        make_.compare(make_.name(state_name_), CmpOperator::Lt, make_.integer(middle));
-    return {make_.if_else(test, dispatch(low, middle, level), dispatch(middle, high, level))};
+    const NodeId test = machine.make.compare(machine.make.name(machine.state_name), CmpOperator::Lt,
+                                             machine.make.integer(middle));
+    return {machine.make.if_else(test, dispatch(machine, low, middle, level),
+                                 dispatch(machine, middle, high, level))};
   }
   // A state of an outer level ends the loop of this one.
-  const bool may_leave = level > 0 || scope_ != Scope::Function;
+  const bool may_leave = level > 0 || machine.scope != Scope::Function;
   Nodes chain;
-  if (may_leave) chain = {make_.break_loop()};
+  if (may_leave) chain = {machine.make.break_loop()};
   for (uint32_t i = high; i-- > low;) {
-    const Nodes body = state(i);
+    const Nodes body = state(machine, i);
     if (chain.empty() && !may_leave) {
       chain = body;
       continue;
     }
-    const NodeId test = make_.compare(make_.name(state_name_), CmpOperator::Eq, make_.integer(i));
-    chain = {make_.if_else(test, body, chain)};
+    const NodeId test = machine.make.compare(machine.make.name(machine.state_name), CmpOperator::Eq,
+                                             machine.make.integer(i));
+    chain = {machine.make.if_else(test, body, chain)};
   }
   return chain;
 }
 
-Machine::Nodes Machine::state(uint32_t index) {
-  Nodes out;
-  if (arms_[index].raises) {
-    name_thrown();
-    out.push_back(make_.raise(make_.name(thrown_)));
-  } else {
-    block(arms_[index].block, out);
+// Continues at a handler, with the exception in its stack slot.
+void land(Machine& machine, HandlerId id, uint32_t level, Nodes& out) {
+  const flow::Handler& handler = machine.graph.f.handlers[id.index()];
+  BlockId target = handler.entry;
+  size_t slot = handler.depth + handler.pushes - 1;
+  if (handler.is_on_block_stack()) {
+    slot = handler.depth + 4;
+  } else if (only_pushes(machine.graph, target)) {
+    // After the values that PUSH_EXC_INFO pushed.
+    target = machine.graph[target].next[0].to;
+    ++slot;
   }
+  if (machine.slots(target, slot).is_variable()) {
+    out.push_back(machine.make.assign(machine.variable(slot), machine.exception_at(level + 1)));
+  }
+  // The slots above are cleared.
+  std::vector<Symbol> gone;
+  for (size_t s = handler.depth; s < machine.deepest[id.index()] && s < machine.variables.size();
+       ++s) {
+    const bool is_set =
+        s < machine.graph[target].params.size() && machine.slots(target, s).is_variable();
+    if (machine.variables[s].valid() && !is_set) gone.push_back(machine.variables[s]);
+  }
+  if (!gone.empty()) out.push_back(machine.make.assign_all(gone, machine.make.none()));
+  set_state(machine, machine.state_of(target), out);
+}
+
+// Returns what the clause does with an exception of one state.
+Nodes landing(Machine& machine, uint32_t index, uint32_t level) {
+  const Arm& arm = machine.arms[index];
+  Nodes out;
+  if (arm.raises) {
+    out.push_back(restore(machine, machine.exception_at(level + 1)));
+    out.push_back(machine.make.assign_all({machine.thrown, machine.saved}, machine.make.none()));
+    if (arm.handler.valid()) {
+      land(machine, arm.handler, level, out);
+    } else {
+      set_state(machine, machine.state_of(machine.graph[arm.block].next[0].to), out);
+    }
+    return out;
+  }
+  if (!arm.handler.valid()) return {machine.make.raise()};
+  if (level_of(machine.graph.f.handlers[arm.handler.index()]) == level) {
+    land(machine, arm.handler, level, out);
+    return out;
+  }
+  // For an outer handler: raised again where no exception of this level is being handled.
+  hand_over(machine, machine.exception_at(level + 1), out);
+  set_state(machine, machine.raised_to[arm.handler.index()], out);
+  out.push_back(machine.make.break_loop());
   return out;
 }
 
 // Returns the clause that finds the handler of an exception at this level: one test for each run of
 // states with the same handler.
-Machine::Nodes Machine::exception_clause(uint32_t level) {
+Nodes exception_clause(Machine& machine, uint32_t level) {
   Nodes clause, chain;
   const auto same = [&](uint32_t a, uint32_t b) {
-    return !arms_[a].raises && !arms_[b].raises && arms_[a].handler == arms_[b].handler;
+    return !machine.arms[a].raises && !machine.arms[b].raises &&
+           machine.arms[a].handler == machine.arms[b].handler;
   };
   uint32_t low = 0;
-  while (arms_[low].level < level) ++low;
+  while (machine.arms[low].level < level) ++low;
   uint32_t high = low;
-  while (high < arms_.size() && arms_[high].level == level) ++high;
+  while (high < machine.arms.size() && machine.arms[high].level == level) ++high;
   for (uint32_t end = high; end > low;) {
     uint32_t begin = end - 1;
     while (begin > low && same(begin - 1, begin)) --begin;
-    const Nodes body = landing(begin, level);
+    const Nodes body = landing(machine, begin, level);
     if (end == high) {
       chain = body;
     } else {
-      const NodeId test =
-          make_.compare(make_.name(state_name_), CmpOperator::Lt, make_.integer(end));
-      chain = {make_.if_else(test, body, chain)};
+      const NodeId test = machine.make.compare(machine.make.name(machine.state_name),
+                                               CmpOperator::Lt, machine.make.integer(end));
+      chain = {machine.make.if_else(test, body, chain)};
     }
     end = begin;
   }
   clause = chain;
-  if (high < arms_.size() && arms_[high].level == level + 1) {
-    const Nodes inner = level_loop(level + 1);
+  if (high < machine.arms.size() && machine.arms[high].level == level + 1) {
+    const Nodes inner = level_loop(machine, level + 1);
     clause.insert(clause.end(), inner.begin(), inner.end());
   }
   return clause;
 }
 
-// Returns what the clause does with an exception of one state.
-Machine::Nodes Machine::landing(uint32_t index, uint32_t level) {
-  const Arm& arm = arms_[index];
-  Nodes out;
-  if (arm.raises) {
-    out.push_back(restore(exception_at(level + 1)));
-    out.push_back(make_.assign_all({thrown_, saved_}, make_.none()));
-    if (arm.handler.valid()) {
-      land(arm.handler, level, out);
-    } else {
-      set_state(state_of(graph_[arm.block].next[0].to), out);
-    }
-    return out;
+Nodes level_loop(Machine& machine, uint32_t level) {
+  if (level > kDeepestLevel) {
+    throw NotStructured("exceptions that are handled while others are, too deeply", 0);
   }
-  if (!arm.handler.valid()) return {make_.raise()};
-  if (level_of(graph_.f.handlers[arm.handler.index()]) == level) {
-    land(arm.handler, level, out);
-    return out;
+  uint32_t low = 0;
+  while (low < machine.arms.size() && machine.arms[low].level < level) ++low;
+  uint32_t high = low;
+  bool catches = false;
+  for (; high < machine.arms.size() && machine.arms[high].level == level; ++high) {
+    catches |= machine.arms[high].raises || machine.arms[high].handler.valid();
   }
-  // For an outer handler: raised again where no exception of this level is being handled.
-  hand_over(exception_at(level + 1), out);
-  set_state(raised_to_[arm.handler.index()], out);
-  out.push_back(make_.break_loop());
-  return out;
+  Nodes body = dispatch(machine, low, high, level);
+  if (catches) {
+    // The states of the next level are written inside the clause.
+    const Nodes clause = exception_clause(machine, level);
+    const NodeId handler = machine.make.handler(machine.make.builtin("BaseException"),
+                                                machine.exception_name(level + 1), clause);
+    body = {machine.make.try_except(body, {handler})};
+  }
+  return {machine.make.forever(body)};
+}
+
+}  // namespace
+
+Machine::Machine(Graph& of, ast::Tree& into, Expressions& reads, Replaced& nested,
+                 BoundNames& bound)
+    : graph(of),
+      tree(into),
+      expressions(reads),
+      bodies(nested),
+      context{of, into, reads},
+      make(into, bound),
+      slots(of, into.module()),
+      suffix("_" + std::to_string(of.f.code.value)) {
+  const object::Module& module = tree.module();
+  if (is_class_or_module(module[graph.f.code])) {
+    scope = module.root == graph.f.code ? Scope::Module : Scope::Class;
+  }
+  for (size_t v = 0; v < graph.f.values.size(); ++v) {
+    if (graph.f.values[v].kind != ValueKind::Element) continue;
+    elements[graph.f.operands(ValueId(v))[0]].push_back(ValueId(v));
+  }
+  deepest.resize(graph.f.handlers.size(), 0);
+  for (const BlockId b : graph.order()) {
+    if (!graph[b].handler.valid()) continue;
+    size_t& most = deepest[graph[b].handler.index()];
+    most = std::max(most, graph[b].params.size());
+  }
+  if (scope == Scope::Function) return;
+  for (const ir::Value& value : graph.f.values) {
+    if (is_op(value, Op::StoreFast)) hide(value.symbol());
+  }
+}
+
+void Machine::fail(const std::string& what, BlockId block) const {
+  throw NotStructured(what, graph[block].items.empty() ? graph[block].exit_offset
+                                                       : graph[graph[block].items[0]].offset);
+}
+
+Symbol Machine::variable(size_t slot) {
+  if (variables.size() <= slot) variables.resize(slot + 1);
+  if (!variables[slot].valid()) {
+    variables[slot] = generated("stack_" + std::to_string(slot));
+  }
+  return variables[slot];
+}
+
+// Adds a name to those deleted at the end of the body.
+void Machine::hide(Symbol name) {
+  if (std::find(context.made.begin(), context.made.end(), name) == context.made.end()) {
+    context.made.push_back(name);
+  }
+}
+
+void Machine::hide_if_body(Symbol name) {
+  if (scope != Scope::Function) hide(name);
+}
+
+// Returns a new name: the names that the module uses are all known.
+Symbol Machine::generated(const std::string& stem) {
+  std::string text = stem + suffix;
+  while (tree.module().strings.find(text).valid()) text += "_";
+  context.made.push_back(tree.intern(text));
+  return context.made.back();
+}
+
+// Returns the name of the exception that is being handled at this level, 1 being the outermost.
+Symbol Machine::exception_name(uint32_t level) {
+  if (exceptions.size() <= level) exceptions.resize(level + 1);
+  if (!exceptions[level].valid()) {
+    std::string text = "exception_" + std::to_string(level) + suffix;
+    while (tree.module().strings.find(text).valid()) text += "_";
+    exceptions[level] = tree.intern(text);  // its clause deletes it
+  }
+  return exceptions[level];
 }
 
 void Machine::name_thrown() {
-  if (thrown_.valid()) return;
-  thrown_ = generated("thrown");
-  saved_ = generated("saved");
+  if (thrown.valid()) return;
+  thrown = generated("thrown");
+  saved = generated("saved");
 }
 
-// Keeps an exception with its context and traceback, to be raised elsewhere.
-void Machine::hand_over(NodeId exception, Nodes& out) {
-  name_thrown();
-  out.push_back(make_.assign(thrown_, exception));
-  out.push_back(
-      make_.assign(saved_, make_.tuple({make_.attribute(make_.name(thrown_), "__context__"),
-                                        make_.attribute(make_.name(thrown_), "__traceback__")})));
+void set_state(Machine& machine, uint32_t index, Nodes& out) {
+  const int64_t number = index == kFinished ? -1 : static_cast<int64_t>(index);
+  out.push_back(machine.make.assign(machine.state_name, machine.make.integer(number)));
 }
 
-// Restores both: raising the exception again has changed its context and added to its traceback.
-NodeId Machine::restore(NodeId exception) {
-  name_thrown();
-  const Symbol name = tree_.as<ast::Name>(exception).id;
-  const NodeId target = make_.tuple({make_.attribute(exception, "__context__"),
-                                     make_.attribute(make_.name(name), "__traceback__")});
-  return make_.assign(target, make_.name(saved_));
+void go(Machine& machine, BlockId to, uint32_t level, Nodes& out) {
+  set_state(machine, machine.state_of(to), out);
+  if (machine.graph[to].exc_depth < level) out.push_back(machine.make.break_loop());
 }
 
-// Continues at a handler, with the exception in its stack slot.
-void Machine::land(HandlerId id, uint32_t level, Nodes& out) {
-  const flow::Handler& handler = graph_.f.handlers[id.index()];
-  BlockId target = handler.entry;
-  size_t slot = handler.depth + handler.pushes - 1;
-  if (handler.is_on_block_stack()) {
-    slot = handler.depth + 4;
-  } else if (only_pushes(graph_, target)) {
-    // After the values that PUSH_EXC_INFO pushed.
-    target = graph_[target].next[0].to;
-    ++slot;
+void hand_over(Machine& machine, NodeId exception, Nodes& out) {
+  machine.name_thrown();
+  out.push_back(machine.make.assign(machine.thrown, exception));
+  out.push_back(machine.make.assign(
+      machine.saved,
+      machine.make.tuple(
+          {machine.make.attribute(machine.make.name(machine.thrown), "__context__"),
+           machine.make.attribute(machine.make.name(machine.thrown), "__traceback__")})));
+}
+
+NodeId restore(Machine& machine, NodeId exception) {
+  machine.name_thrown();
+  const Symbol name = machine.tree.as<ast::Name>(exception).id;
+  const NodeId target =
+      machine.make.tuple({machine.make.attribute(exception, "__context__"),
+                          machine.make.attribute(machine.make.name(name), "__traceback__")});
+  return machine.make.assign(target, machine.make.name(machine.saved));
+}
+
+ListId write(Machine& machine, const std::string& reason, uint32_t offset) {
+  plan(machine);
+  machine.make.at = {bytecode::kNoLine, offset};
+  machine.state_name = machine.generated("state");
+  for (const BlockId id : machine.graph.order()) {
+    for (size_t p = 0; p < machine.graph[id].params.size(); ++p) {
+      const Slot& slot = machine.slots(id, p);
+      if (slot.is_variable())
+        machine.context.materialized[machine.graph[id].params[p]] = machine.variable(p);
+      if (slot.kind == SlotKind::Static)
+        machine.graph.alias(machine.graph[id].params[p], slot.source);
+    }
   }
-  if (slots_(target, slot).is_variable()) {
-    out.push_back(make_.assign(variable(slot), exception_at(level + 1)));
+  // Code before the loop consists of ordinary statements.
+  machine.graph.apply_aliases();
+  Nodes body, region;
+  if (machine.entry_first) {
+    block(machine, machine.graph.entry(), body);
+  } else {
+    set_state(machine, machine.state_of(machine.graph.entry()), region);
   }
-  // The slots above are cleared.
-  std::vector<Symbol> gone;
-  for (size_t s = handler.depth; s < deepest_[id.index()] && s < variables_.size(); ++s) {
-    const bool is_set = s < graph_[target].params.size() && slots_(target, s).is_variable();
-    if (variables_[s].valid() && !is_set) gone.push_back(variables_[s]);
+  const bool in_front = machine.missing.valid();
+  const Nodes loop = machine.arms.empty() ? Nodes() : level_loop(machine, 0);
+  region.insert(region.end(), loop.begin(), loop.end());
+  if (machine.missing.valid()) {
+    Nodes& first = in_front ? body : region;
+    first.insert(first.begin(), machine.make.assign(machine.missing, machine.make.empty_list()));
   }
-  if (!gone.empty()) out.push_back(make_.assign_all(gone, make_.none()));
-  set_state(state_of(target), out);
+  if (machine.scope != Scope::Function) hide_names(machine, body, region);
+  if (machine.arms.empty()) {
+    // No further states: the body is complete. Class bodies begin with what the compiler put there.
+    if (machine.scope != Scope::Function) {
+      body.insert(body.end(), region.begin(), region.end());
+      return machine.tree.list(body);
+    }
+    region.insert(region.begin(), body.begin(), body.end());
+    body.clear();
+  }
+  const ast::Unstructured node{machine.tree.intern(reason), offset, machine.tree.list(region)};
+  body.push_back(machine.tree.add(node, machine.make.at));
+  return machine.tree.list(body);
 }
 
 Result<ListId> unstructured(const ir::Function& function, ast::Tree& tree,
@@ -354,7 +361,8 @@ Result<ListId> unstructured(const ir::Function& function, ast::Tree& tree,
     free_borrowed_cells(renamed, tree);
     Graph graph(std::move(renamed));
     Expressions expressions(graph.f, tree, bodies);
-    return Machine(graph, tree, expressions, replaced, bound).run(reason, offset);
+    Machine machine(graph, tree, expressions, replaced, bound);
+    return write(machine, reason, offset);
   } catch (const NoBody& problem) {
     return Error{ErrorCode::Unsupported, problem.offset, problem.what()};
   } catch (const NotStructured& problem) {

@@ -41,6 +41,31 @@ struct State {
   std::vector<uint64_t> lent;  // by slot of the frame: an inlined comprehension has a local in it
 };
 
+void set(std::vector<uint64_t>& bits, uint32_t place, bool is) {
+  const uint64_t bit = uint64_t{1} << (place % 64);
+  uint64_t& word = bits[place / 64];
+  word = is ? word | bit : word & ~bit;
+}
+
+bool is_set(const std::vector<uint64_t>& bits, uint32_t place) {
+  return (bits[place / 64] >> (place % 64) & 1) != 0;
+}
+
+void set_unbound(State& state, uint32_t place, bool is) { set(state.unbound, place, is); }
+
+bool is_unbound(const State& state, uint32_t place) { return is_set(state.unbound, place); }
+
+// Returns what is known of a slot that has either content.
+Slot either(const Slot& x, const Slot& y) {
+  if (x == y) return x;
+  if (x.what == What::Value && y.what == What::Value) return {What::Value, std::max(x.of, y.of)};
+  if (x.what == What::Saved && y.what == What::Saved) return {What::Saved, 0};
+  // An object on one path and another kind of slot on the other merge to that kind, so that no
+  // rule is skipped.
+  if (x.what == What::Value) return y;
+  return x;
+}
+
 class Audit {
  public:
   Audit(const object::Module& module, const bytecode::Stream& stream, const Graph& graph)
@@ -113,18 +138,6 @@ class Audit {
     }
   }
 
-  static void set(std::vector<uint64_t>& bits, uint32_t place, bool is) {
-    const uint64_t bit = uint64_t{1} << (place % 64);
-    uint64_t& word = bits[place / 64];
-    word = is ? word | bit : word & ~bit;
-  }
-  static bool is_set(const std::vector<uint64_t>& bits, uint32_t place) {
-    return (bits[place / 64] >> (place % 64) & 1) != 0;
-  }
-  static void set_unbound(State& state, uint32_t place, bool is) { set(state.unbound, place, is); }
-  static bool is_unbound(const State& state, uint32_t place) {
-    return is_set(state.unbound, place);
-  }
   bool is_cell(uint32_t place) const {
     const LocalKind kind = code_.localspluskinds[place];
     return kind != LocalKind::Local && kind != LocalKind::Hidden;
@@ -139,16 +152,6 @@ class Audit {
   }
 
   // -- joins ----------------------------------------------------------------------------------
-  static Slot either(const Slot& x, const Slot& y) {
-    if (x == y) return x;
-    if (x.what == What::Value && y.what == What::Value) return {What::Value, std::max(x.of, y.of)};
-    if (x.what == What::Saved && y.what == What::Saved) return {What::Saved, 0};
-    // An object on one path and another kind of slot on the other merge to that kind, so that no
-    // rule is skipped.
-    if (x.what == What::Value) return y;
-    return x;
-  }
-
   void meet(BlockId block, const State& state, size_t keep, const std::vector<Slot>& pushed = {}) {
     State& entry = states_[block.index()];
     bool changes = !entry.is_known;

@@ -12,7 +12,63 @@ constexpr uint32_t kMaxBlocks = 20;  // CPython's CO_MAXBLOCKS
 constexpr size_t kCopiesPerInstruction = 32;
 constexpr size_t kCopies = 1u << 12;
 
+// Returns how many exceptions are being handled.
+uint32_t exceptions(const Chains& chains, uint32_t blocks) {
+  uint32_t count = 0;
+  for (; blocks != 0; blocks = chains[blocks].parent) count += chains[blocks].kind >= kHandling;
+  return count;
+}
+
+// Returns how blocks and hidden slots are interleaved: a part of the context that the chains do not
+// have.
+uint64_t interleaving(const Chains& chains, const BlockState& state) {
+  uint64_t order = 1;
+  uint32_t blocks = state.blocks;
+  uint32_t hidden = state.hidden;
+  while (blocks != 0 && hidden != 0) {
+    // At the same level, the block was pushed before the slot.
+    const bool block_on_top = chains[blocks].level > chains[hidden].level;
+    order = order << 1 | (block_on_top ? 1 : 0);
+    uint32_t& top = block_on_top ? blocks : hidden;
+    top = chains[top].parent;
+  }
+  return order;
+}
+
+// Returns true if the code before left a region by `return`, `break` or `continue`.
+bool is_left_by_jump(const bytecode::Stream& stream, uint32_t at) {
+  if (at == 0) return false;
+  const Op before = stream.instrs[at - 1].op;
+  return before == Op::CallFinally || before == Op::PopFinally;
+}
+
+// Returns true if a jump follows.
+bool jumps_next(const bytecode::Stream& stream, uint32_t at) {
+  return at + 1 < stream.instrs.size() && stream.instrs[at + 1].op == Op::Jump;
+}
+
 }  // namespace
+
+uint32_t hidden_below(const Chains& chains, const BlockState& state, uint32_t level) {
+  return chains[chains.cut(state.hidden, level)].length;
+}
+
+bool hidden_at(const Chains& chains, const BlockState& state, uint32_t level) {
+  const uint32_t upto = chains.cut(state.hidden, level + 1);
+  return upto != 0 && chains[upto].level == level;
+}
+
+bool solid(const Chains& chains, const BlockState& state, uint32_t slots) {
+  return state.depth >= slots &&
+         (state.hidden == 0 || hidden_below(chains, state, state.depth) ==
+                                   hidden_below(chains, state, state.depth - slots));
+}
+
+bool leave_handler(const Chains& chains, BlockState& state) {
+  if (state.blocks == 0 || chains[state.blocks].kind < kHandling) return false;
+  state.blocks = chains[state.blocks].parent;
+  return true;
+}
 
 BlockStack::BlockStack(const object::Module& module, const bytecode::Stream& stream, bool keep_ends)
     : module_(module),
@@ -55,41 +111,6 @@ void BlockStack::fail(const std::string& what, ErrorCode code) {
   error_ = Error{code, offset, "flow: " + what + " at offset " + std::to_string(offset)};
 }
 
-uint32_t BlockStack::hidden_below(const State& state, uint32_t level) const {
-  return chains_[chains_.cut(state.hidden, level)].length;
-}
-
-bool BlockStack::hidden_at(const State& state, uint32_t level) const {
-  const uint32_t upto = chains_.cut(state.hidden, level + 1);
-  return upto != 0 && chains_[upto].level == level;
-}
-
-uint32_t BlockStack::exceptions(uint32_t blocks) const {
-  uint32_t count = 0;
-  for (; blocks != 0; blocks = chains_[blocks].parent) count += chains_[blocks].kind >= kHandling;
-  return count;
-}
-
-bool BlockStack::solid(const State& state, uint32_t slots) const {
-  return state.depth >= slots &&
-         (state.hidden == 0 ||
-          hidden_below(state, state.depth) == hidden_below(state, state.depth - slots));
-}
-
-uint64_t BlockStack::interleaving(const State& state) const {
-  uint64_t order = 1;
-  uint32_t blocks = state.blocks;
-  uint32_t hidden = state.hidden;
-  while (blocks != 0 && hidden != 0) {
-    // At the same level, the block was pushed before the slot.
-    const bool block_on_top = chains_[blocks].level > chains_[hidden].level;
-    order = order << 1 | (block_on_top ? 1 : 0);
-    uint32_t& top = block_on_top ? blocks : hidden;
-    top = chains_[top].parent;
-  }
-  return order;
-}
-
 BlockId BlockStack::node(uint32_t at, const State& state) {
   if (at >= stream_.instrs.size()) {
     fail("control falls off the end of the code");
@@ -100,7 +121,7 @@ BlockId BlockStack::node(uint32_t at, const State& state) {
     return BlockId();
   }
   const auto [known, fresh] = nodes_.try_emplace(
-      {at, chains_[state.blocks].shape, chains_[state.hidden].shape, interleaving(state)},
+      {at, chains_[state.blocks].shape, chains_[state.hidden].shape, interleaving(chains_, state)},
       static_cast<uint32_t>(draft_.blocks.size()));
   if (fresh) return add_block(at, state);
   const State& other = states_[known->second];
@@ -116,8 +137,8 @@ BlockId BlockStack::add_block(uint32_t at, const State& state) {
   DraftBlock block;
   block.at = at;
   block.handler = handler_of(state);
-  block.depth = state.depth - hidden_below(state, state.depth);
-  block.exc_depth = exceptions(state.blocks);
+  block.depth = state.depth - hidden_below(chains_, state, state.depth);
+  block.exc_depth = exceptions(chains_, state.blocks);
   draft_.blocks.push_back(std::move(block));
   states_.push_back(state);
   return BlockId(draft_.blocks.size() - 1);
@@ -136,11 +157,11 @@ HandlerId BlockStack::handler_of(const State& state) {
   if (!fresh) return HandlerId(known->second);
   entry.blocks = chains_.push(link.parent, kHandling, 0, link.level);
   Handler handler;
-  handler.depth = link.level - hidden_below(state, link.level);
+  handler.depth = link.level - hidden_below(chains_, state, link.level);
   handler.pushes = kExceptionSlots;
   handler.is_with = link.kind == kProtectWith;
   handler.is_finally = link.value < is_subroutine_.size() && is_subroutine_[link.value];
-  handler.exc_depth = exceptions(entry.blocks);
+  handler.exc_depth = exceptions(chains_, entry.blocks);
   draft_.handlers.push_back(handler);
   handler_levels_.push_back(link.level);
   pending_.push_back({HandlerId(known->second), link.value, entry});
@@ -170,7 +191,9 @@ void BlockStack::walk(uint32_t index) {
     swallow_exception(state);
     ++at_;
   }
-  if (is_behind_jump(start)) mark(Marker::LeftByJump, state);
+  if (keep_ends_ && is_left_by_jump(stream_, start)) {
+    emit(Op::Marker, static_cast<uint32_t>(Marker::LeftByJump), 0, state);
+  }
   for (; !error_; ++at_) {
     if (at_ >= stream_.instrs.size()) {
       fail("control falls off the end of the code");
@@ -207,7 +230,10 @@ bool BlockStack::step(const Instr& instr, State& state) {
     return false;
   }
   if (instr.op == Op::SetupFinally) {
-    mark_placeholder(instr);
+    // The constant that is loaded before a `try` whose finally body leaves in another way belongs
+    // to no statement.
+    const bool is_loaded = !body_.empty() && stream_.instrs[at_ - 1].op == Op::LoadConst;
+    if (keep_ends_ && is_subroutine_[instr.a] && is_loaded) body_.back().b = kPlaceholder;
     push_block(kProtect, instr.a, state.depth, state);
   } else if (instr.op == Op::SetupWith) {
     const uint32_t level = state.depth;
@@ -220,16 +246,19 @@ bool BlockStack::step(const Instr& instr, State& state) {
     pop_block(state);
   } else if (instr.op == Op::PopExcept) {
     ordinary(instr, state);
-    if (!leave_handler(state)) fail("POP_EXCEPT outside of a handler");
+    if (!leave_handler(chains_, state)) fail("POP_EXCEPT outside of a handler");
   } else if (instr.op == Op::EndAsyncFor) {
     const bool in_place =
         state.blocks != 0 && chains_[state.blocks].level + kExceptionSlots == state.depth;
     ordinary(instr, state);
-    if (!leave_handler(state) || !in_place) fail("END_ASYNC_FOR outside of a handler");
+    if (!leave_handler(chains_, state) || !in_place) fail("END_ASYNC_FOR outside of a handler");
   } else if (instr.op == Op::BeginFinally) {
     state.hidden = chains_.push(state.hidden, kNormal, 0, state.depth++);
   } else if (instr.op == Op::CallFinally) {
-    return call_finally(instr, state);
+    calls_[block_] = at_ + 1;
+    state.hidden = chains_.push(state.hidden, kReturn, at_ + 1, state.depth++);
+    go_on(instr.a, state);
+    return false;
   } else if (instr.op == Op::PopFinally) {
     pop_finally(instr, state);
   } else if (instr.op == Op::EndFinally) {
@@ -249,7 +278,7 @@ void BlockStack::transfer(const Instr& instr, const Control& control, State stat
   exit_.jump = control.jump;
   exit_.instr = instr;
   require_handler_slots(instr, state);
-  if (!solid(state, reach_of(instr))) return fail("stack underflow");
+  if (!solid(chains_, state, reach_of(instr))) return fail("stack underflow");
   const auto follow = [&](uint32_t at, int change) {
     State then = state;
     then.depth += static_cast<uint32_t>(change);
@@ -260,10 +289,12 @@ void BlockStack::transfer(const Instr& instr, const Control& control, State stat
 }
 
 void BlockStack::ordinary(Instr instr, State& state) {
-  if (instr.op == Op::Pop && jumps_behind(at_)) instr.a = kDroppedByJump;
+  if (instr.op == Op::Pop && draft_.marks_ends && jumps_next(stream_, at_)) {
+    instr.a = kDroppedByJump;
+  }
   if (state.hidden == 0) return emit(instr, state);
   if (instr.op == Op::Rot) return rotate(instr, state);
-  if (instr.op == Op::Pop && hidden_at(state, state.depth - 1)) {
+  if (instr.op == Op::Pop && hidden_at(chains_, state, state.depth - 1)) {
     state.hidden = chains_[state.hidden].parent;
     --state.depth;
     return;
@@ -272,11 +303,11 @@ void BlockStack::ordinary(Instr instr, State& state) {
   const uint32_t need = reach_of(instr);
   const uint32_t pops = bytecode::stack_effect(instr).pops;
   if (state.depth < need) return fail("stack underflow");
-  const uint32_t all = hidden_below(state, state.depth);
-  if (hidden_below(state, state.depth - pops) != all ||
-      (need > pops && hidden_at(state, state.depth - need)))
+  const uint32_t all = hidden_below(chains_, state, state.depth);
+  if (hidden_below(chains_, state, state.depth - pops) != all ||
+      (need > pops && hidden_at(chains_, state, state.depth - need)))
     return fail("a finally return address is taken for a value");
-  const uint32_t skipped = all - hidden_below(state, state.depth - need);
+  const uint32_t skipped = all - hidden_below(chains_, state, state.depth - need);
   if (skipped == 0) return emit(instr, state);
   const uint32_t a = instr.a;
   instr.a -= skipped;
@@ -311,8 +342,8 @@ void BlockStack::require_handler_slots(const Instr& instr, const State& state) {
 void BlockStack::emit(Instr instr, State& state) {
   require_handler_slots(instr, state);
   const bytecode::StackEffect effect = bytecode::stack_effect(instr);
-  const uint32_t visible = state.depth - hidden_below(state, state.depth);
-  if (visible < std::max(effect.pops, reach_of(instr)) || !solid(state, effect.pops))
+  const uint32_t visible = state.depth - hidden_below(chains_, state, state.depth);
+  if (visible < std::max(effect.pops, reach_of(instr)) || !solid(chains_, state, effect.pops))
     return fail("stack underflow");
   state.depth = state.depth - effect.pops + effect.pushes;
   if (state.depth > kMaxDepth) return fail("stack overflow");
@@ -335,23 +366,14 @@ void BlockStack::push_block(BlockKind kind, uint32_t target, uint32_t level, Sta
 void BlockStack::pop_block(State& state) {
   if (state.blocks == 0 || chains_[state.blocks].kind >= kHandling)
     return fail("POP_BLOCK without a block");
-  if (is_body_without_code(state)) {
+  // The `try` that ends here may have a body without code, such as `pass`.
+  const bool is_empty = body_.empty() && chains_[state.blocks].kind == kProtect && at_ > 0 &&
+                        stream_.instrs[at_ - 1].op == Op::SetupFinally;
+  if (keep_ends_ && is_empty) {
     draft_.marks_empty_bodies = true;
-    mark(Marker::EmptyBody, state);
+    emit(Op::Marker, static_cast<uint32_t>(Marker::EmptyBody), 0, state);
   }
   state.blocks = chains_[state.blocks].parent;
-}
-
-// Returns true if the `try` that ends here has a body without code, such as `pass`.
-bool BlockStack::is_body_without_code(const State& state) const {
-  if (!keep_ends_ || !body_.empty() || chains_[state.blocks].kind != kProtect) return false;
-  return at_ > 0 && stream_.instrs[at_ - 1].op == Op::SetupFinally;
-}
-
-bool BlockStack::leave_handler(State& state) {
-  if (state.blocks == 0 || chains_[state.blocks].kind < kHandling) return false;
-  state.blocks = chains_[state.blocks].parent;
-  return true;
 }
 
 Result<Draft> draft_from_block_stack(const object::Module& module, const bytecode::Stream& stream,

@@ -7,8 +7,8 @@
 // END_FINALLY); it gets one context, and so one copy, for each way in, as 3.9 compiles it.
 //
 // 3.8 marks the way in by a slot on the stack: NULL or a return address. The graph has no such
-// slots. Here they are the links of State::hidden, and the depths of the graph are corrected for
-// them.
+// slots. Here they are the links of BlockState::hidden, and the depths of the graph are corrected
+// for them.
 //
 // Private to flow.
 #pragma once
@@ -27,23 +27,36 @@ namespace pellucid::flow {
 
 constexpr uint32_t kExceptionSlots = 6;  // what entering a handler pushes
 
+// Kinds of the links of BlockState::blocks; the value of the first two is the handler's index.
+enum BlockKind : uint32_t { kProtect, kProtectWith, kHandling, kHandlingWith };
+// Kinds of the links of BlockState::hidden; the value of kReturn is the index to go back to.
+enum HiddenKind : uint32_t { kNormal, kReturn, kNoException, kException };
+
+// The context in which an instruction runs.
+struct BlockState {
+  uint32_t depth = 0;   // as the interpreter counts, hidden slots included
+  uint32_t blocks = 0;  // the block stack
+  uint32_t hidden = 0;
+  bool operator==(const BlockState&) const = default;
+};
+
+// Returns how many slots below `level` are hidden.
+uint32_t hidden_below(const Chains& chains, const BlockState& state, uint32_t level);
+// Returns true if the slot at `level` is hidden.
+bool hidden_at(const Chains& chains, const BlockState& state, uint32_t level);
+// Returns true if the top `slots` slots exist and none of them is hidden.
+bool solid(const Chains& chains, const BlockState& state, uint32_t slots);
+// Pops the block of the running handler; returns false if there is none.
+bool leave_handler(const Chains& chains, BlockState& state);
+
 class BlockStack {
  public:
   BlockStack(const object::Module& module, const bytecode::Stream& stream, bool keep_ends);
   Result<Draft> run();
 
  private:
-  // Kinds of the links of State::blocks; the value of the first two is the handler's index.
-  enum BlockKind : uint32_t { kProtect, kProtectWith, kHandling, kHandlingWith };
-  // Kinds of the links of State::hidden; the value of kReturn is the index to go back to.
-  enum HiddenKind : uint32_t { kNormal, kReturn, kNoException, kException };
+  using State = BlockState;
 
-  struct State {
-    uint32_t depth = 0;   // as the interpreter counts, hidden slots included
-    uint32_t blocks = 0;  // the block stack
-    uint32_t hidden = 0;
-    bool operator==(const State&) const = default;
-  };
   struct PendingHandler {
     HandlerId handler;
     uint32_t at;
@@ -69,37 +82,17 @@ class BlockStack {
   void require_handler_slots(const Instr& instr, const State& state);
   void emit(Instr instr, State& state);
   void emit(Op op, uint32_t a, uint32_t b, State& state);
-  void mark(Marker what, State& state) { emit(Op::Marker, static_cast<uint32_t>(what), 0, state); }
   void push_block(BlockKind kind, uint32_t target, uint32_t level, State& state);
   void pop_block(State& state);
-  // Pops the block of the running handler; returns false if there is none.
-  bool leave_handler(State& state);
 
   // The finally subroutines of 3.8 (finally_subroutine.cpp).
-  bool call_finally(const Instr& instr, State& state);
   bool end_finally(State& state);
   void pop_finally(const Instr& instr, State& state);
   void keep_end(const State& state);
-  bool is_body_without_code(const State& state) const;
-  bool is_behind_jump(uint32_t at) const;
-  void mark_placeholder(const Instr& setup);
-  bool jumps_behind(uint32_t at) const;
   void mark_lost_jumps();
-  bool mark_lost_jump(uint32_t at, Instr& marker) const;
-  bool is_in_loop_within(uint32_t at, uint32_t header) const;
   void with_cleanup_start(State& state);
   bool with_cleanup_finish(State& state);
   void swallow_exception(State& state);
-  object::ConstId none_constant();
-
-  uint32_t hidden_below(const State& state, uint32_t level) const;
-  bool hidden_at(const State& state, uint32_t level) const;
-  // Returns true if the top `slots` slots exist and none of them is hidden.
-  bool solid(const State& state, uint32_t slots) const;
-  // Returns how blocks and hidden slots are interleaved: a part of the context that the chains do
-  // not have.
-  uint64_t interleaving(const State& state) const;
-  uint32_t exceptions(uint32_t blocks) const;
 
   const object::Module& module_;
   const bytecode::Stream& stream_;

@@ -10,16 +10,56 @@
 
 namespace pellucid::flow {
 
-bool BlockStack::call_finally(const Instr& instr, State& state) {
-  calls_[block_] = at_ + 1;
-  State inside = state;
-  inside.hidden = chains_.push(inside.hidden, kReturn, at_ + 1, inside.depth++);
-  go_on(instr.a, inside);
+namespace {
+
+// Returns true if a loop around `at` starts after `header`: a jump from there to the latter leaves
+// that loop.
+bool is_in_loop_within(const bytecode::Stream& stream, uint32_t at, uint32_t header) {
+  for (uint32_t i = at; i < stream.instrs.size(); ++i) {
+    const Instr& instr = stream.instrs[i];
+    if (instr.op == Op::Jump && instr.a > header && instr.a < at) return true;
+  }
   return false;
 }
 
+// Sets the marker to the jump statement that leaves regions and loops from here on. Returns false
+// if there is none.
+bool mark_lost_jump(const bytecode::Stream& stream, uint32_t at, Instr& marker) {
+  const auto say = [&](Marker what, uint32_t constant = 0) {
+    marker.a = static_cast<uint32_t>(what);
+    marker.b = constant;
+    return true;
+  };
+  for (uint32_t i = at; i < stream.instrs.size(); ++i) {
+    const Instr& instr = stream.instrs[i];
+    if (instr.op == Op::Jump) {
+      const bool leaves = instr.a > i || is_in_loop_within(stream, at, instr.a);
+      return say(leaves ? Marker::LostBreak : Marker::LostContinue);
+    }
+    if (instr.op == Op::ReturnValue) {
+      const Instr& value = stream.instrs[i - 1];
+      return value.op == Op::LoadConst && say(Marker::LostReturn, value.a);
+    }
+    if (instr.op == Op::EndFinally) return false;
+  }
+  return false;
+}
+
+// Returns None among the constants of a code object, or else of its module.
+std::optional<object::ConstId> none_of(const object::Module& module, object::CodeId code) {
+  for (const object::ConstId id : module[code].consts) {
+    if (module[id].kind == object::ConstKind::None) return id;
+  }
+  for (size_t i = 0; i < module.consts.size(); ++i) {
+    if (module.consts[i].kind == object::ConstKind::None) return object::ConstId(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 bool BlockStack::end_finally(State& state) {
-  if (state.depth > 0 && hidden_at(state, state.depth - 1)) {
+  if (state.depth > 0 && hidden_at(chains_, state, state.depth - 1)) {
     const Chains::Link way_in = chains_[state.hidden];
     state.hidden = way_in.parent;
     --state.depth;
@@ -57,73 +97,21 @@ void BlockStack::mark_lost_jumps() {
     if (returned_to_.contains(back)) continue;
     Instr mark = stream_.instrs[back - 1];
     mark.op = Op::Marker;
-    if (mark_lost_jump(back, mark)) draft_.blocks[block].instrs.push_back(mark);
+    if (mark_lost_jump(stream_, back, mark)) draft_.blocks[block].instrs.push_back(mark);
   }
-}
-
-// Sets the marker to the jump statement that leaves regions and loops from here on. Returns false
-// if there is none.
-bool BlockStack::mark_lost_jump(uint32_t at, Instr& marker) const {
-  const auto say = [&](Marker what, uint32_t constant = 0) {
-    marker.a = static_cast<uint32_t>(what);
-    marker.b = constant;
-    return true;
-  };
-  for (uint32_t i = at; i < stream_.instrs.size(); ++i) {
-    const Instr& instr = stream_.instrs[i];
-    if (instr.op == Op::Jump) {
-      const bool leaves = instr.a > i || is_in_loop_within(at, instr.a);
-      return say(leaves ? Marker::LostBreak : Marker::LostContinue);
-    }
-    if (instr.op == Op::ReturnValue) {
-      const Instr& value = stream_.instrs[i - 1];
-      return value.op == Op::LoadConst && say(Marker::LostReturn, value.a);
-    }
-    if (instr.op == Op::EndFinally) return false;
-  }
-  return false;
-}
-
-// Returns true if a loop around `at` starts after `header`: a jump from there to the latter leaves
-// that loop.
-bool BlockStack::is_in_loop_within(uint32_t at, uint32_t header) const {
-  for (uint32_t i = at; i < stream_.instrs.size(); ++i) {
-    const Instr& instr = stream_.instrs[i];
-    if (instr.op == Op::Jump && instr.a > header && instr.a < at) return true;
-  }
-  return false;
-}
-
-// Returns true if the code before left a region by `return`, `break` or `continue`.
-bool BlockStack::is_behind_jump(uint32_t at) const {
-  if (!keep_ends_ || at == 0) return false;
-  const Op before = stream_.instrs[at - 1].op;
-  return before == Op::CallFinally || before == Op::PopFinally;
-}
-
-// Marks the constant that is loaded before a `try` whose finally body leaves in another way: it
-// belongs to no statement.
-void BlockStack::mark_placeholder(const Instr& setup) {
-  const bool is_loaded = !body_.empty() && stream_.instrs[at_ - 1].op == Op::LoadConst;
-  if (keep_ends_ && is_subroutine_[setup.a] && is_loaded) body_.back().b = kPlaceholder;
-}
-
-bool BlockStack::jumps_behind(uint32_t at) const {
-  return draft_.marks_ends && at + 1 < stream_.instrs.size() &&
-         stream_.instrs[at + 1].op == Op::Jump;
 }
 
 // Leaves a finally body by `return`, `break` or `continue`: the way into it no longer matters.
 void BlockStack::pop_finally(const Instr& instr, State& state) {
   const bool keeps_top = instr.a != 0;
   if (state.depth < 1 + instr.a) return fail("stack underflow");
-  if (hidden_at(state, state.depth - 1 - instr.a)) {
+  if (hidden_at(chains_, state, state.depth - 1 - instr.a)) {
     state.hidden = chains_[state.hidden].parent;
     --state.depth;
     return;
   }
   const uint32_t handling = state.blocks;
-  if (!leave_handler(state) || chains_[handling].level + 6 + instr.a != state.depth)
+  if (!leave_handler(chains_, state) || chains_[handling].level + 6 + instr.a != state.depth)
     return fail("POP_FINALLY outside of a finally body");
   const bool with_exit = chains_[handling].kind == kHandlingWith;
   if (keeps_top) emit(Op::Rot, 4, 0, state);
@@ -135,12 +123,13 @@ void BlockStack::pop_finally(const Instr& instr, State& state) {
 }
 
 void BlockStack::with_cleanup_start(State& state) {
-  if (state.depth >= 2 && hidden_at(state, state.depth - 1)) {
+  if (state.depth >= 2 && hidden_at(chains_, state, state.depth - 1)) {
     const Chains::Link way_in = chains_[state.hidden];
     state.hidden = way_in.parent;
     --state.depth;
-    const object::ConstId none = none_constant();
-    for (int i = 0; i < 3; ++i) emit(Op::LoadConst, none.value, 0, state);
+    const auto none = none_of(module_, stream_.code);
+    if (!none) return fail("the module has no None constant", ErrorCode::Unsupported);
+    for (int i = 0; i < 3; ++i) emit(Op::LoadConst, none->value, 0, state);
     emit(Op::Call, 3, 1, state);
     // The result is in the slot of the exit function; the interpreter has it two slots higher,
     // above the way in and a None.
@@ -151,7 +140,7 @@ void BlockStack::with_cleanup_start(State& state) {
     return;
   }
   if (state.blocks == 0 || chains_[state.blocks].kind != kHandling ||
-      chains_[state.blocks].level + 6 != state.depth || !solid(state, 7))
+      chains_[state.blocks].level + 6 != state.depth || !solid(chains_, state, 7))
     return fail("WITH_CLEANUP_START outside of a with statement's cleanup");
   emit(Op::WithExceptStart, 7, 1, state);
   --state.depth;
@@ -160,7 +149,8 @@ void BlockStack::with_cleanup_start(State& state) {
 }
 
 bool BlockStack::with_cleanup_finish(State& state) {
-  if (state.depth < 2 || !hidden_at(state, state.depth - 2) || hidden_at(state, state.depth - 1)) {
+  if (state.depth < 2 || !hidden_at(chains_, state, state.depth - 2) ||
+      hidden_at(chains_, state, state.depth - 1)) {
     fail("WITH_CLEANUP_FINISH without WITH_CLEANUP_START");
     return false;
   }
@@ -194,18 +184,9 @@ bool BlockStack::with_cleanup_finish(State& state) {
 void BlockStack::swallow_exception(State& state) {
   for (int i = 0; i < 3; ++i) emit(Op::Pop, 0, 0, state);
   emit(Op::PopExcept, 3, 0, state);
-  if (!leave_handler(state)) fail("WITH_CLEANUP_FINISH outside of a handler");
+  if (!leave_handler(chains_, state)) fail("WITH_CLEANUP_FINISH outside of a handler");
   emit(Op::Pop, 0, 0, state);
   state.hidden = chains_.push(state.hidden, kNormal, 0, state.depth++);
-}
-
-object::ConstId BlockStack::none_constant() {
-  for (const object::ConstId id : module_[stream_.code].consts)
-    if (module_[id].kind == object::ConstKind::None) return id;
-  for (size_t i = 0; i < module_.consts.size(); ++i)
-    if (module_.consts[i].kind == object::ConstKind::None) return object::ConstId(i);
-  fail("the module has no None constant", ErrorCode::Unsupported);
-  return object::ConstId();
 }
 
 }  // namespace pellucid::flow

@@ -35,36 +35,25 @@ struct Frame {
   CodeFields fields;
 };
 
+bool is_full(const Frame& frame) { return !frame.until_null && frame.remaining == 0; }
+
 // The result of reading a type byte: a finished object, an opened container, or the end of a dict.
 enum class Step : uint8_t { Value, Opened, Null, Failed };
 
-class Reader {
+// The bytes of a marshalled object, and the first error in them.
+class Input {
  public:
-  Reader(Module& module, std::span<const uint8_t> bytes, uint64_t base)
-      : module_(module), bytes_(bytes), base_(base), layout_(code_layout(module.version)) {}
+  Input(std::span<const uint8_t> bytes, uint64_t base) : bytes_(bytes), base_(base) {}
 
-  Result<ConstId> run() {
-    for (;;) {
-      const Step step = read_one();
-      if (step == Step::Failed) return error_;
-      if (step == Step::Null && !end_dict()) return error_;
-      if (step == Step::Value && !stack_.empty()) deliver();
-      // Closing a container may fill the one around it.
-      while (!stack_.empty()) {
-        if (!read_numbers()) return error_;
-        if (!is_full(stack_.back())) break;
-        if (!close()) return error_;
-        if (!stack_.empty()) deliver();
-      }
-      if (stack_.empty()) return value_;
-    }
-  }
-
+  size_t size() const { return bytes_.size(); }
   size_t at() const { return at_; }
+  size_t started() const { return start_; }
+  const Error& error() const { return error_; }
 
- private:
-  // -- bytes ----------------------------------------------------------------------------------
-  size_t left() const { return bytes_.size() - at_; }
+  // Starts an object, at which malformed() is reported.
+  void start() { start_ = at_; }
+
+  // All below return false after an error, take() excepted.
 
   bool fail(ErrorCode code, const std::string& what, size_t at) {
     char where[40];
@@ -75,7 +64,8 @@ class Reader {
   }
   bool malformed(const std::string& what) { return fail(ErrorCode::Malformed, what, start_); }
   bool need(size_t count) {
-    return left() >= count || fail(ErrorCode::Truncated, "unexpected end", bytes_.size());
+    return bytes_.size() - at_ >= count ||
+           fail(ErrorCode::Truncated, "unexpected end", bytes_.size());
   }
 
   bool byte(uint8_t& out) {
@@ -113,12 +103,54 @@ class Reader {
     at_ += count;
     return text;
   }
+  bool text_float(double& out) {
+    uint32_t count = 0;
+    if (!short_length(count)) return false;
+    const std::string text(take(count));
+    char* end = nullptr;
+    out = std::strtod(text.c_str(), &end);
+    return (count > 0 && end == text.c_str() + count) || malformed("text is not a float");
+  }
 
+ private:
+  std::span<const uint8_t> bytes_;
+  uint64_t base_;
+  size_t at_ = 0;
+  size_t start_ = 0;  // of the object being read
+  Error error_;
+};
+
+class Reader {
+ public:
+  Reader(Module& module, std::span<const uint8_t> bytes, uint64_t base)
+      : module_(module), in_(bytes, base), layout_(code_layout(module.version)) {}
+
+  Result<ConstId> run() {
+    for (;;) {
+      const Step step = read_one();
+      if (step == Step::Failed) return in_.error();
+      if (step == Step::Null && !end_dict()) return in_.error();
+      if (step == Step::Value && !stack_.empty()) deliver();
+      // Closing a container may fill the one around it.
+      while (!stack_.empty()) {
+        if (!read_numbers()) return in_.error();
+        if (!is_full(stack_.back())) break;
+        if (!close()) return in_.error();
+        if (!stack_.empty()) deliver();
+      }
+      if (stack_.empty()) return value_;
+    }
+  }
+
+  // Returns where the object ends.
+  size_t end() const { return in_.at(); }
+
+ private:
   // -- one object -----------------------------------------------------------------------------
   Step read_one() {
-    start_ = at_;
+    in_.start();
     uint8_t type = 0;
-    if (!byte(type)) return Step::Failed;
+    if (!in_.byte(type)) return Step::Failed;
     ref_.reset();
     if (type == '0') return Step::Null;
     if (type == 'r') return read_reference() ? Step::Value : Step::Failed;
@@ -185,7 +217,7 @@ class Reader {
   Step unknown_type(uint8_t type) {
     char text[32];
     std::snprintf(text, sizeof text, "unknown type code 0x%02x", type);
-    malformed(text);
+    in_.malformed(text);
     return Step::Failed;
   }
 
@@ -202,11 +234,11 @@ class Reader {
 
   bool read_reference() {
     uint32_t index = 0;
-    if (!little_endian(index)) return false;
+    if (!in_.little_endian(index)) return false;
     if (index >= refs_.size())
-      return malformed("reference " + std::to_string(index) + " out of range");
+      return in_.malformed("reference " + std::to_string(index) + " out of range");
     if (!refs_[index].valid()) {
-      return malformed("reference " + std::to_string(index) + " to an object that holds it");
+      return in_.malformed("reference " + std::to_string(index) + " to an object that holds it");
     }
     value_ = refs_[index];
     return true;
@@ -214,24 +246,24 @@ class Reader {
 
   Step read_int() {
     int32_t value = 0;
-    if (!little_endian(value)) return Step::Failed;
+    if (!in_.little_endian(value)) return Step::Failed;
     return finish(Const{.kind = ConstKind::Int, .integer = value});
   }
 
   // Reads base 2**15 digits, least significant first; the sign is that of their count.
   Step read_long() {
     int32_t signed_count = 0;
-    if (!little_endian(signed_count)) return Step::Failed;
+    if (!in_.little_endian(signed_count)) return Step::Failed;
     const size_t count = static_cast<size_t>(std::llabs(signed_count));
-    if (!need(2 * count)) return Step::Failed;
+    if (!in_.need(2 * count)) return Step::Failed;
     std::string digits;  // hexadecimal, least significant first
     uint32_t pending = 0;
     unsigned bits = 0;
     for (size_t i = 0; i < count; ++i) {
       uint16_t digit = 0;
-      if (!little_endian(digit)) return Step::Failed;
+      if (!in_.little_endian(digit)) return Step::Failed;
       if (digit > 0x7fff || (i + 1 == count && digit == 0)) {
-        malformed("digit of a long out of range");
+        in_.malformed("digit of a long out of range");
         return Step::Failed;
       }
       pending |= static_cast<uint32_t>(digit) << bits;
@@ -257,38 +289,29 @@ class Reader {
   Step read_floats(ConstKind kind) {
     uint64_t real = 0;
     uint64_t imag = 0;
-    if (!little_endian(real)) return Step::Failed;
-    if (kind == ConstKind::Complex && !little_endian(imag)) return Step::Failed;
+    if (!in_.little_endian(real)) return Step::Failed;
+    if (kind == ConstKind::Complex && !in_.little_endian(imag)) return Step::Failed;
     return finish(Const{
         .kind = kind, .real = std::bit_cast<double>(real), .imag = std::bit_cast<double>(imag)});
   }
 
   Step read_text_floats(ConstKind kind) {
     Const value{.kind = kind};
-    if (!text_float(value.real)) return Step::Failed;
-    if (kind == ConstKind::Complex && !text_float(value.imag)) return Step::Failed;
+    if (!in_.text_float(value.real)) return Step::Failed;
+    if (kind == ConstKind::Complex && !in_.text_float(value.imag)) return Step::Failed;
     return finish(std::move(value));
   }
-  bool text_float(double& out) {
-    uint32_t count = 0;
-    if (!short_length(count)) return false;
-    const std::string text(take(count));
-    char* end = nullptr;
-    out = std::strtod(text.c_str(), &end);
-    return (count > 0 && end == text.c_str() + count) || malformed("text is not a float");
-  }
-
   Step read_bytes() {
     uint32_t count = 0;
-    if (!length(count)) return Step::Failed;
-    return finish_text(ConstKind::Bytes, take(count));
+    if (!in_.length(count)) return Step::Failed;
+    return finish_text(ConstKind::Bytes, in_.take(count));
   }
   Step read_utf8() {
     uint32_t count = 0;
-    if (!length(count)) return Step::Failed;
-    const std::string_view text = take(count);
+    if (!in_.length(count)) return Step::Failed;
+    const std::string_view text = in_.take(count);
     if (!is_utf8_with_surrogates(text)) {
-      malformed("string is not UTF-8");
+      in_.malformed("string is not UTF-8");
       return Step::Failed;
     }
     return finish_text(ConstKind::Str, text);
@@ -296,23 +319,23 @@ class Reader {
   // Reads a string that marshal calls ASCII and reads as Latin-1.
   Step read_latin1(bool is_short) {
     uint32_t count = 0;
-    if (!(is_short ? short_length(count) : length(count))) return Step::Failed;
-    return finish_text(ConstKind::Str, utf8_of_latin1(take(count)));
+    if (!(is_short ? in_.short_length(count) : in_.length(count))) return Step::Failed;
+    return finish_text(ConstKind::Str, utf8_of_latin1(in_.take(count)));
   }
 
   // -- containers -----------------------------------------------------------------------------
   Step open_counted(ConstKind kind) {
     uint32_t count = 0;
-    return length(count) ? open(kind, count) : Step::Failed;
+    return in_.length(count) ? open(kind, count) : Step::Failed;
   }
   Step open_small_tuple() {
     uint32_t count = 0;
-    return short_length(count) ? open(ConstKind::Tuple, count) : Step::Failed;
+    return in_.short_length(count) ? open(ConstKind::Tuple, count) : Step::Failed;
   }
 
   Step open(ConstKind kind, uint32_t count) {
     if (stack_.size() >= kMaxDepth) {
-      fail(ErrorCode::Limit, "nested too deeply", start_);
+      in_.fail(ErrorCode::Limit, "nested too deeply", in_.started());
       return Step::Failed;
     }
     Frame frame;
@@ -327,15 +350,13 @@ class Reader {
     return Step::Opened;
   }
 
-  static bool is_full(const Frame& frame) { return !frame.until_null && frame.remaining == 0; }
-
   // Reads the plain numbers that come next if the innermost container is a code object.
   bool read_numbers() {
     Frame& frame = stack_.back();
     while (frame.kind == ConstKind::Code && frame.remaining > 0) {
       const Field field = layout_[layout_.size() - frame.remaining];
       if (!is_number(field)) break;
-      if (!little_endian(frame.fields.numbers[static_cast<size_t>(field)])) return false;
+      if (!in_.little_endian(frame.fields.numbers[static_cast<size_t>(field)])) return false;
       --frame.remaining;
     }
     return true;
@@ -354,8 +375,8 @@ class Reader {
   }
 
   bool end_dict() {
-    if (stack_.empty() || !stack_.back().until_null) return malformed("unexpected null object");
-    if (stack_.back().items.size() % 2 != 0) return malformed("dict ends after a key");
+    if (stack_.empty() || !stack_.back().until_null) return in_.malformed("unexpected null object");
+    if (stack_.back().items.size() % 2 != 0) return in_.malformed("dict ends after a key");
     stack_.back().until_null = false;
     return true;
   }
@@ -367,14 +388,14 @@ class Reader {
     Const value{.kind = frame.kind};
     value.items = std::move(frame.items);
     const uint64_t written = written_size(value);
-    if (written > kMinWritten + kWrittenPerByte * bytes_.size()) {
-      return fail(ErrorCode::Limit, "a constant holds too much too often, found", at_);
+    if (written > kMinWritten + kWrittenPerByte * in_.size()) {
+      return in_.fail(ErrorCode::Limit, "a constant holds too much too often, found", in_.at());
     }
     if (frame.kind == ConstKind::Code) {
       Code code;
       const std::string problem = assemble_code(module_, frame.fields, code);
       if (!problem.empty()) {
-        return fail(ErrorCode::Malformed, "code object: " + problem + ", found", at_);
+        return in_.fail(ErrorCode::Malformed, "code object: " + problem + ", found", in_.at());
       }
       if (!within_budget(code)) return false;
       value.code = frame.code;
@@ -403,23 +424,19 @@ class Reader {
   bool within_budget(const Code& code) {
     copied_ += code.bytecode.size() + code.linetable.size() + code.exceptiontable.size();
     copied_ += sizeof(uint32_t) * (code.consts.size() + code.names.size() + code.localsplus.size());
-    return copied_ <= kMinBudget + kBudgetPerByte * bytes_.size() ||
-           fail(ErrorCode::Limit, "code objects share too much, found", at_);
+    return copied_ <= kMinBudget + kBudgetPerByte * in_.size() ||
+           in_.fail(ErrorCode::Limit, "code objects share too much, found", in_.at());
   }
 
   Module& module_;
-  std::span<const uint8_t> bytes_;
-  uint64_t base_;
+  Input in_;
   std::span<const Field> layout_;
-  size_t at_ = 0;
   size_t copied_ = 0;                               // bytes that code objects have copied
-  size_t start_ = 0;                                // of the object being read
   std::optional<size_t> ref_;                       // its reference slot
   std::unordered_map<uint32_t, uint64_t> written_;  // sizes of containers
   std::vector<ConstId> refs_;                       // invalid while the object is incomplete
   std::vector<Frame> stack_;
   ConstId value_;  // the last finished object
-  Error error_;
 };
 
 }  // namespace
@@ -428,7 +445,7 @@ Result<ConstId> read_object(Module& module, std::span<const uint8_t> bytes, uint
                             size_t* end) {
   Reader reader(module, bytes, base);
   Result<ConstId> read = reader.run();
-  if (end != nullptr) *end = reader.at();
+  if (end != nullptr) *end = reader.end();
   return read;
 }
 

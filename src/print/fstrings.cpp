@@ -8,7 +8,9 @@
 // f-string has fewer quotes to choose from, so that this ends after four levels.
 #include <algorithm>
 #include <cctype>
+#include <string>
 
+#include "print/expand.h"
 #include "print/expressions.h"
 #include "print/interpolation_names.h"
 
@@ -17,27 +19,37 @@ namespace pellucid::print {
 using ast::Kind;
 using ast::NodeId;
 
-const object::Const* Expressions::text_part(NodeId id) const {
-  if (!tree_->is(id, Kind::Constant)) return nullptr;
-  const object::Const& value = module_[tree_->as<ast::Constant>(id).value];
+namespace {
+
+// The end of a text in an f-string that the field after it shows by itself: `x=` of `{x=}`.
+struct Shown {
+  size_t size = 0;          // in bytes
+  const char* equals = "";  // after the expression; empty: nothing is shown
+};
+
+// Returns the text that a value of an f-string is; null for a field.
+const object::Const* text_part(const Writer& writer, NodeId id) {
+  if (!writer.tree->is(id, Kind::Constant)) return nullptr;
+  const object::Const& value = writer.module[writer.tree->as<ast::Constant>(id).value];
   return value.kind == object::ConstKind::Str ? &value : nullptr;
 }
 
-std::span<const NodeId> Expressions::parts_of(const NodeId& id) const {
-  if (tree_->is(id, Kind::JoinedStr)) return tree_->items(tree_->as<ast::JoinedStr>(id).values);
-  if (tree_->is(id, Kind::TemplateStr)) return tree_->items(tree_->as<ast::TemplateStr>(id).values);
+// Returns the values of an f-string or a format specification; `id` itself for a single value.
+std::span<const NodeId> parts_of(const Writer& writer, const NodeId& id) {
+  const ast::Tree& tree = *writer.tree;
+  if (tree.is(id, Kind::JoinedStr)) return tree.items(tree.as<ast::JoinedStr>(id).values);
+  if (tree.is(id, Kind::TemplateStr)) return tree.items(tree.as<ast::TemplateStr>(id).values);
   return {&id, 1};
 }
 
-std::string Expressions::literal_text(std::span<const NodeId> values) const {
+// Returns the text between the replacement fields.
+std::string literal_text(const Writer& writer, std::span<const NodeId> values) {
   std::string out;
   for (const NodeId value : values) {
-    if (const object::Const* part = text_part(value)) out += module_.text(part->text);
+    if (const object::Const* part = text_part(writer, value)) out += writer.module.text(part->text);
   }
   return out;
 }
-
-namespace {
 
 const char* conversion_text(uint32_t conversion) {
   switch (conversion) {
@@ -105,186 +117,195 @@ Shown shown_by(std::string_view before, const Field& field, std::string_view wri
   return {};
 }
 
-}  // namespace
-
 // A colon ends the expression unless brackets enclose it, so it may not have a bare lambda.
-Place Expressions::place_in_format(NodeId id) const {
-  if (!tree_->is(id, Kind::IfExp)) return at(Level::Or);
+Place place_in_format(const Writer& writer, NodeId id) {
+  if (!writer.tree->is(id, Kind::IfExp)) return at(Level::Or);
   NodeId last = id;
-  while (tree_->is(last, Kind::IfExp)) last = tree_->as<ast::IfExp>(last).orelse;
-  return tree_->is(last, Kind::Lambda) ? at(Level::Or) : kTest;
+  while (writer.tree->is(last, Kind::IfExp)) last = writer.tree->as<ast::IfExp>(last).orelse;
+  return writer.tree->is(last, Kind::Lambda) ? at(Level::Or) : kTest;
 }
 
-void Expressions::format_string(NodeId id) {
-  const bool is_template = tree_->is(id, Kind::TemplateStr) || tree_->is(id, Kind::Interpolation);
-  failed_ = failed_ || is_trial_;  // its fields may be written differently in the end
-  if (is_template && before(14)) problem("template strings need Python 3.14");
-  if (before(12)) {
-    std::string whole;
-    if (confined_format_string(id, whole)) {
-      write(whole);
-      return;
-    }
-    if (is_confined_) {
-      failed_ = true;
-      return;
-    }
-    problem("an f-string that needs Python 3.12: no choice of quotes can hold its expressions");
-  }
-  const auto values = parts_of(id);
-  const Quote quote = best_quote(literal_text(values), quotes_);
-  text(is_template ? "t" : "f");
-  text(text_of(quote));
-  const Quotes outer = quotes_;
-  const bool was_inside = inside_;
-  quotes_ = without(quotes_, quote);
-  inside_ = true;
-  format_parts(values, quote, Braces::Doubled);
-  quotes_ = outer;
-  inside_ = was_inside;
-  text(text_of(quote));
+// Returns the end of the text before a field that the field shows by itself, in the quotes that are
+// free.
+Shown shown_in(Writer& writer, std::string_view before, NodeId id) {
+  if (text_part(writer, id) != nullptr || !may_be_shown(before)) return {};
+  std::string written;
+  Writer trial(writer.module, writer.tree, writer.version, written);
+  trial.quotes = writer.quotes;
+  trial.inside = trial.is_trial = true;
+  const Field field = field_of(*writer.tree, id);
+  expression(trial, field.value, place_in_format(writer, field.value));
+  return trial.failed ? Shown() : shown_by(before, field, written);
 }
 
-void Expressions::format_parts(std::span<const NodeId> values, Quote quote, Braces braces) {
+void format_parts(Writer& writer, std::span<const NodeId> values, Quote quote, Braces braces) {
   Shown shown;
   for (size_t i = 0; i < values.size(); ++i) {
-    if (const object::Const* part = text_part(values[i])) {
+    if (const object::Const* part = text_part(writer, values[i])) {
       const bool may_show = braces == Braces::Doubled && i + 1 < values.size();
-      if (may_show) shown = shown_in(module_.text(part->text), values[i + 1]);
-      Task& task = push(Task::FormatText, part->text.value);
+      if (may_show) shown = shown_in(writer, writer.module.text(part->text), values[i + 1]);
+      Task& task = writer.push(Task::FormatText, part->text.value);
       task.quote = quote;
       task.braces = braces;
       task.cut = static_cast<uint32_t>(shown.size);
       continue;
     }
-    Task& task = push(Task::FormatField, values[i].value, {}, shown.equals);
+    Task& task = writer.push(Task::FormatField, values[i].value, {}, shown.equals);
     task.quote = quote;
     shown = {};
   }
 }
 
-// Returns the end of the text before a field that the field shows by itself, in the quotes that are
-// free.
-Shown Expressions::shown_in(std::string_view before, NodeId id) {
-  if (text_part(id) != nullptr || !may_be_shown(before)) return {};
-  std::string written;
-  Expressions trial(module_, tree_, version_, written);
-  trial.quotes_ = quotes_;
-  trial.inside_ = trial.is_trial_ = true;
-  const Field field = field_of(*tree_, id);
-  trial.expression(field.value, place_in_format(field.value));
-  return trial.failed_ ? Shown() : shown_by(before, field, written);
-}
-
-void Expressions::format_value(NodeId id, Quote quote, const char* equals) {
-  const Field field = field_of(*tree_, id);
-  push(field.source.valid() ? Task::InterpolationBrace : Task::Brace);
-  expr(field.value, place_in_format(field.value));
-  if (field.source.valid()) {
-    push(Task::InterpolationText, module_[field.source].text.value);
-  }
-  text(equals);
-  text(conversion_of(field, equals));
-  if (field.format_spec.valid()) {
-    text(":");
-    format_parts(parts_of(field.format_spec), quote, Braces::Escaped);
-  }
-  text("}");
-}
-
-// Replaces the expression of an interpolation by its original text. If our own text mentions the
-// same names, it is the same expression; constants, parentheses and spaces can be written in many
-// ways.
-void Expressions::finish_interpolation(std::string_view source) {
-  const size_t start = interpolations_.back();
-  interpolations_.pop_back();
-  if (names_in(std::string_view(out_).substr(start)) != names_in(source)) {
-    return problem("the expression of a template string was written differently");
-  }
-  out_.resize(start);
-  if (source.starts_with('{')) out_ += ' ';
-  out_ += source;
-}
-
 // --- before 3.12 ---
 
-bool Expressions::confined_format_string(NodeId id, std::string& whole) {
-  const auto values = parts_of(id);
-  const Quotes allowed = is_confined_ ? confined_.quotes : kAllQuotes;
-  if (allowed == 0) return false;
-  const Quote best = best_quote(literal_text(values), allowed);
-  for (const Quote quote : {best, kSingle, kDouble, kTripleSingle, kTripleDouble}) {
-    if (!(allowed & quote)) continue;
-    std::string attempt = std::string("f") + text_of(quote);
-    if (!append_confined(attempt, values, quote, Braces::Doubled)) continue;
-    whole = attempt + text_of(quote);
-    return true;
-  }
-  return false;
+bool append_confined(Writer& writer, std::string& whole, std::span<const NodeId> values,
+                     Quote quote, Braces braces);
+
+// Appends the text of an expression in a field; returns false if it does not fit in there.
+bool confined_expression(Writer& writer, std::string& inner, NodeId value, Quote quote) {
+  const Quotes allowed = writer.is_confined ? writer.confined.quotes : kAllQuotes;
+  const bool newlines = (!writer.is_confined || writer.confined.newlines) && is_triple(quote);
+  Writer inside(writer, inner, {without(allowed, quote), newlines});
+  expression(inside, value, place_in_format(writer, value));
+  const bool fits = !inside.failed && inner.find('\\') == std::string::npos &&
+                    inner.find(text_of(quote)) == std::string::npos &&
+                    (newlines || inner.find('\n') == std::string::npos);
+  if (!fits) return false;
+  for (std::string& each : inside.problems) writer.problem(std::move(each));
+  return true;
 }
 
-bool Expressions::append_confined(std::string& whole, std::span<const NodeId> values, Quote quote,
-                                  Braces braces) {
+bool append_confined_value(Writer& writer, std::string& whole, NodeId id, Quote quote,
+                           Braces braces, const char* equals) {
+  const Field field = field_of(*writer.tree, id);
+  std::string inner;
+  if (!confined_expression(writer, inner, field.value, quote)) return false;
+  whole += inner.starts_with('{') ? "{ " : "{";
+  whole += inner;
+  whole += equals;
+  whole += conversion_of(field, equals);
+  if (field.format_spec.valid()) {
+    const auto parts = parts_of(writer, field.format_spec);
+    // CPython: "expressions nested too deeply".
+    const auto is_text = [&](NodeId part) { return text_part(writer, part) != nullptr; };
+    const bool is_nested = braces == Braces::Escaped;
+    if (is_nested && !std::all_of(parts.begin(), parts.end(), is_text)) return false;
+    whole += ':';
+    if (!append_confined(writer, whole, parts, quote, Braces::Escaped)) return false;
+  }
+  whole += '}';
+  return true;
+}
+
+bool append_confined(Writer& writer, std::string& whole, std::span<const NodeId> values,
+                     Quote quote, Braces braces) {
   Shown shown;
   for (size_t i = 0; i < values.size(); ++i) {
-    const object::Const* part = text_part(values[i]);
+    const object::Const* part = text_part(writer, values[i]);
     if (part == nullptr) {
-      if (!append_confined_value(whole, values[i], quote, braces, shown.equals)) return false;
+      if (!append_confined_value(writer, whole, values[i], quote, braces, shown.equals)) {
+        return false;
+      }
       shown = {};
       continue;
     }
-    std::string_view text = module_.text(part->text);
-    const bool has_field = i + 1 < values.size() && text_part(values[i + 1]) == nullptr;
+    std::string_view text = writer.module.text(part->text);
+    const bool has_field = i + 1 < values.size() && text_part(writer, values[i + 1]) == nullptr;
     if (braces == Braces::Doubled && has_field && may_be_shown(text)) {
       std::string inner;
-      const Field field = field_of(*tree_, values[i + 1]);
-      if (!confined_expression(inner, field.value, quote)) return false;
+      const Field field = field_of(*writer.tree, values[i + 1]);
+      if (!confined_expression(writer, inner, field.value, quote)) return false;
       shown = shown_by(text, field, inner);
       text.remove_suffix(shown.size);
     }
-    if (!is_confined_) {
+    if (!writer.is_confined) {
       append_escaped(whole, text, TextKind::Str, quote, braces);
-    } else if (!append_verbatim(whole, text, TextKind::Str, quote, braces, confined_.newlines)) {
+    } else if (!append_verbatim(whole, text, TextKind::Str, quote, braces,
+                                writer.confined.newlines)) {
       return false;
     }
   }
   return true;
 }
 
-// Appends the text of an expression in a field; returns false if it does not fit in there.
-bool Expressions::confined_expression(std::string& inner, NodeId value, Quote quote) {
-  const Quotes allowed = is_confined_ ? confined_.quotes : kAllQuotes;
-  const bool newlines = (!is_confined_ || confined_.newlines) && is_triple(quote);
-  Expressions inside(*this, inner, {without(allowed, quote), newlines});
-  inside.expression(value, place_in_format(value));
-  const bool fits = !inside.failed_ && inner.find('\\') == std::string::npos &&
-                    inner.find(text_of(quote)) == std::string::npos &&
-                    (newlines || inner.find('\n') == std::string::npos);
-  if (!fits) return false;
-  for (std::string& each : inside.problems_) problem(std::move(each));
-  return true;
+bool confined_format_string(Writer& writer, NodeId id, std::string& whole) {
+  const auto values = parts_of(writer, id);
+  const Quotes allowed = writer.is_confined ? writer.confined.quotes : kAllQuotes;
+  if (allowed == 0) return false;
+  const Quote best = best_quote(literal_text(writer, values), allowed);
+  for (const Quote quote : {best, kSingle, kDouble, kTripleSingle, kTripleDouble}) {
+    if (!(allowed & quote)) continue;
+    std::string attempt = std::string("f") + text_of(quote);
+    if (!append_confined(writer, attempt, values, quote, Braces::Doubled)) continue;
+    whole = attempt + text_of(quote);
+    return true;
+  }
+  return false;
 }
 
-bool Expressions::append_confined_value(std::string& whole, NodeId id, Quote quote, Braces braces,
-                                        const char* equals) {
-  const Field field = field_of(*tree_, id);
-  std::string inner;
-  if (!confined_expression(inner, field.value, quote)) return false;
-  whole += inner.starts_with('{') ? "{ " : "{";
-  whole += inner;
-  whole += equals;
-  whole += conversion_of(field, equals);
-  if (field.format_spec.valid()) {
-    const auto parts = parts_of(field.format_spec);
-    // CPython: "expressions nested too deeply".
-    const auto is_text = [&](NodeId part) { return text_part(part) != nullptr; };
-    const bool is_nested = braces == Braces::Escaped;
-    if (is_nested && !std::all_of(parts.begin(), parts.end(), is_text)) return false;
-    whole += ':';
-    if (!append_confined(whole, parts, quote, Braces::Escaped)) return false;
+}  // namespace
+
+void format_string(Writer& writer, NodeId id) {
+  const bool is_template =
+      writer.tree->is(id, Kind::TemplateStr) || writer.tree->is(id, Kind::Interpolation);
+  // The fields of one may be written differently in the end.
+  writer.failed = writer.failed || writer.is_trial;
+  if (is_template && writer.before(14)) writer.problem("template strings need Python 3.14");
+  if (writer.before(12)) {
+    std::string whole;
+    if (confined_format_string(writer, id, whole)) {
+      writer.write(whole);
+      return;
+    }
+    if (writer.is_confined) {
+      writer.failed = true;
+      return;
+    }
+    writer.problem(
+        "an f-string that needs Python 3.12: no choice of quotes can hold its expressions");
   }
-  whole += '}';
-  return true;
+  const auto values = parts_of(writer, id);
+  const Quote quote = best_quote(literal_text(writer, values), writer.quotes);
+  writer.text(is_template ? "t" : "f");
+  writer.text(text_of(quote));
+  const Quotes outer = writer.quotes;
+  const bool was_inside = writer.inside;
+  writer.quotes = without(writer.quotes, quote);
+  writer.inside = true;
+  format_parts(writer, values, quote, Braces::Doubled);
+  writer.quotes = outer;
+  writer.inside = was_inside;
+  writer.text(text_of(quote));
+}
+
+void format_value(Writer& writer, NodeId id, Quote quote, const char* equals) {
+  const Field field = field_of(*writer.tree, id);
+  writer.push(field.source.valid() ? Task::InterpolationBrace : Task::Brace);
+  writer.expr(field.value, place_in_format(writer, field.value));
+  if (field.source.valid()) {
+    writer.push(Task::InterpolationText, writer.module[field.source].text.value);
+  }
+  writer.text(equals);
+  writer.text(conversion_of(field, equals));
+  if (field.format_spec.valid()) {
+    writer.text(":");
+    format_parts(writer, parts_of(writer, field.format_spec), quote, Braces::Escaped);
+  }
+  writer.text("}");
+}
+
+// Replaces the expression of an interpolation by its original text. If our own text mentions the
+// same names, it is the same expression; constants, parentheses and spaces can be written in many
+// ways.
+void finish_interpolation(Writer& writer, std::string_view source) {
+  const size_t start = writer.interpolations.back();
+  writer.interpolations.pop_back();
+  if (names_in(std::string_view(writer.out).substr(start)) != names_in(source)) {
+    return writer.problem("the expression of a template string was written differently");
+  }
+  writer.out.resize(start);
+  if (source.starts_with('{')) writer.out += ' ';
+  writer.out += source;
 }
 
 }  // namespace pellucid::print

@@ -3,6 +3,7 @@
 
 #include "ast/lines.h"
 #include "ast/walk.h"
+#include "print/expand.h"
 #include "print/expressions.h"
 
 namespace pellucid::print {
@@ -32,186 +33,187 @@ bool is_on_lines(const ast::Tree& tree, NodeId pattern) {
   return found;
 }
 
-}  // namespace
-
-void Expressions::pattern(NodeId id, size_t indent) {
-  pattern_lines_ = {};
-  pattern_lines_.kept = !before(11) && ast::keeps_lines(*tree_, id);
-  pattern_lines_.indent = indent;
-  go_to_pattern(id);
-  const bool in_brackets =
-      pattern_lines_.kept && !has_brackets(*tree_, id) && is_on_lines(*tree_, id);
-  const auto mark = static_cast<std::ptrdiff_t>(work_.size());
-  if (in_brackets) open_pattern("(");
-  push(Task::Pattern, id.value, kAnyPattern);
-  if (in_brackets) close_pattern(")");
-  std::reverse(work_.begin() + mark, work_.end());
-  run();
+void open_pattern(Writer& writer, const char* piece) {
+  if (!writer.pattern_lines.kept) return writer.open(piece);
+  writer.push(Task::PatternOpen, 0, {}, piece);
 }
 
-void Expressions::open_pattern(const char* piece) {
-  if (!pattern_lines_.kept) return open(piece);
-  push(Task::PatternOpen, 0, {}, piece);
-}
-
-void Expressions::close_pattern(const char* piece, bool may_add_comma) {
-  if (!pattern_lines_.kept) return close(piece, may_add_comma);
-  push(Task::PatternClose, may_add_comma ? 1 : 0, {}, piece);
+void close_pattern(Writer& writer, const char* piece, bool may_add_comma = false) {
+  if (!writer.pattern_lines.kept) return writer.close(piece, may_add_comma);
+  writer.push(Task::PatternClose, may_add_comma ? 1 : 0, {}, piece);
 }
 
 // Before a part: if lines are kept, it may go to the next one.
-void Expressions::next_pattern(NodeId id) {
-  if (pattern_lines_.kept) push(Task::PatternLine, id.value);
+void next_pattern(Writer& writer, NodeId id) {
+  if (writer.pattern_lines.kept) writer.push(Task::PatternLine, id.value);
 }
 
-void Expressions::go_to_pattern(NodeId id) {
-  if (!pattern_lines_.kept) return;
-  const int32_t line = ast::line_in_pattern(*tree_, id, pattern_lines_.line);
-  const bool is_next = line > pattern_lines_.line && pattern_lines_.line > 0;
-  pattern_lines_.line = line;
-  if (!is_next) return;
-  if (keeps_lines_) return go_to_line(std::max(line, static_cast<int32_t>(line_) + 1));
-  auto& brackets = pattern_lines_.brackets;
-  if (brackets.empty()) return;
-  PatternLines::Bracket& around = brackets.back();
-  if (out_.size() == around.start) around.is_last_there = true;
-  new_pattern_line(around.indent + kIndent * (around.is_last_there ? 1 : 2));
+void new_pattern_line(Writer& writer, size_t indent) {
+  while (writer.out.ends_with(' ')) writer.out.pop_back();
+  writer.out += '\n';
+  writer.out.append(indent, ' ');
+  writer.pattern_lines.indent = indent;
 }
 
-void Expressions::begin_brackets() {
-  ++depth_;
-  pattern_lines_.brackets.push_back({pattern_lines_.indent, out_.size(), false});
-}
-
-void Expressions::end_brackets(bool may_add_comma) {
-  --depth_;
-  const PatternLines::Bracket around = pattern_lines_.brackets.back();
-  pattern_lines_.brackets.pop_back();
-  if (!around.is_last_there) return;
-  if (may_add_comma) write(",");
-  new_pattern_line(around.indent);
-}
-
-void Expressions::new_pattern_line(size_t indent) {
-  while (out_.ends_with(' ')) out_.pop_back();
-  out_ += '\n';
-  out_.append(indent, ' ');
-  pattern_lines_.indent = indent;
-}
-
-void Expressions::pattern_list(std::span<const NodeId> items) {
+void pattern_list(Writer& writer, std::span<const NodeId> items) {
   bool first = true;
   for (const NodeId item : items) {
-    if (!first) separator();
+    if (!first) writer.separator();
     first = false;
-    next_pattern(item);
-    push(Task::Pattern, item.value, kAnyPattern);
+    next_pattern(writer, item);
+    writer.push(Task::Pattern, item.value, kAnyPattern);
   }
 }
 
-void Expressions::expand_pattern(NodeId id, Place place) {
-  const ast::Tree& tree = *tree_;
+void mapping_pattern(Writer& writer, NodeId id) {
+  const auto node = writer.tree->as<ast::MatchMapping>(id);
+  const auto keys = writer.tree->items(node.keys);
+  const auto patterns = writer.tree->items(node.patterns);
+  open_pattern(writer, "{");
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (i > 0) writer.separator();
+    next_pattern(writer, patterns[i]);
+    writer.expr(keys[i], kTest);
+    writer.text(": ");
+    writer.push(Task::Pattern, patterns[i].value, kAnyPattern);
+  }
+  if (node.rest.valid()) {
+    if (!keys.empty()) writer.separator();
+    writer.text("**");
+    writer.word(node.rest);
+  }
+  close_pattern(writer, "}");
+}
+
+void class_pattern(Writer& writer, NodeId id) {
+  const auto node = writer.tree->as<ast::MatchClass>(id);
+  const auto attributes = writer.tree->items(node.kwd_attrs);
+  const auto patterns = writer.tree->items(node.kwd_patterns);
+  const auto positional = writer.tree->items(node.patterns);
+  writer.expr(node.cls, at(Level::Primary));
+  open_pattern(writer, "(");
+  pattern_list(writer, positional);
+  for (size_t i = 0; i < attributes.size(); ++i) {
+    if (i > 0 || !positional.empty()) writer.separator();
+    next_pattern(writer, patterns[i]);
+    writer.expr(attributes[i], kTest);
+    writer.text("=");
+    writer.push(Task::Pattern, patterns[i].value, kAnyPattern);
+  }
+  close_pattern(writer, ")");
+}
+
+}  // namespace
+
+void pattern(Writer& writer, NodeId id, size_t indent) {
+  writer.pattern_lines = {};
+  writer.pattern_lines.kept = !writer.before(11) && ast::keeps_lines(*writer.tree, id);
+  writer.pattern_lines.indent = indent;
+  go_to_pattern(writer, id);
+  const bool in_brackets =
+      writer.pattern_lines.kept && !has_brackets(*writer.tree, id) && is_on_lines(*writer.tree, id);
+  const auto mark = static_cast<std::ptrdiff_t>(writer.work.size());
+  if (in_brackets) open_pattern(writer, "(");
+  writer.push(Task::Pattern, id.value, kAnyPattern);
+  if (in_brackets) close_pattern(writer, ")");
+  std::reverse(writer.work.begin() + mark, writer.work.end());
+  run(writer);
+}
+
+void go_to_pattern(Writer& writer, NodeId id) {
+  if (!writer.pattern_lines.kept) return;
+  const int32_t line = ast::line_in_pattern(*writer.tree, id, writer.pattern_lines.line);
+  const bool is_next = line > writer.pattern_lines.line && writer.pattern_lines.line > 0;
+  writer.pattern_lines.line = line;
+  if (!is_next) return;
+  if (writer.keeps_lines)
+    return writer.go_to_line(std::max(line, static_cast<int32_t>(writer.line) + 1));
+  auto& brackets = writer.pattern_lines.brackets;
+  if (brackets.empty()) return;
+  PatternLines::Bracket& around = brackets.back();
+  if (writer.out.size() == around.start) around.is_last_there = true;
+  new_pattern_line(writer, around.indent + kIndent * (around.is_last_there ? 1 : 2));
+}
+
+void begin_brackets(Writer& writer) {
+  ++writer.depth;
+  writer.pattern_lines.brackets.push_back({writer.pattern_lines.indent, writer.out.size(), false});
+}
+
+void end_brackets(Writer& writer, bool may_add_comma) {
+  --writer.depth;
+  const PatternLines::Bracket around = writer.pattern_lines.brackets.back();
+  writer.pattern_lines.brackets.pop_back();
+  if (!around.is_last_there) return;
+  if (may_add_comma) writer.write(",");
+  new_pattern_line(writer, around.indent);
+}
+
+void expand_pattern(Writer& writer, NodeId id, Place place) {
+  const ast::Tree& tree = *writer.tree;
   switch (tree.kind(id)) {
     case Kind::MatchValue:
-      expr(tree.as<ast::MatchValue>(id).value, kTest);
+      writer.expr(tree.as<ast::MatchValue>(id).value, kTest);
       break;
     case Kind::MatchSingleton:
-      push(Task::Const, tree.as<ast::MatchSingleton>(id).value.value, kTest);
+      writer.push(Task::Const, tree.as<ast::MatchSingleton>(id).value.value, kTest);
       break;
     case Kind::MatchSequence: {
       const auto items = tree.items(tree.as<ast::MatchSequence>(id).patterns);
-      open_pattern("[");
-      pattern_list(items);
-      close_pattern("]", !items.empty());
+      open_pattern(writer, "[");
+      pattern_list(writer, items);
+      close_pattern(writer, "]", !items.empty());
       break;
     }
     case Kind::MatchMapping:
-      mapping_pattern(id);
+      mapping_pattern(writer, id);
       break;
     case Kind::MatchClass:
-      class_pattern(id);
+      class_pattern(writer, id);
       break;
     case Kind::MatchStar: {
       const auto node = tree.as<ast::MatchStar>(id);
-      text("*");
+      writer.text("*");
       if (node.name.valid()) {
-        word(node.name);
+        writer.word(node.name);
       } else {
-        text("_");
+        writer.text("_");
       }
       break;
     }
     case Kind::MatchAs: {
       const auto node = tree.as<ast::MatchAs>(id);
       const bool parens = node.pattern.valid() && place.min > Level::Test;
-      if (parens) open_pattern("(");
+      if (parens) open_pattern(writer, "(");
       if (node.pattern.valid()) {
-        push(Task::Pattern, node.pattern.value, kOrPattern);
-        text(" as ");
+        writer.push(Task::Pattern, node.pattern.value, kOrPattern);
+        writer.text(" as ");
       }
       if (node.name.valid()) {
-        word(node.name);
+        writer.word(node.name);
       } else {
-        text("_");
+        writer.text("_");
       }
-      if (parens) close_pattern(")");
+      if (parens) close_pattern(writer, ")");
       break;
     }
     case Kind::MatchOr: {
       const bool parens = place.min > Level::BitOr;
-      if (parens) open_pattern("(");
+      if (parens) open_pattern(writer, "(");
       bool first = true;
       for (const NodeId each : tree.items(tree.as<ast::MatchOr>(id).patterns)) {
-        if (!first) text(" | ");
+        if (!first) writer.text(" | ");
         first = false;
-        next_pattern(each);
-        push(Task::Pattern, each.value, kClosedPattern);
+        next_pattern(writer, each);
+        writer.push(Task::Pattern, each.value, kClosedPattern);
       }
-      if (parens) close_pattern(")");
+      if (parens) close_pattern(writer, ")");
       break;
     }
     default:
       PELLUCID_CHECK(ast::category_of(tree.kind(id)) == ast::Category::Pattern);
       break;
   }
-}
-
-void Expressions::mapping_pattern(NodeId id) {
-  const auto node = tree_->as<ast::MatchMapping>(id);
-  const auto keys = tree_->items(node.keys);
-  const auto patterns = tree_->items(node.patterns);
-  open_pattern("{");
-  for (size_t i = 0; i < keys.size(); ++i) {
-    if (i > 0) separator();
-    next_pattern(patterns[i]);
-    expr(keys[i], kTest);
-    text(": ");
-    push(Task::Pattern, patterns[i].value, kAnyPattern);
-  }
-  if (node.rest.valid()) {
-    if (!keys.empty()) separator();
-    text("**");
-    word(node.rest);
-  }
-  close_pattern("}");
-}
-
-void Expressions::class_pattern(NodeId id) {
-  const auto node = tree_->as<ast::MatchClass>(id);
-  const auto attributes = tree_->items(node.kwd_attrs);
-  const auto patterns = tree_->items(node.kwd_patterns);
-  const auto positional = tree_->items(node.patterns);
-  expr(node.cls, at(Level::Primary));
-  open_pattern("(");
-  pattern_list(positional);
-  for (size_t i = 0; i < attributes.size(); ++i) {
-    if (i > 0 || !positional.empty()) separator();
-    next_pattern(patterns[i]);
-    expr(attributes[i], kTest);
-    text("=");
-    push(Task::Pattern, patterns[i].value, kAnyPattern);
-  }
-  close_pattern(")");
 }
 
 }  // namespace pellucid::print

@@ -1,34 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stack of pieces still to be written.
+// Writes the stack of pieces.
 #include <algorithm>
 
 #include "object/identifiers.h"
-#include "print/expressions.h"
+#include "print/expand.h"
 
 namespace pellucid::print {
 
 using ast::NodeId;
-
-void Expressions::write(std::string_view text) {
-  // `{{` in an f-string is a brace, not a set.
-  if (brace_at_ == out_.size() && text.starts_with('{')) out_ += ' ';
-  out_ += text;
-}
-
-Expressions::Task& Expressions::push(Task::What what, uint32_t id, Place place, const char* text) {
-  return work_.emplace_back(
-      Task{what, quotes_, inside_, kSingle, Braces::Plain, place, id, 0, text});
-}
-
-void Expressions::run() {
-  while (!work_.empty() && !failed_) {
-    const Task task = work_.back();
-    work_.pop_back();
-    const auto mark = static_cast<std::ptrdiff_t>(work_.size());
-    step(task);
-    std::reverse(work_.begin() + mark, work_.end());
-  }
-}
 
 namespace {
 
@@ -37,32 +16,30 @@ std::string_view without_end(std::string_view text, size_t size) {
   return text;
 }
 
-}  // namespace
-
-void Expressions::step(const Task& task) {
-  quotes_ = task.quotes;
-  inside_ = task.inside;
+void step(Writer& writer, const Task& task) {
+  writer.quotes = task.quotes;
+  writer.inside = task.inside;
   const auto mark = [&](Mark::What what) {
-    if (!task.inside && !is_confined_) {
+    if (!task.inside && !writer.is_confined) {
       const bool may_hug = task.what == Task::HuggingGroup;
-      marks_.push_back({what, static_cast<uint32_t>(out_.size()), may_hug});
+      writer.marks.push_back({what, static_cast<uint32_t>(writer.out.size()), may_hug});
     }
   };
   switch (task.what) {
     case Task::Text:
-      write(task.text);
+      writer.write(task.text);
       break;
     case Task::Open:
     case Task::OpenLine:
-      write(task.text);
-      ++depth_;
+      writer.write(task.text);
+      ++writer.depth;
       mark(task.what == Task::Open ? Mark::Open : Mark::OpenLine);
       break;
     case Task::OpenBare:
       mark(Mark::OpenBare);
       break;
     case Task::Separator:
-      write(task.text);
+      writer.write(task.text);
       mark(Mark::Separator);
       break;
     case Task::CloseBare:
@@ -70,9 +47,9 @@ void Expressions::step(const Task& task) {
       break;
     case Task::Close:
     case Task::CloseWithComma:
-      --depth_;
+      --writer.depth;
       mark(task.what == Task::Close ? Mark::Close : Mark::CloseWithComma);
-      write(task.text);
+      writer.write(task.text);
       break;
     case Task::Choice:
       mark(Mark::Choice);
@@ -97,62 +74,74 @@ void Expressions::step(const Task& task) {
       mark(Mark::GroupEnd);
       break;
     case Task::Word:
-      write(object::as_identifier(module_.text(Symbol(task.id))));
+      writer.write(object::as_identifier(writer.module.text(Symbol(task.id))));
       break;
     case Task::Line:
-      if (!task.inside) go_to_line(static_cast<int32_t>(task.id));
+      if (!task.inside) writer.go_to_line(static_cast<int32_t>(task.id));
       break;
     case Task::Expr:
-      expand(NodeId(task.id), task.place);
+      expand(writer, NodeId(task.id), task.place);
       break;
     case Task::Const:
-      expand_constant(object::ConstId(task.id), task.place);
+      expand_constant(writer, object::ConstId(task.id), task.place);
       break;
     case Task::Params:
-      expand_parameters(NodeId(task.id), task.text);
+      expand_parameters(writer, NodeId(task.id), task.text);
       break;
     case Task::Param:
-      expand_parameter(NodeId(task.id));
+      expand_parameter(writer, NodeId(task.id));
       break;
     case Task::TypeParam:
-      expand_type_parameter(NodeId(task.id));
+      expand_type_parameter(writer, NodeId(task.id));
       break;
     case Task::Pattern:
-      expand_pattern(NodeId(task.id), task.place);
+      expand_pattern(writer, NodeId(task.id), task.place);
       break;
     case Task::PatternOpen:
-      write(task.text);
-      begin_brackets();
+      writer.write(task.text);
+      begin_brackets(writer);
       break;
     case Task::PatternLine:
-      go_to_pattern(NodeId(task.id));
+      go_to_pattern(writer, NodeId(task.id));
       break;
     case Task::PatternClose:
-      end_brackets(task.id != 0);
-      write(task.text);
+      end_brackets(writer, task.id != 0);
+      writer.write(task.text);
       break;
     case Task::Comprehension:
-      comprehension(NodeId(task.id));
+      comprehension(writer, NodeId(task.id));
       break;
     case Task::Keyword:
-      keyword(NodeId(task.id));
+      keyword(writer, NodeId(task.id));
       break;
     case Task::FormatText:
-      append_escaped(out_, without_end(module_.text(Symbol(task.id)), task.cut), TextKind::Str,
-                     task.quote, task.braces);
+      append_escaped(writer.out, without_end(writer.module.text(Symbol(task.id)), task.cut),
+                     TextKind::Str, task.quote, task.braces);
       break;
     case Task::FormatField:
-      format_value(NodeId(task.id), task.quote, task.text);
+      format_value(writer, NodeId(task.id), task.quote, task.text);
       break;
     case Task::Brace:
     case Task::InterpolationBrace:
-      out_ += '{';
-      brace_at_ = out_.size();
-      if (task.what == Task::InterpolationBrace) interpolations_.push_back(out_.size());
+      writer.out += '{';
+      writer.brace_at = writer.out.size();
+      if (task.what == Task::InterpolationBrace) writer.interpolations.push_back(writer.out.size());
       break;
     case Task::InterpolationText:
-      finish_interpolation(module_.text(Symbol(task.id)));
+      finish_interpolation(writer, writer.module.text(Symbol(task.id)));
       break;
+  }
+}
+
+}  // namespace
+
+void run(Writer& writer) {
+  while (!writer.work.empty() && !writer.failed) {
+    const Task task = writer.work.back();
+    writer.work.pop_back();
+    const auto mark = static_cast<std::ptrdiff_t>(writer.work.size());
+    step(writer, task);
+    std::reverse(writer.work.begin() + mark, writer.work.end());
   }
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Simple statements, and docstrings.
+#include "print/simple.h"
+
 #include <algorithm>
+#include <string>
 
 #include "ast/lines.h"
 #include "object/repr.h"
+#include "print/expressions.h"
 #include "print/lines.h"
-#include "print/statements.h"
 
 namespace pellucid::print {
 
@@ -18,223 +20,126 @@ namespace {
 // The limit of dots in a relative import: no path is as long.
 constexpr uint32_t kMostDots = 1000;
 
-}  // namespace
+void lazily(Page& page, uint32_t is_lazy) {
+  if (is_lazy == 0) return;
+  if (page.before(15)) page.needs(15, "a lazy import");
+  page.out += "lazy ";
+}
 
-void Statements::simple(NodeId id, uint32_t depth) {
-  switch (tree_.kind(id)) {
-    case Kind::Return: {
-      const NodeId value = tree_.as<ast::Return>(id).value;
-      out_ += value.valid() ? "return " : "return";
-      if (value.valid()) expression(value, whole(kBareTuple));
-      break;
-    }
-    case Kind::Delete:
-      delete_targets(id);
-      break;
-    case Kind::Assign:
-      assign(id);
-      break;
-    case Kind::TypeAlias:
-      type_alias(id);
-      break;
-    case Kind::AugAssign:
-      augmented_assign(id);
-      break;
-    case Kind::AnnAssign:
-      annotated_assign(id);
-      break;
-    case Kind::Raise:
-      raise(id);
-      break;
-    case Kind::Assert:
-      assertion(id);
-      break;
-    case Kind::Import:
-      lazily(tree_.as<ast::Import>(id).is_lazy);
-      out_ += "import ";
-      aliases(tree_.as<ast::Import>(id).names);
-      break;
-    case Kind::ImportFrom:
-      import_from(id);
-      break;
-    case Kind::Global:
-      out_ += "global ";
-      names(tree_.as<ast::Global>(id).names);
-      break;
-    case Kind::Nonlocal:
-      out_ += "nonlocal ";
-      names(tree_.as<ast::Nonlocal>(id).names);
-      break;
-    case Kind::Expr:
-      expression(tree_.as<ast::Expr>(id).value, whole(kTopLevel));
-      break;
-    case Kind::Pass:
-      out_ += "pass";
-      break;
-    case Kind::Break:
-      out_ += "break";
-      break;
-    case Kind::Continue:
-      out_ += "continue";
-      break;
-    case Kind::Comment:
-      comment(tree_.text(tree_.as<ast::Comment>(id).text), depth);
-      break;
-    default:
-      PELLUCID_CHECK(ast::category_of(tree_.kind(id)) == ast::Category::Stmt);
-      break;
+void aliases(Page& page, ListId list) {
+  bool first = true;
+  for (const NodeId each : page.tree.items(list)) {
+    const auto node = page.tree.as<ast::alias>(each);
+    if (!first) page.out += ", ";
+    first = false;
+    page.word(node.name);
+    if (!node.asname.valid()) continue;
+    page.out += " as ";
+    page.word(node.asname);
   }
 }
 
-void Statements::assign(NodeId id) {
-  const auto node = tree_.as<ast::Assign>(id);
+void names(Page& page, ListId list) {
+  bool first = true;
+  for (const NodeId each : page.tree.items(list)) {
+    if (!first) page.out += ", ";
+    first = false;
+    page.word(page.tree.as<ast::Name>(each).id);
+  }
+}
+
+void assign(Page& page, NodeId id) {
+  const auto node = page.tree.as<ast::Assign>(id);
   Place target_place = {Level::Test, Place::kTuple | Place::kTarget};
-  if (!before(11) && ast::keeps_order(tree_, node)) target_place.flags |= Place::kApart;
-  for (const NodeId target : tree_.items(node.targets)) {
-    expression(target, target_place);
-    out_ += " = ";
+  if (!page.before(11) && ast::keeps_order(page.tree, node)) target_place.flags |= Place::kApart;
+  for (const NodeId target : page.tree.items(node.targets)) {
+    page.expression(target, target_place);
+    page.out += " = ";
   }
   Place value_place = whole(kTopLevel);
-  if (!before(12) && ast::starts_behind(tree_, node)) value_place.flags |= Place::kApart;
-  expression(node.value, value_place);
+  if (!page.before(12) && ast::starts_behind(page.tree, node)) value_place.flags |= Place::kApart;
+  page.expression(node.value, value_place);
 }
 
-void Statements::type_alias(NodeId id) {
-  const auto node = tree_.as<ast::TypeAlias>(id);
-  if (before(12)) needs(12, "a type alias");
-  out_ += "type ";
-  expression(node.name, at(Level::Primary));
-  expressions_.type_parameters(node.type_params);
-  out_ += " = ";
-  expression(node.value, kTest);
+void type_alias(Page& page, NodeId id) {
+  const auto node = page.tree.as<ast::TypeAlias>(id);
+  if (page.before(12)) page.needs(12, "a type alias");
+  page.out += "type ";
+  page.expression(node.name, at(Level::Primary));
+  type_parameters(page.writer, node.type_params);
+  page.out += " = ";
+  page.expression(node.value, kTest);
 }
 
-void Statements::augmented_assign(NodeId id) {
-  const auto node = tree_.as<ast::AugAssign>(id);
-  expression(node.target, at(Level::Primary));
-  out_ += kAugmented[node.op];
+void augmented_assign(Page& page, NodeId id) {
+  const auto node = page.tree.as<ast::AugAssign>(id);
+  page.expression(node.target, at(Level::Primary));
+  page.out += kAugmented[node.op];
   Place place = kTopLevel;
-  if (before(9)) place.flags |= Place::kNoStar;
-  expression(node.value, whole(place));
+  if (page.before(9)) place.flags |= Place::kNoStar;
+  page.expression(node.value, whole(place));
 }
 
-void Statements::annotated_assign(NodeId id) {
-  const auto node = tree_.as<ast::AnnAssign>(id);
+void annotated_assign(Page& page, NodeId id) {
+  const auto node = page.tree.as<ast::AnnAssign>(id);
   // `(x): int` declares nothing in the scope, unlike `x: int`.
-  const bool parens = node.simple == 0 && tree_.is(node.target, Kind::Name);
-  if (parens) out_ += '(';
-  expression(node.target, at(Level::Primary));
-  if (parens) out_ += ')';
-  out_ += ": ";
-  expression(node.annotation, kTest);
+  const bool parens = node.simple == 0 && page.tree.is(node.target, Kind::Name);
+  if (parens) page.out += '(';
+  page.expression(node.target, at(Level::Primary));
+  if (parens) page.out += ')';
+  page.out += ": ";
+  page.expression(node.annotation, kTest);
   if (!node.value.valid()) return;
-  out_ += " = ";
-  expression(node.value, whole(kTopLevel));
+  page.out += " = ";
+  page.expression(node.value, whole(kTopLevel));
 }
 
-void Statements::delete_targets(NodeId id) {
-  out_ += "del ";
+void delete_targets(Page& page, NodeId id) {
+  page.out += "del ";
   bool first = true;
-  for (const NodeId target : tree_.items(tree_.as<ast::Delete>(id).targets)) {
-    if (!first) out_ += ", ";
+  for (const NodeId target : page.tree.items(page.tree.as<ast::Delete>(id).targets)) {
+    if (!first) page.out += ", ";
     first = false;
-    expression(target, at(Level::Primary));
+    page.expression(target, at(Level::Primary));
   }
 }
 
-void Statements::raise(NodeId id) {
-  const auto node = tree_.as<ast::Raise>(id);
-  out_ += "raise";
+void raise(Page& page, NodeId id) {
+  const auto node = page.tree.as<ast::Raise>(id);
+  page.out += "raise";
   if (!node.exc.valid()) return;
-  out_ += ' ';
-  expression(node.exc, kTest);
+  page.out += ' ';
+  page.expression(node.exc, kTest);
   if (!node.cause.valid()) return;
-  out_ += " from ";
-  expression(node.cause, kTest);
+  page.out += " from ";
+  page.expression(node.cause, kTest);
 }
 
-void Statements::assertion(NodeId id) {
-  const auto node = tree_.as<ast::Assert>(id);
-  out_ += "assert ";
+void assertion(Page& page, NodeId id) {
+  const auto node = page.tree.as<ast::Assert>(id);
+  page.out += "assert ";
   constexpr Place kAsserted = {Level::Test, Place::kBranch};
-  expression(node.test, node.msg.valid() ? kAsserted : whole(kAsserted));
+  page.expression(node.test, node.msg.valid() ? kAsserted : whole(kAsserted));
   if (!node.msg.valid()) return;
-  out_ += ", ";
-  expression(node.msg, kTest);
+  page.out += ", ";
+  page.expression(node.msg, kTest);
 }
 
-void Statements::import_from(NodeId id) {
-  const auto node = tree_.as<ast::ImportFrom>(id);
-  lazily(node.is_lazy);
-  out_ += "from ";
+void import_from(Page& page, NodeId id) {
+  const auto node = page.tree.as<ast::ImportFrom>(id);
+  lazily(page, node.is_lazy);
+  page.out += "from ";
   if (node.level <= kMostDots) {
-    out_.append(node.level, '.');
+    page.out.append(node.level, '.');
   } else {
-    expressions_.problem("an import from so many packages further out that nobody can write it");
+    page.writer.problem("an import from so many packages further out that nobody can write it");
   }
-  if (node.module.valid()) word(node.module);
-  out_ += " import ";
-  aliases(node.names);
-}
-
-void Statements::lazily(uint32_t is_lazy) {
-  if (is_lazy == 0) return;
-  if (before(15)) needs(15, "a lazy import");
-  out_ += "lazy ";
-}
-
-void Statements::aliases(ListId list) {
-  bool first = true;
-  for (const NodeId each : tree_.items(list)) {
-    const auto node = tree_.as<ast::alias>(each);
-    if (!first) out_ += ", ";
-    first = false;
-    word(node.name);
-    if (!node.asname.valid()) continue;
-    out_ += " as ";
-    word(node.asname);
-  }
-}
-
-void Statements::names(ListId list) {
-  bool first = true;
-  for (const NodeId each : tree_.items(list)) {
-    if (!first) out_ += ", ";
-    first = false;
-    word(tree_.as<ast::Name>(each).id);
-  }
-}
-
-// Prints one comment per line. Invisible characters are escaped, and so is "coding:", which in the
-// first two lines would declare the encoding of the whole text.
-void Statements::comment(std::string_view text, uint32_t depth) {
-  out_ += '#';
-  if (!text.empty()) out_ += ' ';
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    std::string line = object::on_one_line(text.substr(at, end - at));
-    for (size_t said = 0; (said = line.find("coding", said)) != std::string::npos;) {
-      said += std::string_view("coding").size();
-      if (said < line.size() && (line[said] == ':' || line[said] == '=')) line.insert(said, 1, ' ');
-    }
-    out_ += line;
-    at = end + 1;
-    if (end == text.size()) break;
-    end_line();
-    begin_line(depth);
-    out_ += "# ";
-  }
+  if (node.module.valid()) page.word(node.module);
+  page.out += " import ";
+  aliases(page, node.names);
 }
 
 // --- docstrings ---
-
-bool Statements::is_docstring(NodeId id) const {
-  if (!tree_.is(id, Kind::Expr)) return false;
-  const NodeId value = tree_.as<ast::Expr>(id).value;
-  return tree_.is(value, Kind::Constant) && constant(value).kind == object::ConstKind::Str;
-}
-
-namespace {
 
 size_t line_end(std::string_view text, size_t at) {
   const size_t end = text.find('\n', at);
@@ -270,32 +175,124 @@ std::string indented(std::string_view text, size_t columns) {
   return out;
 }
 
+// Prints a docstring; as one line with escapes, if its lines would push the next statement past its
+// original line.
+void put_docstring(Page& page, const std::string& literal, NodeId id, NodeId next) {
+  const int32_t limit = next.valid() && page.style.keep_lines ? line_of(page.tree, next) : -1;
+  const auto lines = std::count(literal.begin(), literal.end(), '\n');
+  if (limit > 0 && page.writer.line + lines >= limit) {
+    page.expression(page.tree.as<ast::Expr>(id).value, kTopLevel);
+  } else {
+    page.out += literal;
+  }
+  page.end_line();
+}
+
 }  // namespace
 
-void Statements::docstring(NodeId id, uint32_t depth, NodeId next) {
-  const std::string_view text = tree_.text(constant(tree_.as<ast::Expr>(id).value).text);
+void simple(Page& page, NodeId id, uint32_t depth) {
+  switch (page.tree.kind(id)) {
+    case Kind::Return: {
+      const NodeId value = page.tree.as<ast::Return>(id).value;
+      page.out += value.valid() ? "return " : "return";
+      if (value.valid()) page.expression(value, whole(kBareTuple));
+      break;
+    }
+    case Kind::Delete:
+      delete_targets(page, id);
+      break;
+    case Kind::Assign:
+      assign(page, id);
+      break;
+    case Kind::TypeAlias:
+      type_alias(page, id);
+      break;
+    case Kind::AugAssign:
+      augmented_assign(page, id);
+      break;
+    case Kind::AnnAssign:
+      annotated_assign(page, id);
+      break;
+    case Kind::Raise:
+      raise(page, id);
+      break;
+    case Kind::Assert:
+      assertion(page, id);
+      break;
+    case Kind::Import:
+      lazily(page, page.tree.as<ast::Import>(id).is_lazy);
+      page.out += "import ";
+      aliases(page, page.tree.as<ast::Import>(id).names);
+      break;
+    case Kind::ImportFrom:
+      import_from(page, id);
+      break;
+    case Kind::Global:
+      page.out += "global ";
+      names(page, page.tree.as<ast::Global>(id).names);
+      break;
+    case Kind::Nonlocal:
+      page.out += "nonlocal ";
+      names(page, page.tree.as<ast::Nonlocal>(id).names);
+      break;
+    case Kind::Expr:
+      page.expression(page.tree.as<ast::Expr>(id).value, whole(kTopLevel));
+      break;
+    case Kind::Pass:
+      page.out += "pass";
+      break;
+    case Kind::Break:
+      page.out += "break";
+      break;
+    case Kind::Continue:
+      page.out += "continue";
+      break;
+    case Kind::Comment:
+      comment(page, page.tree.text(page.tree.as<ast::Comment>(id).text), depth);
+      break;
+    default:
+      PELLUCID_CHECK(ast::category_of(page.tree.kind(id)) == ast::Category::Stmt);
+      break;
+  }
+}
+
+void comment(Page& page, std::string_view text, uint32_t depth) {
+  page.out += '#';
+  if (!text.empty()) page.out += ' ';
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = object::on_one_line(text.substr(at, end - at));
+    for (size_t said = 0; (said = line.find("coding", said)) != std::string::npos;) {
+      said += std::string_view("coding").size();
+      if (said < line.size() && (line[said] == ':' || line[said] == '=')) line.insert(said, 1, ' ');
+    }
+    page.out += line;
+    at = end + 1;
+    if (end == text.size()) break;
+    page.end_line();
+    page.begin_line(depth);
+    page.out += "# ";
+  }
+}
+
+bool is_docstring(const Page& page, NodeId id) {
+  if (!page.tree.is(id, Kind::Expr)) return false;
+  const NodeId value = page.tree.as<ast::Expr>(id).value;
+  return page.tree.is(value, Kind::Constant) && page.constant(value).kind == object::ConstKind::Str;
+}
+
+void docstring(Page& page, NodeId id, uint32_t depth, NodeId next) {
+  const std::string_view text =
+      page.tree.text(page.constant(page.tree.as<ast::Expr>(id).value).text);
   // The compiler removes the indentation again, so the text may be written as its author saw it.
-  if (!before(13) && depth > 0 && text.find('\t') == std::string_view::npos) {
+  if (!page.before(13) && depth > 0 && text.find('\t') == std::string_view::npos) {
     const std::string natural = indented(text, size_t{4} * depth);
     if (cleaned(natural) == text) {
-      put_docstring(print::docstring(natural), id, next);
+      put_docstring(page, print::docstring(natural), id, next);
       return;
     }
   }
-  put_docstring(print::docstring(text), id, next);
-}
-
-// Prints a docstring; as one line with escapes, if its lines would push the next statement past its
-// original line.
-void Statements::put_docstring(const std::string& literal, NodeId id, NodeId next) {
-  const int32_t limit = next.valid() && style_.keep_lines ? line_of(tree_, next) : -1;
-  const auto lines = std::count(literal.begin(), literal.end(), '\n');
-  if (limit > 0 && expressions_.line() + lines >= limit) {
-    expression(tree_.as<ast::Expr>(id).value, kTopLevel);
-  } else {
-    out_ += literal;
-  }
-  end_line();
+  put_docstring(page, print::docstring(text), id, next);
 }
 
 }  // namespace pellucid::print

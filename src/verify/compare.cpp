@@ -232,7 +232,7 @@ class Comparison {
     int64_t most = -1;
     for (size_t i = 0; i + 1 < graph.instrs.size(); ++i) {
       if (graph.instrs[i].op != Op::LoadConst || graph.instrs[i + 1].op != Op::Subscr) continue;
-      const auto index = values_.as_integer(values_.constant(Side::A, graph.instrs[i].constant()));
+      const auto index = as_integer(values_, values_.constant(Side::A, graph.instrs[i].constant()));
       if (index) most = std::max(most, *index);
     }
     return most;

@@ -1,204 +1,129 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers constants by type and value, as CPython's compiler does (`_PyCode_ConstantKey`).
+// What values are, where it follows from constants.
 #include <algorithm>
-#include <cstring>
 
-#include "base/check.h"
 #include "verify/domain/values.h"
 
 namespace pellucid::verify {
 
-using object::Const;
-using object::ConstId;
 using object::ConstKind;
 
 namespace {
 
-constexpr uint32_t kUnnumbered = 0xffffffffu;
-constexpr size_t kLongestRepr = 60;
-
-// Returns a key for a float. NaN is equal to itself, whatever its payload; -0.0 differs from 0.0.
-std::string bits_of(double value) {
-  if (value != value) return "nan";
-  uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof bits);
-  return std::to_string(bits);
+// Returns the items of a constant of this kind.
+std::optional<std::vector<Value>> items_of(Values& values, Value value, ConstKind kind) {
+  const Constant* constant = values.as_constant(value);
+  if (constant == nullptr || constant->kind != kind) return std::nullopt;
+  std::vector<Value> items;
+  for (const uint32_t item : constant->items) items.push_back(values.constant_number(item));
+  return items;
 }
-
-std::string quoted(std::string_view text, const char* prefix) {
-  std::string out = std::string(prefix) + '\'';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (out.size() > kLongestRepr) return out + "...'";
-    if (byte < 0x20 || byte == 0x7f) {
-      constexpr char digits[] = "0123456789abcdef";
-      out += "\\x";
-      out += digits[byte >> 4];
-      out += digits[byte & 15];
-    } else {
-      if (c == '\'' || c == '\\') out += '\\';
-      out += c;
-    }
-  }
-  return out + '\'';
-}
-
-bool has_parts(ConstKind kind) { return kind == ConstKind::Tuple || kind == ConstKind::Slice; }
 
 }  // namespace
 
-uint32_t Values::intern(Constant constant, const std::string& key) {
-  const auto [it, is_new] =
-      constant_index_.try_emplace(key, static_cast<uint32_t>(constants_.size()));
-  if (is_new) {
-    if (constant.repr.empty() && has_parts(constant.kind)) {
-      constant.repr = constant.kind == ConstKind::Slice ? "slice(" : "(";
-      for (size_t i = 0; i < constant.items.size(); ++i) {
-        if (constant.repr.size() > kLongestRepr) {
-          constant.repr += ", ...";
-          break;
-        }
-        constant.repr += (i ? ", " : "") + constants_[constant.items[i]].repr;
-      }
-      constant.repr += constant.items.size() == 1 ? ",)" : ")";
-    }
-    constants_.push_back(std::move(constant));
-  }
-  return it->second;
+std::optional<int64_t> as_integer(const Values& values, Value value) {
+  const Constant* constant = values.as_constant(value);
+  if (constant == nullptr || constant->kind != ConstKind::Int) return std::nullopt;
+  return constant->integer;
 }
 
-// Numbers one constant whose items have been numbered.
-uint32_t Values::intern_one(Side side, const Const& value) {
-  Constant constant;
-  constant.kind = value.kind;
-  std::string key(1, static_cast<char>(value.kind));
-  const auto items = [&] {
-    for (ConstId item : value.items) {
-      constant.items.push_back(numbers_[index(side)][item.index()]);
-    }
-  };
-  const auto append_items = [&] {
-    for (uint32_t item : constant.items) key += ' ' + std::to_string(item);
-  };
-  switch (value.kind) {
+bool is_number(const Values& values, Value value) {
+  const Constant* constant = values.as_constant(value);
+  if (constant == nullptr) return false;
+  return constant->kind == ConstKind::Int || constant->kind == ConstKind::BigInt ||
+         constant->kind == ConstKind::Float || constant->kind == ConstKind::Complex;
+}
+
+std::optional<std::vector<Value>> tuple_items(Values& values, Value value) {
+  return items_of(values, value, ConstKind::Tuple);
+}
+
+std::optional<std::vector<Value>> slice_items(Values& values, Value value) {
+  return items_of(values, value, ConstKind::Slice);
+}
+
+std::optional<std::vector<Value>> set_items(Values& values, Value value) {
+  auto items = items_of(values, value, ConstKind::FrozenSet);
+  if (!items) return std::nullopt;
+  for (const Value item : *items) {
+    if (values.as_constant(item)->kind == ConstKind::Opaque) return std::nullopt;
+  }
+  std::sort(items->begin(), items->end());
+  return items;
+}
+
+std::optional<Value> slice_of(Values& values, std::vector<Value> items) {
+  if (items.size() == 2) items.push_back(values.none());
+  return values.constant_of(ConstKind::Slice, items);
+}
+
+Value sorted(Values& values, Value tuple) {
+  auto items = tuple_items(values, tuple);
+  if (!items) return tuple;
+  std::sort(items->begin(), items->end());
+  return *values.constant_of(ConstKind::Tuple, *items);
+}
+
+std::optional<bool> constant_truth(const Values& values, Value value) {
+  const Constant* constant = values.as_constant(value);
+  if (constant == nullptr) return std::nullopt;
+  switch (constant->kind) {
     case ConstKind::None:
-      constant.repr = "None";
-      break;
     case ConstKind::False:
-      constant.repr = "False";
-      break;
+      return false;
     case ConstKind::True:
-      constant.repr = "True";
-      break;
     case ConstKind::Ellipsis:
-      constant.repr = "...";
-      break;
     case ConstKind::StopIteration:
-      constant.repr = "StopIteration";
-      break;
-    case ConstKind::Int:
-      constant.integer = value.integer;
-      constant.repr = std::to_string(value.integer);
-      key += constant.repr;
-      break;
-    case ConstKind::Float:
-      constant.repr = std::to_string(value.real);
-      key += bits_of(value.real);
-      constant.integer = value.real != 0;
-      break;
-    case ConstKind::Complex:
-      constant.repr = std::to_string(value.real) + "+" + std::to_string(value.imag) + "j";
-      key += bits_of(value.real) + ' ' + bits_of(value.imag);
-      constant.integer = value.real != 0 || value.imag != 0;
-      break;
     case ConstKind::BigInt:
+    case ConstKind::Slice:
+      return true;
+    case ConstKind::Int:
+    case ConstKind::Float:
+    case ConstKind::Complex:
+      return constant->integer != 0;
     case ConstKind::Str:
     case ConstKind::Bytes:
-    case ConstKind::Opaque:
-      if (value.kind == ConstKind::Opaque) constant.integer = value.integer;
-      constant.text = name(side, value.text);
-      key += std::to_string(constant.text.value);
-      constant.repr = value.kind == ConstKind::Str     ? quoted(text(constant.text), "")
-                      : value.kind == ConstKind::Bytes ? quoted(text(constant.text), "b")
-                                                       : std::string(text(constant.text));
-      break;
+      return !values.text(constant->text).empty();
     case ConstKind::Tuple:
-    case ConstKind::Slice:
-      items();
-      append_items();
-      break;
-    case ConstKind::List:
-    case ConstKind::Dict:
-      items();
-      append_items();
-      constant.repr = "<constant container>";
-      break;
-    case ConstKind::Set:
     case ConstKind::FrozenSet:
-      items();
-      std::sort(constant.items.begin(), constant.items.end());
-      append_items();
-      constant.repr = "<constant set>";
-      break;
+      return !constant->items.empty();
+    case ConstKind::List:
+    case ConstKind::Set:
+    case ConstKind::Dict:
     case ConstKind::Code:
-      // Inside a container, where no compiler puts one: equal to itself only.
-      key += std::to_string(index(side)) + ' ' + std::to_string(value.code.value);
-      constant.repr = "<code>";
-      break;
+    case ConstKind::Opaque:
+      return std::nullopt;
   }
-  return intern(std::move(constant), key);
+  return std::nullopt;
 }
 
-uint32_t Values::number(Side side, ConstId id) {
-  std::vector<uint32_t>& known = numbers_[index(side)];
-  if (known.size() < module(side).consts.size()) {
-    known.resize(module(side).consts.size(), kUnnumbered);
-  }
-  std::vector<ConstId> todo{id};
-  while (!todo.empty()) {
-    const ConstId next = todo.back();
-    const size_t waiting = todo.size();
-    const Const& value = module(side)[next];
-    if (known[next.index()] == kUnnumbered) {
-      for (ConstId item : value.items) {
-        if (known[item.index()] == kUnnumbered) todo.push_back(item);
-      }
-      if (todo.size() > waiting) continue;
-      const uint32_t found = intern_one(side, value);
-      known[next.index()] = found;
-    }
-    todo.pop_back();
-  }
-  return known[id.index()];
-}
-
-std::string Values::describe(Value value) const {
-  const Node& node = (*this)[value];
+std::string describe(const Values& values, Value value) {
+  const Node& node = values[value];
   switch (node.kind) {
     case Kind::Null:
       return "nothing";
     case Kind::Const:
-      return constants_[node.x].repr;
+      return values.as_constant(value)->repr;
     case Kind::Code: {
-      const object::Module& owner = module(node.y == 0 ? Side::A : Side::B);
+      const object::Module& owner = values.module(node.y == 0 ? Side::A : Side::B);
       return "<code " + std::string(owner.text(owner[object::CodeId(node.x)].name)) + ">";
     }
     case Kind::Cell:
-      return "<cell " + std::string(text(Name(node.x))) + ">";
+      return "<cell " + std::string(values.text(Name(node.x))) + ">";
     case Kind::Special:
       return std::string(bytecode::name_of(static_cast<bytecode::Op>(node.x)));
     case Kind::Not:
-      return "not " + describe(Value(node.x));
+      return "not " + describe(values, Value(node.x));
     case Kind::Is:
-      return describe(Value(node.x)) + " is " + describe(Value(node.y));
+      return describe(values, Value(node.x)) + " is " + describe(values, Value(node.y));
     case Kind::Fresh:
-      return node.hint.valid() ? std::string(text(node.hint)) : "<new container>";
+      return node.hint.valid() ? std::string(values.text(node.hint)) : "<new container>";
     case Kind::Method:
-      return "<list>." + std::string(text(Name(node.y)));
+      return "<list>." + std::string(values.text(Name(node.y)));
     case Kind::Unknown:
     case Kind::Bool:
     case Kind::Maybe:
-      return node.hint.valid() ? std::string(text(node.hint)) : "<value>";
+      return node.hint.valid() ? std::string(values.text(node.hint)) : "<value>";
   }
   return "<value>";
 }

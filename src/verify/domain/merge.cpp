@@ -73,7 +73,7 @@ std::optional<std::vector<Pair>> operands_of(Values& values, Value o, Value n) {
   const Node y = values[n];
   if (x.kind == Kind::Not) {
     if (y.kind == Kind::Not) return std::vector<Pair>{{Value(x.x), Value(y.x)}};
-    if (const auto truth = values.truth(n)) {
+    if (const auto truth = constant_truth(values, n)) {
       if (values.is_boolean(n)) return std::vector<Pair>{{Value(x.x), values.boolean(!*truth)}};
     }
     return std::nullopt;
@@ -198,7 +198,7 @@ bool covers(Values& values, const Slots& slots, const State& known, const State&
       const auto [it, is_new] = renamed.try_emplace(o.value, n);
       if (!is_new && it->second != n) return false;
       if (kind == Kind::Unknown && !values.is_object(n)) return false;
-      if (values.is_some(o) && !values.is_some(n)) return false;
+      if (is_some(values, o) && !is_some(values, n)) return false;
       if (kind == Kind::Bool && !values.is_boolean(n)) return false;
       if (kind == Kind::Fresh && is_new) {
         const Container* x = known.container(o);
@@ -320,13 +320,13 @@ class Weakening {
 // that the other state has tested, with the same answer. Returns true if that replaces the test of
 // another value.
 bool share_test(const Values& values, const Half& tested, Half& other) {
-  const std::optional<bool> truth = values.truth(tested.truth);
+  const std::optional<bool> truth = constant_truth(values, tested.truth);
   if (!truth) return false;
   size_t place = other.stack.size();
   for (size_t i = 0; i < other.stack.size(); ++i) {
     if (tested.stack[i] != tested.tested) continue;
     if (other.stack[i] == other.tested) return false;
-    if (place == other.stack.size() && values.truth(other.stack[i]) == truth) place = i;
+    if (place == other.stack.size() && constant_truth(values, other.stack[i]) == truth) place = i;
   }
   if (place == other.stack.size()) return false;
   const bool forgets = other.tested.valid();

@@ -136,7 +136,7 @@ bool can_unify(Values& values, const State& state, Value x, Value y, size_t& bud
     }
     // A built tuple and a constant one.
     const Container* built = in_a != nullptr ? in_a : in_b;
-    const auto items = values.tuple_items(in_a != nullptr ? b : a);
+    const auto items = tuple_items(values, in_a != nullptr ? b : a);
     if (built->shape != Container::kTuple || !items || items->size() != built->items.size()) {
       return false;
     }
@@ -223,7 +223,7 @@ bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs,
         todo.emplace_back(in_a->items[i], in_b->items[i]);
       }
       const bool of_frame = is_closure(values, *in_a) && is_closure(values, *in_b);
-      one = of_frame ? values.fresh_of_frame(values[a].hint)
+      one = of_frame ? values.fresh(Kind::Unknown, values[a].hint, Known::OfFrame)
                      : values.fresh(Kind::Unknown, values[a].hint);
       if (made != nullptr) made->push_back(one);
     } else {

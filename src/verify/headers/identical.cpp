@@ -74,9 +74,10 @@ class Comparison {
     const Value x = values_.constant(Side::A, p.constant());
     const Value y = values_.constant(Side::B, q.constant());
     if (values_.text(name) == "__firstlineno__") {
-      return values_.as_integer(x).has_value() && values_.as_integer(y).has_value();
+      return as_integer(values_, x).has_value() && as_integer(values_, y).has_value();
     }
-    return values_.text(name) == "__static_attributes__" && values_.sorted(x) == values_.sorted(y);
+    return values_.text(name) == "__static_attributes__" &&
+           sorted(values_, x) == sorted(values_, y);
   }
 
   bool same_operand(const Instr& p, const Instr& q) {

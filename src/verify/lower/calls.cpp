@@ -1,216 +1,224 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls.
+#include "verify/lower/calls.h"
+
 #include <algorithm>
 
-#include "verify/lower/compiler.h"
+#include "verify/lower/displays.h"
+#include "verify/lower/expressions.h"
+#include "verify/lower/folding.h"
+#include "verify/lower/names.h"
 
 namespace pellucid::verify::lower {
 
 namespace {
 
-constexpr size_t kMostOnStack = 30;
-
-}  // namespace
-
-// Returns true if the callee is loaded by LOAD_METHOD.
-bool Compiler::is_method_call(const ast::Call& call) const {
-  const auto keywords = tree_.items(call.keywords);
-  return tree_.is(call.func, Kind::Attribute) && !are_large(tree_.items(call.args), keywords, 0) &&
-         (keywords.empty() || features_.methods_with_keywords);
-}
-
 // Returns true if the arguments are passed in a tuple and a dictionary (CALL_FUNCTION_EX).
-bool Compiler::are_large(std::span<const NodeId> args, std::span<const NodeId> keywords,
-                         size_t injected) const {
+bool are_large(const Unit& unit, std::span<const NodeId> args, std::span<const NodeId> keywords,
+               size_t injected) {
   const bool starred = std::any_of(args.begin(), args.end(),
-                                   [&](NodeId arg) { return tree_.is(arg, Kind::Starred); }) ||
+                                   [&](NodeId arg) { return unit.tree.is(arg, Kind::Starred); }) ||
                        std::any_of(keywords.begin(), keywords.end(), [&](NodeId keyword) {
-                         return !tree_.as<ast::keyword>(keyword).arg.valid();
+                         return !unit.tree.as<ast::keyword>(keyword).arg.valid();
                        });
   // So many positional arguments become a tuple, and the keyword arguments a dictionary.
-  return starred ||
-         (features_.limits_stack && args.size() + injected + 2 * keywords.size() > kMostOnStack);
+  return starred || (unit.features.limits_stack &&
+                     args.size() + injected + 2 * keywords.size() > kMostOnStack);
 }
 
-// Lowers `super().x` and `super(C, self).x`, one instruction since 3.12 if `super` is the builtin;
-// returns false for other attributes.
-bool Compiler::super_attribute(NodeId value, Symbol attr, Op load) {
-  if (!features_.super_attributes || !tree_.is(value, Kind::Call)) return false;
-  const auto call = tree_.as<ast::Call>(value);
-  if (!tree_.is(call.func, Kind::Name) ||
-      tree_.text(tree_.as<ast::Name>(call.func).id) != "super") {
-    return false;
-  }
-  const Symbol super = text("super");
-  const Entry* here = scope().find(super);
-  if (here == nullptr || here->binding != Binding::GlobalImplicit || !scope().is_function()) {
-    return false;
-  }
-  if (tree_.text(attr) == "__class__") return false;
-  // A module that uses the name `super` may rebind it.
-  if (symbols_[ScopeId(0u)].find(super) != nullptr) return false;
-  const auto args = tree_.items(call.args);
-  if (!tree_.items(call.keywords).empty()) return false;
-  if (args.size() == 2) {
-    if (tree_.is(args[0], Kind::Starred) || tree_.is(args[1], Kind::Starred)) return false;
-    expression(call.func);
-    expression(args[0]);
-    expression(args[1]);
-    emit().op(Op::LoadSuper, 1);
-  } else {
-    const Entry* cell = scope().find(text("__class__"));
-    const bool is_plain = args.empty() && unit().first_argument.valid() && cell != nullptr &&
-                          cell->binding == Binding::Free;
-    const object::Code& code = out_.module[unit().code];
-    if (!is_plain || code.argcount == 0) return false;
-    expression(call.func);
-    emit().op(Op::LoadDeref, text("__class__").value);
-    const Entry* self = scope().find(unit().first_argument);
-    const bool is_cell = self != nullptr && self->binding == Binding::Cell;
-    emit().op(is_cell ? Op::LoadDeref : Op::LoadFast, unit().first_argument.value);
-    emit().op(Op::LoadSuper, 0);
-  }
-  emit().op(load, mangled(attr).value);
-  return true;
-}
-
-void Compiler::arguments(std::span<const NodeId> args, std::span<const NodeId> keywords,
-                         const std::vector<Symbol>& injected, uint32_t pushed) {
-  if (are_large(args, keywords, injected.size())) {
-    return starred_arguments(args, keywords, injected, pushed);
-  }
-  plain_arguments(args, keywords, injected, pushed, 1);
-}
-
-// `slots`: the number of stack slots of the callee.
-void Compiler::plain_arguments(std::span<const NodeId> args, std::span<const NodeId> keywords,
-                               const std::vector<Symbol>& injected, uint32_t pushed,
-                               uint32_t slots) {
-  for (NodeId arg : args) expression(arg);
-  for (Symbol name : injected) this->name(name, Use::Load);
-  const auto positional = pushed + static_cast<uint32_t>(args.size() + injected.size());
-  if (keywords.empty()) return emit().op(Op::Call, positional, slots);
-  std::vector<ConstId> names;
-  for (NodeId keyword : keywords) {
-    const auto part = tree_.as<ast::keyword>(keyword);
-    expression(part.value);
-    names.push_back(string_constant(out_.module.text(part.arg)));
-  }
-  load(tuple_constant(names));
-  emit().op(Op::CallKw, positional + static_cast<uint32_t>(keywords.size()), slots);
-}
-
-void Compiler::keyword_part(std::span<const NodeId> keywords) {
+// Pushes the dictionary of keyword arguments without `**`.
+void keyword_part(Unit& unit, std::span<const NodeId> keywords) {
   const auto count = static_cast<uint32_t>(keywords.size());
-  const bool big = features_.limits_stack && keywords.size() * 2 > kMostOnStack;
+  const bool big = unit.features.limits_stack && keywords.size() * 2 > kMostOnStack;
   const auto key_of = [&](NodeId keyword) {
-    return string_constant(out_.module.text(tree_.as<ast::keyword>(keyword).arg));
+    return unit.constants.text(unit.module.text(unit.tree.as<ast::keyword>(keyword).arg));
   };
   if (count > 1 && !big) {
     std::vector<ConstId> names;
     for (NodeId keyword : keywords) {
-      expression(tree_.as<ast::keyword>(keyword).value);
+      expression(unit, unit.tree.as<ast::keyword>(keyword).value);
       names.push_back(key_of(keyword));
     }
-    load(tuple_constant(names));
-    return emit().op(Op::BuildConstKeyMap, count);
+    load(unit, unit.constants.tuple(names));
+    return unit.emit.op(Op::BuildConstKeyMap, count);
   }
-  if (big) emit().op(Op::BuildMap, 0);
+  if (big) unit.emit.op(Op::BuildMap, 0);
   for (NodeId keyword : keywords) {
-    load(key_of(keyword));
-    expression(tree_.as<ast::keyword>(keyword).value);
-    if (big) emit().op(Op::MapAdd, 1);
+    load(unit, key_of(keyword));
+    expression(unit, unit.tree.as<ast::keyword>(keyword).value);
+    if (big) unit.emit.op(Op::MapAdd, 1);
   }
-  if (!big) emit().op(Op::BuildMap, count);
+  if (!big) unit.emit.op(Op::BuildMap, count);
 }
 
-void Compiler::starred_arguments(std::span<const NodeId> args, std::span<const NodeId> keywords,
-                                 const std::vector<Symbol>& injected, uint32_t pushed) {
-  if (!features_.extends_containers) return arguments_38(args, keywords, pushed);
-  if (pushed == 0 && args.size() == 1 && tree_.is(args[0], Kind::Starred)) {
-    expression(tree_.as<ast::Starred>(args[0]).value);
+// Calls by CALL or CALL_KW. `slots`: the number of stack slots of the callee.
+void call_directly(Unit& unit, std::span<const NodeId> args, std::span<const NodeId> keywords,
+                   const std::vector<Symbol>& injected, uint32_t pushed, uint32_t slots) {
+  for (NodeId arg : args) expression(unit, arg);
+  for (Symbol name : injected) load_name(unit, name);
+  const auto positional = pushed + static_cast<uint32_t>(args.size() + injected.size());
+  if (keywords.empty()) return unit.emit.op(Op::Call, positional, slots);
+  std::vector<ConstId> names;
+  for (NodeId keyword : keywords) {
+    const auto part = unit.tree.as<ast::keyword>(keyword);
+    expression(unit, part.value);
+    names.push_back(unit.constants.text(unit.module.text(part.arg)));
+  }
+  load(unit, unit.constants.tuple(names));
+  unit.emit.op(Op::CallKw, positional + static_cast<uint32_t>(keywords.size()), slots);
+}
+
+// The same in 3.8, which unpacks all arguments at once.
+void call_unpacked_38(Unit& unit, std::span<const NodeId> args, std::span<const NodeId> keywords,
+                      uint32_t pushed) {
+  uint32_t parts = 0;
+  uint32_t pending = pushed;
+  const auto tuple = [&] {
+    if (pending == 0) return;
+    unit.emit.op(Op::BuildTuple, pending);
+    ++parts;
+    pending = 0;
+  };
+  for (NodeId arg : args) {
+    if (unit.tree.is(arg, Kind::Starred)) {
+      tuple();
+      expression(unit, unit.tree.as<ast::Starred>(arg).value);
+      ++parts;
+    } else {
+      expression(unit, arg);
+      ++pending;
+    }
+  }
+  tuple();
+  if (parts > 1) unit.emit.op(Op::BuildTupleUnpackWithCall, parts);
+  if (parts == 0) unit.emit.op(Op::BuildTuple, 0);
+  if (keywords.empty()) return unit.emit.op(Op::CallEx, 0, 1);
+  parts = 0;
+  size_t first = 0;
+  for (size_t i = 0; i <= keywords.size(); ++i) {
+    const bool unpacks =
+        i < keywords.size() && !unit.tree.as<ast::keyword>(keywords[i]).arg.valid();
+    if (i < keywords.size() && !unpacks) continue;
+    if (i > first) {
+      keyword_part(unit, keywords.subspan(first, i - first));
+      ++parts;
+    }
+    if (unpacks) {
+      expression(unit, unit.tree.as<ast::keyword>(keywords[i]).value);
+      ++parts;
+    }
+    first = i + 1;
+  }
+  if (parts > 1) unit.emit.op(Op::BuildMapUnpackWithCall, parts);
+  unit.emit.op(Op::CallEx, 1, 1);
+}
+
+// Calls by CALL_FUNCTION_EX.
+void call_unpacked(Unit& unit, std::span<const NodeId> args, std::span<const NodeId> keywords,
+                   const std::vector<Symbol>& injected, uint32_t pushed) {
+  if (!unit.features.extends_containers) return call_unpacked_38(unit, args, keywords, pushed);
+  if (pushed == 0 && args.size() == 1 && unit.tree.is(args[0], Kind::Starred)) {
+    expression(unit, unit.tree.as<ast::Starred>(args[0]).value);
   } else if (injected.empty()) {
-    sequence(Display::Tuple, args, pushed);
+    sequence(unit, Display::Tuple, args, pushed);
   } else {
-    emit().op(Op::BuildList, pushed);
+    unit.emit.op(Op::BuildList, pushed);
     for (NodeId arg : args) {
-      const bool is_starred = tree_.is(arg, Kind::Starred);
-      expression(is_starred ? tree_.as<ast::Starred>(arg).value : arg);
-      emit().op(is_starred ? Op::ListExtend : Op::ListAppend, 1);
+      const bool is_starred = unit.tree.is(arg, Kind::Starred);
+      expression(unit, is_starred ? unit.tree.as<ast::Starred>(arg).value : arg);
+      unit.emit.op(is_starred ? Op::ListExtend : Op::ListAppend, 1);
     }
     for (Symbol name : injected) {
-      this->name(name, Use::Load);
-      emit().op(Op::ListAppend, 1);
+      load_name(unit, name);
+      unit.emit.op(Op::ListAppend, 1);
     }
-    emit().op(Op::ListToTuple);
+    unit.emit.op(Op::ListToTuple);
   }
-  if (keywords.empty()) return emit().op(Op::CallEx, 0, 1);
+  if (keywords.empty()) return unit.emit.op(Op::CallEx, 0, 1);
   bool have = false;
   size_t pending = 0;
   const auto flush = [&](size_t end) {
-    keyword_part(keywords.subspan(end - pending, pending));
-    if (have) emit().op(Op::DictMerge, 1);
+    keyword_part(unit, keywords.subspan(end - pending, pending));
+    if (have) unit.emit.op(Op::DictMerge, 1);
     have = true;
     pending = 0;
   };
   for (size_t i = 0; i < keywords.size(); ++i) {
-    const auto part = tree_.as<ast::keyword>(keywords[i]);
+    const auto part = unit.tree.as<ast::keyword>(keywords[i]);
     if (part.arg.valid()) {
       ++pending;
       continue;
     }
     if (pending > 0) flush(i);
-    if (!have) emit().op(Op::BuildMap, 0);
+    if (!have) unit.emit.op(Op::BuildMap, 0);
     have = true;
-    expression(part.value);
-    emit().op(Op::DictMerge, 1);
+    expression(unit, part.value);
+    unit.emit.op(Op::DictMerge, 1);
   }
   if (pending > 0) flush(keywords.size());
-  emit().op(Op::CallEx, 1, 1);
+  unit.emit.op(Op::CallEx, 1, 1);
 }
 
-// Makes a call with unpacked arguments, which 3.8 unpacks all at once.
-void Compiler::arguments_38(std::span<const NodeId> args, std::span<const NodeId> keywords,
-                            uint32_t pushed) {
-  uint32_t parts = 0;
-  uint32_t pending = pushed;
-  const auto tuple = [&] {
-    if (pending == 0) return;
-    emit().op(Op::BuildTuple, pending);
-    ++parts;
-    pending = 0;
-  };
-  for (NodeId arg : args) {
-    if (tree_.is(arg, Kind::Starred)) {
-      tuple();
-      expression(tree_.as<ast::Starred>(arg).value);
-      ++parts;
-    } else {
-      expression(arg);
-      ++pending;
-    }
+}  // namespace
+
+void call(Unit& unit, uint32_t arguments) { unit.emit.op(Op::Call, arguments, 1); }
+
+void call_with(Unit& unit, std::span<const NodeId> args, std::span<const NodeId> keywords,
+               const std::vector<Symbol>& injected, uint32_t pushed) {
+  if (are_large(unit, args, keywords, injected.size())) {
+    return call_unpacked(unit, args, keywords, injected, pushed);
   }
-  tuple();
-  if (parts > 1) emit().op(Op::BuildTupleUnpackWithCall, parts);
-  if (parts == 0) emit().op(Op::BuildTuple, 0);
-  if (keywords.empty()) return emit().op(Op::CallEx, 0, 1);
-  parts = 0;
-  size_t first = 0;
-  for (size_t i = 0; i <= keywords.size(); ++i) {
-    const bool unpacks = i < keywords.size() && !tree_.as<ast::keyword>(keywords[i]).arg.valid();
-    if (i < keywords.size() && !unpacks) continue;
-    if (i > first) {
-      keyword_part(keywords.subspan(first, i - first));
-      ++parts;
-    }
-    if (unpacks) {
-      expression(tree_.as<ast::keyword>(keywords[i]).value);
-      ++parts;
-    }
-    first = i + 1;
+  call_directly(unit, args, keywords, injected, pushed, 1);
+}
+
+bool is_method_call(const Unit& unit, const ast::Call& call) {
+  const auto keywords = unit.tree.items(call.keywords);
+  return unit.tree.is(call.func, Kind::Attribute) &&
+         !are_large(unit, unit.tree.items(call.args), keywords, 0) &&
+         (keywords.empty() || unit.features.methods_with_keywords);
+}
+
+void call_method(Unit& unit, const ast::Call& call) {
+  call_directly(unit, unit.tree.items(call.args), unit.tree.items(call.keywords), {}, 0, 2);
+}
+
+bool super_attribute(Unit& unit, NodeId value, Symbol attr, Op load) {
+  if (!unit.features.super_attributes || !unit.tree.is(value, Kind::Call)) return false;
+  const auto call = unit.tree.as<ast::Call>(value);
+  if (!unit.tree.is(call.func, Kind::Name) ||
+      unit.tree.text(unit.tree.as<ast::Name>(call.func).id) != "super") {
+    return false;
   }
-  if (parts > 1) emit().op(Op::BuildMapUnpackWithCall, parts);
-  emit().op(Op::CallEx, 1, 1);
+  const Symbol super = unit.symbol("super");
+  const Entry* here = unit.scope.find(super);
+  if (here == nullptr || here->binding != Binding::GlobalImplicit || !unit.scope.is_function()) {
+    return false;
+  }
+  if (unit.tree.text(attr) == "__class__") return false;
+  // A module that uses the name `super` may rebind it.
+  if (unit.symbols[ScopeId(0u)].find(super) != nullptr) return false;
+  const auto args = unit.tree.items(call.args);
+  if (!unit.tree.items(call.keywords).empty()) return false;
+  if (args.size() == 2) {
+    if (unit.tree.is(args[0], Kind::Starred) || unit.tree.is(args[1], Kind::Starred)) return false;
+    expression(unit, call.func);
+    expression(unit, args[0]);
+    expression(unit, args[1]);
+    unit.emit.op(Op::LoadSuper, 1);
+  } else {
+    const Entry* cell = unit.scope.find(unit.symbol("__class__"));
+    const bool is_plain = args.empty() && unit.first_argument.valid() && cell != nullptr &&
+                          cell->binding == Binding::Free;
+    const object::Code& code = unit.module[unit.code];
+    if (!is_plain || code.argcount == 0) return false;
+    expression(unit, call.func);
+    unit.emit.op(Op::LoadDeref, unit.symbol("__class__").value);
+    const Entry* self = unit.scope.find(unit.first_argument);
+    const bool is_cell = self != nullptr && self->binding == Binding::Cell;
+    unit.emit.op(is_cell ? Op::LoadDeref : Op::LoadFast, unit.first_argument.value);
+    unit.emit.op(Op::LoadSuper, 0);
+  }
+  unit.emit.op(load, unit.mangled(attr).value);
+  return true;
 }
 
 }  // namespace pellucid::verify::lower

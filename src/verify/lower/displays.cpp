@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Displays and f-strings. Large ones are built item by item (3.10+) to limit the stack; constant
-// ones are built from constants.
+#include "verify/lower/displays.h"
+
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
-#include "verify/lower/compiler.h"
+#include "verify/lower/expressions.h"
+#include "verify/lower/folding.h"
 
 namespace pellucid::verify::lower {
 
 namespace {
-
-// CPython's STACK_USE_GUIDELINE.
-constexpr size_t kMostOnStack = 30;
 
 // Returns equal keys for constants that compare equal, where that is easily determined.
 std::string sameness(const object::Module& module, ConstId id) {
@@ -48,201 +49,84 @@ std::string sameness(const object::Module& module, ConstId id) {
   return "constant " + std::to_string(id.value);
 }
 
-}  // namespace
-
 // Drops all but the first of equal constants, as a constant set does.
-void Compiler::drop_equal(std::vector<ConstId>& items) const {
+void drop_equal(const object::Module& module, std::vector<ConstId>& items) {
   std::vector<ConstId> kept;
   std::unordered_set<std::string> known;
   for (const ConstId item : items) {
-    if (known.insert(sameness(out_.module, item)).second) kept.push_back(item);
+    if (known.insert(sameness(module, item)).second) kept.push_back(item);
   }
   items = std::move(kept);
 }
 
-void Compiler::iterated(NodeId node, bool is_searched) {
-  if (!folds()) return expression(node);
-  // Since 3.14 an iterated tuple that would be built from a list stays a list.
-  const bool is_tuple = tree_.is(node, Kind::Tuple) && !is_searched;
-  if (features_.folds_late && (is_tuple || tree_.is(node, Kind::List)) && !constant_of(node)) {
-    const auto elements = tree_.items(ListId(tree_.slot(node, 0)));
-    const bool is_made_of_list = elements.size() > kMostOnStack ||
-                                 std::any_of(elements.begin(), elements.end(), [&](NodeId element) {
-                                   return tree_.is(element, Kind::Starred);
-                                 });
-    if (is_made_of_list) return sequence(Display::List, elements);
-  }
-  if (tree_.is(node, Kind::List)) {
-    const auto elements = tree_.items(tree_.as<ast::List>(node).elts);
-    const auto is_starred = [&](NodeId element) { return tree_.is(element, Kind::Starred); };
-    if (std::none_of(elements.begin(), elements.end(), is_starred)) {
-      std::vector<ConstId> items;
-      for (NodeId element : elements) {
-        const auto constant = constant_of(element);
-        if (!constant) break;
-        items.push_back(*constant);
-      }
-      if (items.size() == elements.size()) return load(tuple_constant(items));
-      return sequence(Display::Tuple, elements);
-    }
-  }
-  if (tree_.is(node, Kind::Set)) {
-    object::Const frozen;
-    frozen.kind = object::ConstKind::FrozenSet;
-    const auto elements = tree_.items(tree_.as<ast::Set>(node).elts);
-    for (NodeId element : elements) {
-      if (const auto constant = constant_of(element)) frozen.items.push_back(*constant);
-    }
-    if (frozen.items.size() == elements.size()) {
-      drop_equal(frozen.items);
-      return load(out_.module.add(std::move(frozen)));
-    }
-  }
-  expression(node);
-}
-
-void Compiler::sequence(Display display, std::span<const NodeId> elements, uint32_t pushed) {
-  if (!features_.extends_containers) return unpacked_38(display, elements);
-  const Op build = display == Display::Set ? Op::BuildSet : Op::BuildList;
-  const Op append = display == Display::Set ? Op::SetAdd : Op::ListAppend;
-  const Op extend = display == Display::Set ? Op::SetUpdate : Op::ListExtend;
-  const bool big = features_.limits_stack && elements.size() + pushed > kMostOnStack;
-  // 3.14 folds constants only after the code of the display is emitted.
-  if (elements.size() > 2 && display != Display::Tuple && !(features_.folds_late && big)) {
-    object::Const folded;
-    folded.kind = display == Display::Set ? object::ConstKind::FrozenSet : object::ConstKind::Tuple;
-    for (NodeId element : elements) {
-      const auto constant = constant_of(element);
-      if (!constant) break;
-      folded.items.push_back(*constant);
-    }
-    if (folded.items.size() == elements.size()) {
-      if (display == Display::Set) drop_equal(folded.items);
-      emit().op(build, pushed);
-      load(out_.module.add(std::move(folded)));
-      return emit().op(extend, 1);
-    }
-  }
-  const bool starred = std::any_of(elements.begin(), elements.end(), [&](NodeId element) {
-    return tree_.is(element, Kind::Starred);
-  });
-  if (!starred && !big) {
-    expressions(elements);
-    return emit().op(display == Display::Tuple ? Op::BuildTuple : build,
-                     static_cast<uint32_t>(elements.size()) + pushed);
-  }
-  bool built = false;
-  if (big) {
-    emit().op(build, pushed);
-    built = true;
-  }
-  for (size_t i = 0; i < elements.size(); ++i) {
-    if (tree_.is(elements[i], Kind::Starred)) {
-      if (!built) emit().op(build, static_cast<uint32_t>(i) + pushed);
-      built = true;
-      expression(tree_.as<ast::Starred>(elements[i]).value);
-      emit().op(extend, 1);
-    } else {
-      expression(elements[i]);
-      if (built) emit().op(append, 1);
-    }
-  }
-  if (display == Display::Tuple) emit().op(Op::ListToTuple);
-}
-
-void Compiler::unpacked_38(Display display, std::span<const NodeId> elements) {
+// Builds a display in 3.8, which unpacks all parts at once.
+void unpacked_38(Unit& unit, Display display, std::span<const NodeId> elements) {
   const Op part = display == Display::Set ? Op::BuildSet : Op::BuildTuple;
   uint32_t parts = 0;
   uint32_t pending = 0;
   for (NodeId element : elements) {
-    if (tree_.is(element, Kind::Starred)) {
+    if (unit.tree.is(element, Kind::Starred)) {
       if (pending > 0) {
-        emit().op(part, pending);
+        unit.emit.op(part, pending);
         ++parts;
       }
       pending = 0;
-      expression(tree_.as<ast::Starred>(element).value);
+      expression(unit, unit.tree.as<ast::Starred>(element).value);
       ++parts;
     } else {
-      expression(element);
+      expression(unit, element);
       ++pending;
     }
   }
   if (parts > 0) {
     if (pending > 0) {
-      emit().op(part, pending);
+      unit.emit.op(part, pending);
       ++parts;
     }
     const Op unpack = display == Display::Tuple  ? Op::BuildTupleUnpack
                       : display == Display::List ? Op::BuildListUnpack
                                                  : Op::BuildSetUnpack;
-    return emit().op(unpack, parts);
+    return unit.emit.op(unpack, parts);
   }
   const Op build = display == Display::Tuple  ? Op::BuildTuple
                    : display == Display::List ? Op::BuildList
                                               : Op::BuildSet;
-  emit().op(build, pending);
+  unit.emit.op(build, pending);
 }
 
-void Compiler::dictionary_part(std::span<const NodeId> keys, std::span<const NodeId> values) {
+// Builds a dictionary of pairs.
+void dictionary_part(Unit& unit, std::span<const NodeId> keys, std::span<const NodeId> values) {
   const auto count = static_cast<uint32_t>(keys.size());
-  const bool big = features_.limits_stack && keys.size() * 2 > kMostOnStack;
+  const bool big = unit.features.limits_stack && keys.size() * 2 > kMostOnStack;
   if (count > 1 && !big) {
     std::vector<ConstId> constants;
     for (NodeId key : keys) {
-      const auto constant = constant_of(key);
+      const auto constant = constant_of(unit, key);
       if (!constant) break;
       constants.push_back(*constant);
     }
     if (constants.size() == keys.size()) {
-      expressions(values);
-      load(tuple_constant(constants));
-      return emit().op(Op::BuildConstKeyMap, count);
+      expressions(unit, values);
+      load(unit, unit.constants.tuple(constants));
+      return unit.emit.op(Op::BuildConstKeyMap, count);
     }
   }
-  if (big) emit().op(Op::BuildMap, 0);
+  if (big) unit.emit.op(Op::BuildMap, 0);
   for (size_t i = 0; i < keys.size(); ++i) {
-    expression(keys[i]);
-    expression(values[i]);
-    if (big) emit().op(Op::MapAdd, 1);
+    expression(unit, keys[i]);
+    expression(unit, values[i]);
+    if (big) unit.emit.op(Op::MapAdd, 1);
   }
-  if (!big) emit().op(Op::BuildMap, count);
+  if (!big) unit.emit.op(Op::BuildMap, count);
 }
 
-void Compiler::dictionary(const ast::Dict& node) {
-  const auto keys = tree_.items(node.keys);
-  const auto values = tree_.items(node.values);
-  if (!features_.extends_containers) return dictionary_38(keys, values);
-  bool have = false;
-  size_t pending = 0;
-  const auto flush = [&](size_t end) {
-    dictionary_part(keys.subspan(end - pending, pending), values.subspan(end - pending, pending));
-    if (have) emit().op(Op::DictUpdate, 1);
-    have = true;
-    pending = 0;
-  };
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!keys[i].valid()) {
-      if (pending > 0) flush(i);
-      if (!have) emit().op(Op::BuildMap, 0);
-      have = true;
-      expression(values[i]);
-      emit().op(Op::DictUpdate, 1);
-    } else {
-      ++pending;
-      // Large ones are flushed after this pair, as in CPython.
-      if (features_.limits_stack && (pending - 1) * 2 > kMostOnStack) flush(i + 1);
-    }
-  }
-  if (pending > 0) flush(values.size());
-  if (!have) emit().op(Op::BuildMap, 0);
-}
-
-void Compiler::dictionary_38(std::span<const NodeId> keys, std::span<const NodeId> values) {
+// Builds a dictionary display in 3.8, which unpacks all parts at once.
+void dictionary_38(Unit& unit, std::span<const NodeId> keys, std::span<const NodeId> values) {
   uint32_t parts = 0;
   size_t pending = 0;
   const auto flush = [&](size_t end) {
-    dictionary_part(keys.subspan(end - pending, pending), values.subspan(end - pending, pending));
+    dictionary_part(unit, keys.subspan(end - pending, pending),
+                    values.subspan(end - pending, pending));
     ++parts;
     pending = 0;
   };
@@ -253,60 +137,135 @@ void Compiler::dictionary_38(std::span<const NodeId> keys, std::span<const NodeI
       continue;
     }
     if (pending > 0) flush(i);
-    expression(values[i]);
+    expression(unit, values[i]);
     unpacks = true;
     ++parts;
   }
   if (pending > 0 || parts == 0) flush(values.size());
-  if (parts > 1 || unpacks) emit().op(Op::BuildMapUnpack, parts);
+  if (parts > 1 || unpacks) unit.emit.op(Op::BuildMapUnpack, parts);
 }
 
-uint32_t Compiler::conversion_of(uint32_t letter) const {
-  return letter == 's' ? 1 : letter == 'r' ? 2 : letter == 'a' ? 3 : 0;
-}
+}  // namespace
 
-void Compiler::formatted_value(const ast::FormattedValue& node) {
-  const uint32_t conversion = conversion_of(node.conversion);
-  expression(node.value);
-  if (features_.converts_apart && conversion != 0) emit().op(Op::Convert, conversion);
-  if (node.format_spec.valid()) format_specification(node.format_spec);
-  emit().op(Op::Format, features_.converts_apart ? 0 : conversion,
-            node.format_spec.valid() ? 1 : 0);
-}
-
-void Compiler::format_specification(NodeId node) {
-  const auto values = tree_.items(tree_.as<ast::JoinedStr>(node).values);
-  // 3.12 adds an empty text after a nested field at the end.
-  if (!features_.text_after_nested_field || values.empty() ||
-      !tree_.is(values.back(), Kind::FormattedValue)) {
-    return expression(node);
+void sequence(Unit& unit, Display display, std::span<const NodeId> elements, uint32_t pushed) {
+  if (!unit.features.extends_containers) return unpacked_38(unit, display, elements);
+  const Op build = display == Display::Set ? Op::BuildSet : Op::BuildList;
+  const Op append = display == Display::Set ? Op::SetAdd : Op::ListAppend;
+  const Op extend = display == Display::Set ? Op::SetUpdate : Op::ListExtend;
+  const bool big = unit.features.limits_stack && elements.size() + pushed > kMostOnStack;
+  // 3.14 folds constants only after the code of the display is emitted.
+  if (elements.size() > 2 && display != Display::Tuple && !(unit.features.folds_late && big)) {
+    object::Const folded;
+    folded.kind = display == Display::Set ? object::ConstKind::FrozenSet : object::ConstKind::Tuple;
+    for (NodeId element : elements) {
+      const auto constant = constant_of(unit, element);
+      if (!constant) break;
+      folded.items.push_back(*constant);
+    }
+    if (folded.items.size() == elements.size()) {
+      if (display == Display::Set) drop_equal(unit.module, folded.items);
+      unit.emit.op(build, pushed);
+      load(unit, unit.module.add(std::move(folded)));
+      return unit.emit.op(extend, 1);
+    }
   }
-  expressions(values);
-  load_text("");
-  emit().op(Op::BuildString, static_cast<uint32_t>(values.size()) + 1);
+  const bool starred = std::any_of(elements.begin(), elements.end(), [&](NodeId element) {
+    return unit.tree.is(element, Kind::Starred);
+  });
+  if (!starred && !big) {
+    expressions(unit, elements);
+    return unit.emit.op(display == Display::Tuple ? Op::BuildTuple : build,
+                        static_cast<uint32_t>(elements.size()) + pushed);
+  }
+  bool built = false;
+  if (big) {
+    unit.emit.op(build, pushed);
+    built = true;
+  }
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (unit.tree.is(elements[i], Kind::Starred)) {
+      if (!built) unit.emit.op(build, static_cast<uint32_t>(i) + pushed);
+      built = true;
+      expression(unit, unit.tree.as<ast::Starred>(elements[i]).value);
+      unit.emit.op(extend, 1);
+    } else {
+      expression(unit, elements[i]);
+      if (built) unit.emit.op(append, 1);
+    }
+  }
+  if (display == Display::Tuple) unit.emit.op(Op::ListToTuple);
 }
 
-void Compiler::joined_string(const ast::JoinedStr& node) {
-  const auto values = tree_.items(node.values);
-  join_pieces(values.size(), [&](size_t i) { expression(values[i]); });
+void dictionary(Unit& unit, const ast::Dict& node) {
+  const auto keys = unit.tree.items(node.keys);
+  const auto values = unit.tree.items(node.values);
+  if (!unit.features.extends_containers) return dictionary_38(unit, keys, values);
+  bool have = false;
+  size_t pending = 0;
+  const auto flush = [&](size_t end) {
+    dictionary_part(unit, keys.subspan(end - pending, pending),
+                    values.subspan(end - pending, pending));
+    if (have) unit.emit.op(Op::DictUpdate, 1);
+    have = true;
+    pending = 0;
+  };
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!keys[i].valid()) {
+      if (pending > 0) flush(i);
+      if (!have) unit.emit.op(Op::BuildMap, 0);
+      have = true;
+      expression(unit, values[i]);
+      unit.emit.op(Op::DictUpdate, 1);
+    } else {
+      ++pending;
+      // Large ones are flushed after this pair, as in CPython.
+      if (unit.features.limits_stack && (pending - 1) * 2 > kMostOnStack) flush(i + 1);
+    }
+  }
+  if (pending > 0) flush(values.size());
+  if (!have) unit.emit.op(Op::BuildMap, 0);
 }
 
-// Builds a string of `count` pieces, each pushed by `write`.
-void Compiler::join_pieces(size_t count, const std::function<void(size_t)>& write) {
-  const bool is_large = features_.joins_long_strings && count > kMostOnStack;
-  if (is_large) {
-    load_text("");
-    emit().op(Op::LoadMethod, text("join").value);
-    emit().op(Op::BuildList, 0);
+void iterated(Unit& unit, NodeId node, bool is_searched) {
+  if (!folds_here(unit)) return expression(unit, node);
+  // Since 3.14 an iterated tuple that would be built from a list stays a list.
+  const bool is_tuple = unit.tree.is(node, Kind::Tuple) && !is_searched;
+  if (unit.features.folds_late && (is_tuple || unit.tree.is(node, Kind::List)) &&
+      !constant_of(unit, node)) {
+    const auto elements = unit.tree.items(ListId(unit.tree.slot(node, 0)));
+    const bool is_made_of_list = elements.size() > kMostOnStack ||
+                                 std::any_of(elements.begin(), elements.end(), [&](NodeId element) {
+                                   return unit.tree.is(element, Kind::Starred);
+                                 });
+    if (is_made_of_list) return sequence(unit, Display::List, elements);
   }
-  for (size_t i = 0; i < count; ++i) {
-    write(i);
-    if (is_large) emit().op(Op::ListAppend, 1);
+  if (unit.tree.is(node, Kind::List)) {
+    const auto elements = unit.tree.items(unit.tree.as<ast::List>(node).elts);
+    const auto is_starred = [&](NodeId element) { return unit.tree.is(element, Kind::Starred); };
+    if (std::none_of(elements.begin(), elements.end(), is_starred)) {
+      std::vector<ConstId> items;
+      for (NodeId element : elements) {
+        const auto constant = constant_of(unit, element);
+        if (!constant) break;
+        items.push_back(*constant);
+      }
+      if (items.size() == elements.size()) return load(unit, unit.constants.tuple(items));
+      return sequence(unit, Display::Tuple, elements);
+    }
   }
-  if (is_large) return emit().op(Op::Call, 1, 2);
-  // 3.13+ load the empty string as a constant, and optimise uses of a constant.
-  if (count == 0 && features_.loads_empty_string) return load_text("");
-  if (count != 1) emit().op(Op::BuildString, static_cast<uint32_t>(count));
+  if (unit.tree.is(node, Kind::Set)) {
+    object::Const frozen;
+    frozen.kind = object::ConstKind::FrozenSet;
+    const auto elements = unit.tree.items(unit.tree.as<ast::Set>(node).elts);
+    for (NodeId element : elements) {
+      if (const auto constant = constant_of(unit, element)) frozen.items.push_back(*constant);
+    }
+    if (frozen.items.size() == elements.size()) {
+      drop_equal(unit.module, frozen.items);
+      return load(unit, unit.module.add(std::move(frozen)));
+    }
+  }
+  expression(unit, node);
 }
 
 }  // namespace pellucid::verify::lower

@@ -3,47 +3,53 @@
 //
 // The emitter tracks the stack depth, the number of handled exceptions and the protecting handler;
 // a block ends wherever control flow or the handler changes. Code after a jump goes to an
-// unreachable block, which finish() removes.
+// unreachable block, which Draft::finish() removes.
 #pragma once
 
 #include <functional>
-#include <vector>
 
 #include "flow/graph.h"
+#include "verify/lower/draft.h"
 #include "verify/lower/features.h"
 
 namespace pellucid::verify::lower {
 
-using bytecode::Instr;
-using bytecode::Op;
 using flow::ExitKind;
-using flow::HandlerId;
-using Label = flow::BlockId;
+
+// The line that instructions are on, counted from the start of the code object.
+class Lines {
+ public:
+  // Not the line of any statement.
+  static constexpr int32_t kNone = 0x7fffffff;
+
+  // Starts a statement, recovered from the original's instruction at this offset.
+  void start(uint32_t offset) {
+    offset_ = offset;
+    ++line_;
+  }
+  // Moves to the next line of the statement.
+  void next() { ++line_; }
+  int32_t now() const { return line_; }
+  // Moves to a line used before, or to none.
+  void set(int32_t line) { line_ = line; }
+
+  // Returns an instruction on this line.
+  Instr instr(Op op, uint32_t a, uint32_t b) const;
+
+ private:
+  uint32_t offset_ = 0;
+  int32_t line_ = 0;
+};
 
 class Emitter {
  public:
-  // Emits code as compilers with these features do.
+  // Emits code as compilers with these features do. They have to outlive it.
   explicit Emitter(const Features& features);
 
-  // Starts a statement, recovered from the original's instruction at this offset.
-  void at(uint32_t offset) {
-    offset_ = offset;
-    ++statement_;
-  }
-
-  // Moves to the next line of the statement.
-  void next_line() { ++statement_; }
-
-  // Returns the current line, counted from the start; on_line() returns to a line used before.
-  int32_t line() const { return statement_; }
-  void on_line(int32_t line) { statement_ = line; }
-
-  Label label();
+  Label label() { return draft_.add(); }
   // Places `label` here.
   void place(Label label);
   void op(Op op, uint32_t a = 0, uint32_t b = 0);
-  // Pops an unused value; up to 3.12 without a line, so that it stays after stores.
-  void drop();
   void jump(Label to);
   // Pops a value and jumps if its truth is `when`.
   void branch(bool when, Label to);
@@ -66,55 +72,29 @@ class Emitter {
   Label reserve();
   void write_at(Label reserved, const std::function<void()>& write);
 
-  // The emitter's state, saved while a jump unwinds statements and restored after it.
-  struct Place {
-    uint32_t depth, exceptions;
-    std::vector<HandlerId> regions;
-  };
-  Place here() const { return {depth_, exceptions_, regions_}; }
-  void back_to(const Place& place);
+  // The position is saved while a jump unwinds statements, and restored after it.
+  const Position& here() const { return here_; }
+  void back_to(const Position& position);
 
-  uint32_t depth() const { return depth_; }
+  // Returns true if the code emitted here can be reached.
   bool live() const { return live_; }
-  size_t written() const { return written_; }
 
-  flow::Graph finish(object::CodeId code);
+  flow::Graph finish(object::CodeId code) { return draft_.finish(code, features_); }
+
+  Lines lines;
 
  private:
-  struct Draft {
-    std::vector<Instr> instrs;
-    flow::Exit exit;
-    HandlerId handler;
-    uint32_t depth = kUnknown;
-    uint32_t exceptions = 0;
-    bool ended = false;
-  };
-  static constexpr uint32_t kUnknown = 0xffffffffu;
-
-  Draft& now() { return blocks_[current_.index()]; }
-  HandlerId handler() const { return regions_.empty() ? HandlerId() : regions_.back(); }
+  DraftBlock& now() { return draft_[current_]; }
   void start(Label block);
   void start_anew();
   void end(flow::Exit exit);
-  void leads_to(Label label);
   void two_way(ExitKind kind, bool when, Label to);
-  void settle_stores(std::vector<Instr>& code) const;
-  void lose_tests();
-  bool tests_operand(const Draft& block) const;
-  Instr instr(Op op, uint32_t a, uint32_t b) const;
 
-  Features features_;
-  bool block_stack_;
-  std::vector<Draft> blocks_;
-  std::vector<Label> order_;
-  std::vector<flow::Handler> handlers_;
-  std::vector<HandlerId> regions_;
+  const Features& features_;
+  const bool block_stack_;
+  Draft draft_;
   Label current_;
-  uint32_t depth_ = 0;
-  uint32_t exceptions_ = 0;
-  uint32_t offset_ = 0;
-  int32_t statement_ = 0;
-  size_t written_ = 0;
+  Position here_;
   bool live_ = true;
 };
 

@@ -83,6 +83,8 @@ struct Features {
   bool text_after_nested_field;  // 3.12: an empty text at the end of a format specification
   bool classes_keep_all_names;   // up to 3.13: all names in an inlined comprehension
 
+  // Returns the number of slots of an iterator.
+  constexpr uint32_t iterator_slots() const { return iterators_have_two_slots ? 2 : 1; }
   // Returns the number of slots of a handled exception.
   constexpr uint32_t exception_slots() const { return exceptions_are_one_value ? 1 : 3; }
   // Returns the number of slots of a `with`'s __exit__.

@@ -13,6 +13,12 @@
 // built. The order of effects, their handlers and which names are cells have to be exact. Versions
 // differ in these, so the compiler depends on the version.
 //
+// A Program (program.h) is what is shared, a Unit (unit.h) a code object under construction; its
+// code is written by an Emitter, its constants made by Constants, its names resolved by Symbols.
+// The rest are free functions that lower one construct each into a Unit, in files that are named by
+// the construct: expressions.h and statements.h say where to look. How versions differ is in
+// features.h.
+//
 // If a code object cannot be compiled, a problem is recorded and its verdict is `unproven`: it is
 // never guessed.
 #pragma once

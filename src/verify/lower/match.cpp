@@ -1,62 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
-// match. Captured values stay on the stack, below the values still to be matched, until the whole
-// pattern has matched; a failure jumps to as many pops as there are values to drop.
+// Captured values stay on the stack, below the values still to be matched, until the whole pattern
+// has matched; a failure jumps to as many pops as there are values to drop.
+#include "verify/lower/match.h"
+
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "ast/lines.h"
-#include "verify/lower/compiler.h"
+#include "verify/lower/conditions.h"
+#include "verify/lower/expressions.h"
+#include "verify/lower/names.h"
+#include "verify/lower/statements.h"
 
 namespace pellucid::verify::lower {
 
+namespace {
+
+constexpr uint32_t kDeepestPattern = 1000;
+
 class Matcher {
  public:
-  explicit Matcher(Compiler& compiler) : c_(compiler), tree_(compiler.tree_) {}
+  explicit Matcher(Unit& unit) : unit_(unit), tree_(unit.tree) {}
 
-  void statement(NodeId node) {
-    const auto match = tree_.as<ast::Match>(node);
+  void statement(const ast::Match& match) {
     const auto cases = tree_.items(match.cases);
-    c_.expression(match.subject);
-    const Label end = emit().label();
+    expression(unit_, match.subject);
+    const Label end = unit_.emit.label();
     const auto last = tree_.as<ast::match_case>(cases.back());
     const bool has_default = cases.size() > 1 && is_wildcard(last.pattern);
     const size_t count = cases.size() - (has_default ? 1 : 0);
     for (size_t i = 0; i < count; ++i) {
       const auto one = tree_.as<ast::match_case>(cases[i]);
       const bool keeps_subject = i + 1 < count;
-      if (keeps_subject) emit().op(Op::Copy, 1);
+      if (keeps_subject) unit_.emit.op(Op::Copy, 1);
       stores_.clear();
       fail_.clear();
       on_top_ = 0;
       may_take_all_ = one.guard.valid() || i + 1 == cases.size();
-      keeps_lines_ = c_.features_.patterns_have_lines && ast::keeps_lines(tree_, one.pattern);
+      keeps_lines_ = unit_.features.patterns_have_lines && ast::keeps_lines(tree_, one.pattern);
       line_ = -1;
-      last_ = emit().line();
+      last_ = unit_.emit.lines.now();
       pattern(one.pattern);
-      for (Symbol name : stores_) c_.name(name, Compiler::Use::Store);
+      for (Symbol name : stores_) store_name(unit_, name);
       if (one.guard.valid()) {
         stores_.clear();
-        c_.jump_if(one.guard, false, failure(0));
+        jump_if(unit_, one.guard, false, failure(0));
       }
-      emit().on_line(last_);
+      unit_.emit.lines.set(last_);
       const std::vector<Label> failures = std::move(fail_);
-      const Emitter::Place matched = emit().here();
-      if (keeps_subject) emit().op(Op::Pop);
-      c_.statements(one.body);
-      emit().jump(end);
-      emit().back_to(matched);
+      const Position matched = unit_.emit.here();
+      if (keeps_subject) unit_.emit.op(Op::Pop);
+      statements(unit_, one.body);
+      unit_.emit.jump(end);
+      unit_.emit.back_to(matched);
       drop(failures);
     }
     if (has_default) {
-      if (last.guard.valid()) c_.jump_if(last.guard, false, end);
-      c_.statements(last.body);
+      if (last.guard.valid()) jump_if(unit_, last.guard, false, end);
+      statements(unit_, last.body);
     }
-    emit().place(end);
+    unit_.emit.place(end);
   }
 
  private:
-  Emitter& emit() { return c_.emit(); }
-
   bool is_wildcard(NodeId node) const {
     return tree_.is(node, Kind::MatchAs) && !tree_.as<ast::MatchAs>(node).name.valid() &&
            !tree_.as<ast::MatchAs>(node).pattern.valid();
@@ -64,31 +71,31 @@ class Matcher {
 
   // Returns the label to jump to with `pops` values to drop.
   Label failure(size_t pops) {
-    while (fail_.size() <= pops) fail_.push_back(emit().label());
+    while (fail_.size() <= pops) fail_.push_back(unit_.emit.label());
     return fail_[pops];
   }
   Label failure() { return failure(on_top_ + stores_.size()); }
-  void fail_unless_true() { emit().branch(false, failure()); }
+  void fail_unless_true() { unit_.emit.branch(false, failure()); }
 
   void drop(const std::vector<Label>& failures) {
     for (size_t i = failures.size(); i-- > 1;) {
-      emit().place(failures[i]);
-      emit().op(Op::Pop);
+      unit_.emit.place(failures[i]);
+      unit_.emit.op(Op::Pop);
     }
-    if (!failures.empty()) emit().place(failures[0]);
+    if (!failures.empty()) unit_.emit.place(failures[0]);
   }
 
   // Moves the value on top below `count - 1` others.
   void rotate(size_t count) {
-    if (!c_.features_.swaps) {
-      if (count > 1) emit().op(Op::Rot, static_cast<uint32_t>(count));
+    if (!unit_.features.swaps) {
+      if (count > 1) unit_.emit.op(Op::Rot, static_cast<uint32_t>(count));
       return;
     }
-    for (; count > 1; --count) emit().op(Op::Swap, static_cast<uint32_t>(count));
+    for (; count > 1; --count) unit_.emit.op(Op::Swap, static_cast<uint32_t>(count));
   }
 
   void store(Symbol name) {
-    if (!name.valid()) return emit().op(Op::Pop);
+    if (!name.valid()) return unit_.emit.op(Op::Pop);
     rotate(on_top_ + stores_.size() + 1);
     keep(name);
   }
@@ -96,19 +103,19 @@ class Matcher {
   // Records a capture. CPython rejects a pattern that binds a name twice.
   void keep(Symbol name) {
     if (std::find(stores_.begin(), stores_.end(), name) != stores_.end()) {
-      c_.give_up("a pattern that binds a name twice");
+      give_up("a pattern that binds a name twice");
     }
     stores_.push_back(name);
   }
 
   void pattern(NodeId node) {
-    if (++c_.nesting_ > 1000) c_.give_up("patterns are nested too deep");
-    const int32_t outer = emit().line();
+    if (++unit_.nesting > kDeepestPattern) give_up("patterns are nested too deep");
+    const int32_t outer = unit_.emit.lines.now();
     if (keeps_lines_) go_to(node);
     pattern_in(node);
     // The next code belongs to the enclosing pattern. 3.11 stays on the last line.
-    if (c_.features_.returns_to_outer_line) emit().on_line(outer);
-    --c_.nesting_;
+    if (unit_.features.returns_to_outer_line) unit_.emit.lines.set(outer);
+    --unit_.nesting;
   }
 
   // Moves to the line of this pattern in the text.
@@ -116,7 +123,7 @@ class Matcher {
     const int32_t line = ast::line_in_pattern(tree_, node, line_);
     if (line > line_ && line_ > 0) ++last_;
     line_ = line;
-    emit().on_line(last_);
+    unit_.emit.lines.set(last_);
   }
 
   // Matches a subpattern, which may be irrefutable.
@@ -129,12 +136,12 @@ class Matcher {
   void pattern_in(NodeId node) {
     switch (tree_.kind(node)) {
       case Kind::MatchValue:
-        c_.expression(tree_.as<ast::MatchValue>(node).value);
-        emit().op(Op::Compare, static_cast<uint32_t>(bytecode::CompareOperator::Eq));
+        expression(unit_, tree_.as<ast::MatchValue>(node).value);
+        unit_.emit.op(Op::Compare, static_cast<uint32_t>(bytecode::CompareOperator::Eq));
         return fail_unless_true();
       case Kind::MatchSingleton:
-        c_.load(tree_.as<ast::MatchSingleton>(node).value);
-        emit().op(Op::IsOp, 0);
+        load(unit_, tree_.as<ast::MatchSingleton>(node).value);
+        unit_.emit.op(Op::IsOp, 0);
         return fail_unless_true();
       case Kind::MatchSequence:
         return sequence(tree_.items(tree_.as<ast::MatchSequence>(node).patterns));
@@ -148,26 +155,26 @@ class Matcher {
         const auto as = tree_.as<ast::MatchAs>(node);
         if (as.pattern.valid()) {
           ++on_top_;
-          emit().op(Op::Copy, 1);
+          unit_.emit.op(Op::Copy, 1);
           pattern(as.pattern);
           --on_top_;
         } else if (!may_take_all_) {
           // CPython also rejects one that makes later patterns unreachable.
-          c_.give_up("a pattern that takes everything in front of others");
+          give_up("a pattern that takes everything in front of others");
         }
         return store(as.name);
       }
       case Kind::MatchOr:
         return alternatives(tree_.items(tree_.as<ast::MatchOr>(node).patterns));
       default:  // NOLINT: no patterns
-        c_.give_up("this pattern not supported");
+        give_up("this pattern not supported");
     }
   }
 
   void check_length(size_t size, bytecode::CompareOperator op) {
-    emit().op(Op::GetLen);
-    c_.load_number(static_cast<int64_t>(size));
-    emit().op(Op::Compare, static_cast<uint32_t>(op));
+    unit_.emit.op(Op::GetLen);
+    load_number(unit_, static_cast<int64_t>(size));
+    unit_.emit.op(Op::Compare, static_cast<uint32_t>(op));
     fail_unless_true();
   }
 
@@ -186,7 +193,7 @@ class Matcher {
       }
     }
     ++on_top_;
-    emit().op(Op::MatchSequence);
+    unit_.emit.op(Op::MatchSequence);
     fail_unless_true();
     if (star == size) {
       check_length(size, bytecode::CompareOperator::Eq);
@@ -194,12 +201,13 @@ class Matcher {
       check_length(size - 1, bytecode::CompareOperator::GtE);
     }
     --on_top_;
-    if (only_wildcards) return emit().op(Op::Pop);
+    if (only_wildcards) return unit_.emit.op(Op::Pop);
     if (star_is_wildcard) return pick(patterns, star);
     if (star == size) {
-      emit().op(Op::UnpackSequence, static_cast<uint32_t>(size));
+      unit_.emit.op(Op::UnpackSequence, static_cast<uint32_t>(size));
     } else {
-      emit().op(Op::UnpackEx, static_cast<uint32_t>(star), static_cast<uint32_t>(size - star - 1));
+      unit_.emit.op(Op::UnpackEx, static_cast<uint32_t>(star),
+                    static_cast<uint32_t>(size - star - 1));
     }
     each(patterns);
   }
@@ -218,26 +226,26 @@ class Matcher {
     ++on_top_;
     for (size_t i = 0; i < patterns.size(); ++i) {
       if (i == star || is_wildcard(patterns[i])) continue;
-      emit().op(Op::Copy, 1);
+      unit_.emit.op(Op::Copy, 1);
       if (i < star) {
-        c_.load_number(static_cast<int64_t>(i));
+        load_number(unit_, static_cast<int64_t>(i));
       } else {
-        emit().op(Op::GetLen);
-        c_.load_number(static_cast<int64_t>(patterns.size() - i));
-        emit().op(Op::Binary, static_cast<uint32_t>(bytecode::BinaryOperator::Sub));
+        unit_.emit.op(Op::GetLen);
+        load_number(unit_, static_cast<int64_t>(patterns.size() - i));
+        unit_.emit.op(Op::Binary, static_cast<uint32_t>(bytecode::BinaryOperator::Sub));
       }
-      emit().op(Op::Subscr);
+      unit_.emit.op(Op::Subscr);
       part(patterns[i]);
     }
     --on_top_;
-    emit().op(Op::Pop);
+    unit_.emit.op(Op::Pop);
   }
 
   // Fails if None is on top instead of a tuple (3.11+).
   void check_found() {
-    emit().op(Op::Copy, 1);
-    c_.load_none();
-    emit().op(Op::IsOp, 1);
+    unit_.emit.op(Op::Copy, 1);
+    load_none(unit_);
+    unit_.emit.op(Op::IsOp, 1);
     fail_unless_true();
   }
 
@@ -245,9 +253,9 @@ class Matcher {
   void each_of_tuple(std::span<const NodeId> patterns, size_t first) {
     for (size_t i = 0; i < patterns.size(); ++i) {
       if (is_wildcard(patterns[i])) continue;
-      emit().op(Op::Copy, 1);
-      c_.load_number(static_cast<int64_t>(first + i));
-      emit().op(Op::Subscr);
+      unit_.emit.op(Op::Copy, 1);
+      load_number(unit_, static_cast<int64_t>(first + i));
+      unit_.emit.op(Op::Subscr);
       part(patterns[i]);
     }
   }
@@ -257,50 +265,50 @@ class Matcher {
     const auto patterns = tree_.items(node.patterns);
     const auto size = static_cast<uint32_t>(keys.size());
     ++on_top_;
-    emit().op(Op::MatchMapping);
+    unit_.emit.op(Op::MatchMapping);
     fail_unless_true();
     if (size == 0 && !node.rest.valid()) {
       --on_top_;
-      return emit().op(Op::Pop);
+      return unit_.emit.op(Op::Pop);
     }
     if (size > 0) check_length(size, bytecode::CompareOperator::GtE);
-    c_.expressions(keys);
-    emit().op(Op::BuildTuple, size);
-    if (!c_.features_.matches_are_none_or_value) {
-      emit().op(Op::MatchKeys, 0, 1);
+    expressions(unit_, keys);
+    unit_.emit.op(Op::BuildTuple, size);
+    if (!unit_.features.matches_are_none_or_value) {
+      unit_.emit.op(Op::MatchKeys, 0, 1);
       on_top_ += 2;
       fail_unless_true();
       each_of_tuple(patterns, 0);
       on_top_ -= 2;
-      emit().op(Op::Pop);
+      unit_.emit.op(Op::Pop);
       if (node.rest.valid()) {
-        emit().op(Op::CopyDictWithoutKeys);
+        unit_.emit.op(Op::CopyDictWithoutKeys);
         store(node.rest);
       } else {
-        emit().op(Op::Pop);
+        unit_.emit.op(Op::Pop);
       }
       --on_top_;
-      return emit().op(Op::Pop);
+      return unit_.emit.op(Op::Pop);
     }
-    emit().op(Op::MatchKeys);
+    unit_.emit.op(Op::MatchKeys);
     on_top_ += 2;
     check_found();
-    emit().op(Op::UnpackSequence, size);
+    unit_.emit.op(Op::UnpackSequence, size);
     --on_top_;
     each(patterns);
     on_top_ -= 2;
     if (!node.rest.valid()) {
-      emit().op(Op::Pop);
-      return emit().op(Op::Pop);
+      unit_.emit.op(Op::Pop);
+      return unit_.emit.op(Op::Pop);
     }
-    emit().op(Op::BuildMap, 0);
-    emit().op(Op::Swap, 3);
-    emit().op(Op::DictUpdate, 2);
-    emit().op(Op::UnpackSequence, size);
+    unit_.emit.op(Op::BuildMap, 0);
+    unit_.emit.op(Op::Swap, 3);
+    unit_.emit.op(Op::DictUpdate, 2);
+    unit_.emit.op(Op::UnpackSequence, size);
     for (uint32_t left = size; left > 0; --left) {
-      emit().op(Op::Copy, 1 + left);
-      emit().op(Op::Swap, 2);
-      emit().op(Op::DeleteSubscr);
+      unit_.emit.op(Op::Copy, 1 + left);
+      unit_.emit.op(Op::Swap, 2);
+      unit_.emit.op(Op::DeleteSubscr);
     }
     store(node.rest);
   }
@@ -310,22 +318,22 @@ class Matcher {
     const auto named = tree_.items(node.kwd_patterns);
     std::vector<ConstId> names;
     for (NodeId name : tree_.items(node.kwd_attrs)) {
-      names.push_back(c_.string_constant(tree_.text(tree_.as<ast::Name>(name).id)));
+      names.push_back(unit_.constants.text(tree_.text(tree_.as<ast::Name>(name).id)));
     }
-    c_.expression(node.cls);
-    c_.load(c_.tuple_constant(names));
-    emit().op(Op::MatchClass, static_cast<uint32_t>(positional.size()),
-              c_.features_.matches_are_none_or_value ? 0 : 1);
+    expression(unit_, node.cls);
+    load(unit_, unit_.constants.tuple(names));
+    unit_.emit.op(Op::MatchClass, static_cast<uint32_t>(positional.size()),
+                  unit_.features.matches_are_none_or_value ? 0 : 1);
     ++on_top_;
-    if (!c_.features_.matches_are_none_or_value) {
+    if (!unit_.features.matches_are_none_or_value) {
       fail_unless_true();
       each_of_tuple(positional, 0);
       each_of_tuple(named, positional.size());
       --on_top_;
-      return emit().op(Op::Pop);
+      return unit_.emit.op(Op::Pop);
     }
     check_found();
-    emit().op(Op::UnpackSequence, static_cast<uint32_t>(positional.size() + named.size()));
+    unit_.emit.op(Op::UnpackSequence, static_cast<uint32_t>(positional.size() + named.size()));
     on_top_ += named.size() - 1;
     each(positional);
     on_top_ -= named.size();
@@ -333,7 +341,7 @@ class Matcher {
   }
 
   void alternatives(std::span<const NodeId> patterns) {
-    const Label end = emit().label();
+    const Label end = unit_.emit.label();
     const std::vector<Symbol> outer_stores = std::move(stores_);
     std::vector<Label> outer_fail = std::move(fail_);
     const size_t outer_on_top = on_top_;
@@ -343,40 +351,40 @@ class Matcher {
       stores_.clear();
       fail_.clear();
       on_top_ = 0;
-      const Emitter::Place before = emit().here();
+      const Position before = unit_.emit.here();
       may_take_all_ = outer_takes_all && i + 1 == patterns.size();
-      emit().op(Op::Copy, 1);
+      unit_.emit.op(Op::Copy, 1);
       pattern(patterns[i]);
       if (i == 0) {
         control = stores_;
       } else {
         arrange(control);
       }
-      emit().jump(end);
-      emit().back_to(before);
+      unit_.emit.jump(end);
+      unit_.emit.back_to(before);
       drop(fail_);
     }
     stores_ = outer_stores;
     fail_ = std::move(outer_fail);
     on_top_ = outer_on_top;
     may_take_all_ = outer_takes_all;
-    emit().op(Op::Pop);
-    emit().jump(failure());
-    emit().place(end);
+    unit_.emit.op(Op::Pop);
+    unit_.emit.jump(failure());
+    unit_.emit.place(end);
     const size_t rotations = control.size() + 1 + on_top_ + stores_.size();
     for (Symbol name : control) {
       rotate(rotations);
       keep(name);
     }
-    emit().op(Op::Pop);
+    unit_.emit.op(Op::Pop);
   }
 
   // Reorders the captures to the order of the first alternative.
   void arrange(const std::vector<Symbol>& control) {
-    if (stores_.size() != control.size()) c_.give_up("alternatives with different captures");
+    if (stores_.size() != control.size()) give_up("alternatives with different captures");
     for (size_t wanted = control.size(); wanted-- > 0;) {
       const auto found = std::find(stores_.begin(), stores_.end(), control[wanted]);
-      if (found == stores_.end()) c_.give_up("alternatives with different captures");
+      if (found == stores_.end()) give_up("alternatives with different captures");
       const auto at = static_cast<size_t>(found - stores_.begin());
       if (at == wanted) continue;
       const auto count = static_cast<ptrdiff_t>(at + 1);
@@ -388,7 +396,7 @@ class Matcher {
     }
   }
 
-  Compiler& c_;
+  Unit& unit_;
   const Tree& tree_;
   std::vector<Symbol> stores_;  // captured so far, the first one on top
   std::vector<Label> fail_;     // by the number of values to drop
@@ -399,6 +407,8 @@ class Matcher {
   bool may_take_all_ = false;   // no later pattern would become unreachable
 };
 
-void Compiler::match_statement(NodeId node) { Matcher(*this).statement(node); }
+}  // namespace
+
+void match_statement(Unit& unit, const ast::Match& node) { Matcher(unit).statement(node); }
 
 }  // namespace pellucid::verify::lower

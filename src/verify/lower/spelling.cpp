@@ -10,6 +10,8 @@
 #include "ast/walk.h"
 #include "object/identifiers.h"
 #include "verify/lower/features.h"
+#include "verify/lower/name_rules.h"
+#include "verify/lower/place.h"
 #include "verify/lower/shapes.h"
 
 namespace pellucid::verify::lower {
@@ -18,24 +20,11 @@ namespace {
 
 using ast::Kind;
 using ast::ListId;
-using ast::NodeId;
 using ast::Tree;
 
 // CPython's MAXINDENT and CO_MAXBLOCKS.
 constexpr uint32_t kMostIndents = 100;
 constexpr uint32_t kMostBlocks = 20;
-
-// The context of a place in the text.
-struct Place {
-  NodeId scope;
-  NodeId elif;  // an `if` written as `elif`, on the level of the enclosing one
-  uint32_t indents = 0;
-  uint32_t blocks = 0;  // loops, `try` and `with` of this function
-  bool in_function = false;
-  bool in_async = false;
-  bool in_class = false;
-  bool in_loop = false;
-};
 
 class Rules {
  public:
@@ -49,8 +38,7 @@ class Rules {
  private:
   // Checks a node; returns true if its children are still to be checked, in `place`.
   bool enter(NodeId node, Place& place) {
-    names(node, place);
-    targets(node, place);
+    check_names(tree_, node, place, found_);
     positions(node, place);
     switch (tree_.kind(node)) {
       case Kind::FunctionDef:
@@ -95,7 +83,7 @@ class Rules {
   void annotation(NodeId node, const Place& place) {
     if (!tree_.is(node, Kind::Name)) return outside(node, place);
     const ast::field::Name name = tree_.as<ast::Name>(node).id;
-    if (object::is_identifier(tree_.text(name))) return variable(name, place);
+    if (object::is_identifier(tree_.text(name))) return check_variable(tree_, name, place, found_);
     if (!object::is_one_expression(tree_.text(name)))
       fault(place, "an annotation is no expression");
   }
@@ -156,150 +144,6 @@ class Rules {
     return false;
   }
 
-  void fault(const Place& place, std::string what) { found_.try_emplace(place.scope, what); }
-
-  std::string quoted(ast::field::Name name) const {
-    std::string text;
-    for (const char c : tree_.text(name)) {
-      const bool is_plain = c > ' ' && c < 0x7f;
-      text += is_plain ? c : '?';
-    }
-    return "'" + text + "'";
-  }
-
-  // -- names --
-
-  // Checks a name that is bound or looked up; `__debug__` is a constant.
-  void variable(ast::field::Name name, const Place& place) {
-    if (!name.valid()) return;
-    if (!object::is_identifier(tree_.text(name))) fault(place, "no text can name " + quoted(name));
-    if (tree_.text(name) == "__debug__") fault(place, "__debug__ is no variable in a text");
-  }
-
-  void attribute(NodeId node, const Place& place) {
-    const ast::field::Name name = tree_.as<ast::Attribute>(node).attr;
-    if (!object::is_identifier(tree_.text(name))) fault(place, "no text can name " + quoted(name));
-  }
-
-  void module_name(ast::field::Name name, const Place& place) {
-    if (!object::is_dotted(tree_.text(name))) fault(place, "no text can import " + quoted(name));
-  }
-
-  // Checks an import; `import a.b` binds a.
-  void imports(const ast::alias& alias, const Place& place) {
-    module_name(alias.name, place);
-    variable(alias.asname, place);
-    const std::string_view name = tree_.text(alias.name);
-    if (!alias.asname.valid() && name.substr(0, name.find('.')) == "__debug__") {
-      fault(place, "__debug__ is no variable in a text");
-    }
-  }
-
-  void names(NodeId node, const Place& place) {
-    switch (tree_.kind(node)) {
-      case Kind::Name:
-        return variable(tree_.as<ast::Name>(node).id, place);
-      case Kind::FunctionDef:
-        return variable(tree_.as<ast::FunctionDef>(node).name, place);
-      case Kind::ClassDef:
-        return variable(tree_.as<ast::ClassDef>(node).name, place);
-      case Kind::keyword:
-        return variable(tree_.as<ast::keyword>(node).arg, place);
-      case Kind::ExceptHandler:
-        return variable(tree_.as<ast::ExceptHandler>(node).name, place);
-      case Kind::MatchMapping:
-        return variable(tree_.as<ast::MatchMapping>(node).rest, place);
-      case Kind::MatchStar:
-        return variable(tree_.as<ast::MatchStar>(node).name, place);
-      case Kind::MatchAs:
-        return variable(tree_.as<ast::MatchAs>(node).name, place);
-      case Kind::TypeVar:
-        return variable(tree_.as<ast::TypeVar>(node).name, place);
-      case Kind::ParamSpec:
-        return variable(tree_.as<ast::ParamSpec>(node).name, place);
-      case Kind::TypeVarTuple:
-        return variable(tree_.as<ast::TypeVarTuple>(node).name, place);
-      case Kind::Attribute:
-        return attribute(node, place);
-      case Kind::Import:
-        for (const NodeId item : tree_.items(tree_.as<ast::Import>(node).names)) {
-          imports(tree_.as<ast::alias>(item), place);
-        }
-        return;
-      case Kind::ImportFrom:
-        return imported(tree_.as<ast::ImportFrom>(node), place);
-      default:
-        return;
-    }
-  }
-
-  void imported(const ast::ImportFrom& node, const Place& place) {
-    const bool has_module = node.module.valid() && !tree_.text(node.module).empty();
-    if (has_module) {
-      module_name(node.module, place);
-    } else if (node.level == 0) {
-      fault(place, "an import names no module");
-    }
-    for (const NodeId item : tree_.items(node.names)) {
-      const auto alias = tree_.as<ast::alias>(item);
-      const bool is_star = tree_.text(alias.name) == "*" && tree_.items(node.names).size() == 1;
-      if (is_star && (place.in_function || place.in_class)) fault(place, "import * in a scope");
-      if (!is_star && !object::is_identifier(tree_.text(alias.name))) {
-        fault(place, "no text can import " + quoted(alias.name));
-      }
-      variable(alias.asname, place);
-      if (!alias.asname.valid() && tree_.text(alias.name) == "__debug__") {
-        fault(place, "__debug__ is no variable in a text");
-      }
-    }
-  }
-
-  // -- targets --
-
-  void stored(NodeId target, const Place& place) {
-    if (!target.valid()) return;
-    switch (tree_.kind(target)) {
-      case Kind::Attribute:
-        if (tree_.text(tree_.as<ast::Attribute>(target).attr) == "__debug__") {
-          fault(place, "__debug__ is no variable in a text");
-        }
-        return;
-      case Kind::Starred:
-        return stored(tree_.as<ast::Starred>(target).value, place);
-      case Kind::Tuple:
-        return stored(tree_.as<ast::Tuple>(target).elts, place);
-      case Kind::List:
-        return stored(tree_.as<ast::List>(target).elts, place);
-      default:
-        return;
-    }
-  }
-
-  void stored(ListId list, const Place& place) {
-    for (const NodeId target : tree_.items(list)) stored(target, place);
-  }
-
-  void targets(NodeId node, const Place& place) {
-    switch (tree_.kind(node)) {
-      case Kind::Assign:
-        return stored(tree_.as<ast::Assign>(node).targets, place);
-      case Kind::Delete:
-        return stored(tree_.as<ast::Delete>(node).targets, place);
-      case Kind::AugAssign:
-        return stored(tree_.as<ast::AugAssign>(node).target, place);
-      case Kind::AnnAssign:
-        return stored(tree_.as<ast::AnnAssign>(node).target, place);
-      case Kind::For:
-        return stored(tree_.as<ast::For>(node).target, place);
-      case Kind::comprehension:
-        return stored(tree_.as<ast::comprehension>(node).target, place);
-      case Kind::withitem:
-        return stored(tree_.as<ast::withitem>(node).optional_vars, place);
-      default:
-        return;
-    }
-  }
-
   // -- what is allowed only once --
 
   void once(ast::field::Name name, std::unordered_set<ast::field::Name>& seen, const char* what,
@@ -313,7 +157,7 @@ class Rules {
     std::unordered_set<ast::field::Name> seen;
     const auto add = [&](NodeId parameter) {
       if (!parameter.valid()) return;
-      variable(tree_.as<ast::arg>(parameter).arg, place);
+      check_variable(tree_, tree_.as<ast::arg>(parameter).arg, place, found_);
       once(tree_.as<ast::arg>(parameter).arg, seen, "two parameters have one name", place);
     };
     for (const ListId list : {node.posonlyargs, node.args, node.kwonlyargs}) {
@@ -473,6 +317,10 @@ class Rules {
   void too_deep(const Place& place) {
     if (place.indents >= kMostIndents) fault(place, "statements are nested too deep for a text");
     if (place.blocks > kMostBlocks) fault(place, "too many loops, try and with in each other");
+  }
+
+  void fault(const Place& place, std::string what) {
+    found_.try_emplace(place.scope, std::move(what));
   }
 
   const Tree& tree_;

@@ -7,6 +7,7 @@
 #include "ast/walk.h"
 #include "verify/lower/features.h"
 #include "verify/lower/future_flags.h"
+#include "verify/lower/scope_table.h"
 #include "verify/lower/symbols.h"
 
 namespace pellucid::verify::lower {
@@ -17,17 +18,27 @@ using ast::Kind;
 using ast::ListId;
 using ast::Tree;
 
+namespace {
+
+// Returns the arguments of a node; none if it is absent.
+ast::arguments arguments_of(const Tree& tree, NodeId node) {
+  return node.valid() ? tree.as<ast::arguments>(node) : ast::arguments();
+}
+
+}  // namespace
+
 // Walks the tree once and records the uses of each name in each scope.
 class Collector {
  public:
   Collector(Symbols& symbols, const Tree& tree)
       : symbols_(symbols),
+        scopes_(symbols),
         tree_(tree),
         features_(features_of(symbols.module_.version)),
         future_(future_flags_of(tree.module())) {}
 
   void run(NodeId root) {
-    const ScopeId module = open(ScopeKind::Module, ScopeId(), root, Role::Body);
+    const ScopeId module = scopes_.open(ScopeKind::Module, ScopeId(), root, Role::Body);
     const auto body = tree_.items(tree_.as<ast::Module>(root).body);
     for (NodeId statement : body) note_future(statement);
     list(tree_.as<ast::Module>(root).body, module);
@@ -51,47 +62,11 @@ class Collector {
     bool is_entered;      // a comprehension whose outermost iterable has been visited
   };
 
-  Scope& at(ScopeId id) { return symbols_.scopes_[id.index()]; }
-  Symbol text(const char* name) { return symbols_.module_.strings.intern(name); }
-
   void push(NodeId node, ScopeId scope, bool stores = false) {
     if (node.valid()) todo_.push_back({node, scope, stores, is_conditional_, false});
   }
   void list(ListId items, ScopeId scope, bool stores = false) {
     for (NodeId item : tree_.items(items)) push(item, scope, stores);
-  }
-
-  ScopeId open(ScopeKind kind, ScopeId parent, NodeId node, Role role) {
-    const ScopeId id(symbols_.scopes_.size());
-    Scope scope;
-    scope.kind = kind;
-    scope.parent = parent;
-    scope.node = node;
-    if (parent.valid()) {
-      scope.class_name = at(parent).class_name;
-      if (kind != ScopeKind::Class) scope.mangling = at(parent).mangling;
-      scope.is_nested = at(parent).is_nested || at(parent).is_function();
-    }
-    symbols_.scopes_.push_back(std::move(scope));
-    symbols_.by_node_[Symbols::key_of(node, role)] = id;
-    return id;
-  }
-
-  void note(ScopeId scope, Symbol name, uint16_t use) {
-    Scope& here = at(scope);
-    const Symbol mangled = symbols_.mangle(name, scope);
-    const auto [it, is_new] =
-        here.index.try_emplace(mangled, static_cast<uint32_t>(here.entries.size()));
-    if (is_new) here.entries.push_back({mangled, 0, Binding::GlobalImplicit, false});
-    here.entries[it->second].use |= use;
-  }
-
-  void note_global(Symbol mangled) {
-    Scope& module = at(ScopeId(0u));
-    const auto [it, is_new] =
-        module.index.try_emplace(mangled, static_cast<uint32_t>(module.entries.size()));
-    if (is_new) module.entries.push_back({mangled, 0, Binding::GlobalImplicit, false});
-    module.entries[it->second].use |= kGlobal;
   }
 
   void note_future(NodeId statement) {
@@ -113,7 +88,7 @@ class Collector {
   void visit(const Todo& todo) {
     const NodeId node = todo.node;
     const ScopeId scope = todo.scope;
-    is_conditional_ = todo.is_conditional || is_conditional(tree_.kind(node));
+    is_conditional_ = todo.is_conditional || may_skip_parts(tree_.kind(node));
     switch (tree_.kind(node)) {
       case Kind::Name:
         return name(tree_.as<ast::Name>(node).id, todo);
@@ -165,7 +140,7 @@ class Collector {
       case Kind::Starred:
         return push(tree_.as<ast::Starred>(node).value, scope, todo.stores);
       case Kind::ExceptHandler:
-        bind(scope, tree_.as<ast::ExceptHandler>(node).name);
+        scopes_.bind(scope, tree_.as<ast::ExceptHandler>(node).name);
         return children(node, scope);
       case Kind::alias:
         return alias(node, scope);
@@ -174,12 +149,12 @@ class Collector {
       case Kind::Nonlocal:
         return declared(tree_.as<ast::Nonlocal>(node).names, scope, kNonlocal);
       case Kind::MatchStar:
-        return bind(scope, tree_.as<ast::MatchStar>(node).name);
+        return scopes_.bind(scope, tree_.as<ast::MatchStar>(node).name);
       case Kind::MatchAs:
-        bind(scope, tree_.as<ast::MatchAs>(node).name);
+        scopes_.bind(scope, tree_.as<ast::MatchAs>(node).name);
         return children(node, scope);
       case Kind::MatchMapping:
-        bind(scope, tree_.as<ast::MatchMapping>(node).rest);
+        scopes_.bind(scope, tree_.as<ast::MatchMapping>(node).rest);
         return children(node, scope);
       case Kind::MatchClass: {
         const auto pattern = tree_.as<ast::MatchClass>(node);
@@ -189,64 +164,55 @@ class Collector {
       }
       case Kind::Yield:
       case Kind::YieldFrom:
-        at(scope).is_generator = true;
+        scopes_[scope].is_generator = true;
         return children(node, scope);
       case Kind::Await:
-        at(scope).is_coroutine = true;
+        scopes_[scope].is_coroutine = true;
         return children(node, scope);
       default:  // NOLINT: the rest is what its parts are
         return children(node, scope);
     }
   }
 
-  static bool is_conditional(Kind kind) {
-    return kind == Kind::If || kind == Kind::While || kind == Kind::For || kind == Kind::With ||
-           kind == Kind::Match || kind == Kind::Try;
-  }
-
   void children(NodeId node, ScopeId scope) {
     ast::for_each_child(tree_, node, [&](NodeId child) { push(child, scope); });
   }
 
-  void bind(ScopeId scope, Symbol name) {
-    if (name.valid()) note(scope, name, kBound);
-  }
-
   void name(Symbol id, const Todo& todo) {
-    if (at(todo.scope).is_unevaluated) return;
-    const bool iterates = todo.stores && at(todo.scope).kind == ScopeKind::Comprehension;
-    note(todo.scope, id, iterates ? kBound | kIterated : todo.stores ? kBound : kUsed);
+    if (scopes_[todo.scope].is_unevaluated) return;
+    const bool iterates = todo.stores && scopes_[todo.scope].kind == ScopeKind::Comprehension;
+    scopes_.note(todo.scope, id, iterates ? kBound | kIterated : todo.stores ? kBound : kUsed);
     if (iterates) symbols_.keep_apart(todo.scope, id);
-    const Scope& scope = at(todo.scope);
+    const Scope& scope = scopes_[todo.scope];
     if (todo.stores || !scope.is_function() || tree_.text(id) != "super") return;
-    note(todo.scope, text("__class__"), kUsed);
+    scopes_.note(todo.scope, scopes_.symbol("__class__"), kUsed);
   }
 
   void declared(ListId names, ScopeId scope, Use use) {
     for (NodeId name : tree_.items(names)) {
       const Symbol id = tree_.as<ast::Name>(name).id;
-      const Entry* known = at(scope).find(symbols_.mangle(id, scope));
+      const Entry* known = scopes_[scope].find(symbols_.mangle(id, scope));
       if (known != nullptr && (known->use & (kBound | kUsed | kAnnotated)) != 0) {
         symbols_.refuse(scope, "a name is used before it is declared global or nonlocal");
       }
-      note(scope, id, use);
+      scopes_.note(scope, id, use);
       // A name that any scope declares global is stored as a global at module level too.
-      if (use == kGlobal) note_global(symbols_.mangle(id, scope));
+      if (use == kGlobal) scopes_.note_global(symbols_.mangle(id, scope));
     }
   }
 
   void alias(NodeId node, ScopeId scope) {
     const auto alias = tree_.as<ast::alias>(node);
-    if (alias.asname.valid()) return bind(scope, alias.asname);
+    if (alias.asname.valid()) return scopes_.bind(scope, alias.asname);
     const std::string_view dotted = tree_.text(alias.name);
     if (dotted == "*") return;
-    bind(scope, symbols_.module_.strings.intern(std::string(dotted.substr(0, dotted.find('.')))));
+    scopes_.bind(scope, scopes_.symbol(dotted.substr(0, dotted.find('.'))));
   }
 
   void annotated(NodeId node, ScopeId scope) {
     const auto assign = tree_.as<ast::AnnAssign>(node);
     if (assign.simple && tree_.is(assign.target, Kind::Name)) {
-      note(scope, tree_.as<ast::Name>(assign.target).id, kBound | kAnnotated);
+      scopes_.note(scope, tree_.as<ast::Name>(assign.target).id, kBound | kAnnotated);
     } else {
       push(assign.target, scope, true);
     }
@@ -266,22 +232,19 @@ class Collector {
   // It reads from a set which ones were reached: for all of a module, and for the conditional ones
   // of a class.
   void lazy_annotation(NodeId node, ScopeId scope) {
-    const ScopeKind kind = at(scope).kind;
-    const bool is_function = at(scope).is_function();
+    const ScopeKind kind = scopes_[scope].kind;
+    const bool is_function = scopes_[scope].is_function();
     const bool asks = kind == ScopeKind::Module || (kind == ScopeKind::Class && is_conditional_);
-    if (asks && !at(scope).needs_conditional_set) {
-      at(scope).needs_conditional_set = true;
-      note(scope, text("__conditional_annotations__"), kUsed);
+    if (asks && !scopes_[scope].needs_conditional_set) {
+      scopes_[scope].needs_conditional_set = true;
+      scopes_.note(scope, scopes_.symbol("__conditional_annotations__"), kUsed);
     }
     if (symbols_.future_annotations_) return;
     const Role role = is_function ? Role::LocalAnnotations : Role::Annotations;
-    const auto known = symbols_.by_node_.find(Symbols::key_of(at(scope).node, role));
-    ScopeId inner;
-    if (known != symbols_.by_node_.end()) {
-      inner = known->second;
-    } else {
-      inner = annotation_scope(at(scope).node, role, scope, kind == ScopeKind::Class);
-      at(inner).is_unevaluated = is_function;
+    ScopeId inner = scopes_.find(scopes_[scope].node, role);
+    if (!inner.valid()) {
+      inner = scopes_.open_annotations(scopes_[scope].node, role, scope, kind == ScopeKind::Class);
+      scopes_[inner].is_unevaluated = is_function;
     }
     push(node, inner);
   }
@@ -292,33 +255,29 @@ class Collector {
     push(named.value, scope);
     const Symbol target = tree_.as<ast::Name>(named.target).id;
     ScopeId owner = scope;
-    while (at(owner).kind == ScopeKind::Comprehension) owner = at(owner).parent;
-    if (owner == scope) return bind(scope, target);
-    const Scope& outer = at(owner);
+    while (scopes_[owner].kind == ScopeKind::Comprehension) owner = scopes_[owner].parent;
+    if (owner == scope) return scopes_.bind(scope, target);
+    const Scope& outer = scopes_[owner];
     const Entry* known = outer.find(symbols_.mangle(target, owner));
     // At module level such a name is treated as declared global.
     const bool is_global =
         outer.kind == ScopeKind::Module || (known != nullptr && (known->use & kGlobal));
-    note(owner, target, is_global ? kGlobal : kBound);
-    if (is_global) note_global(symbols_.mangle(target, owner));
-    for (ScopeId inner = scope; inner != owner; inner = at(inner).parent) {
-      note(inner, target, kBound | (is_global ? kGlobal : kNonlocal));
+    scopes_.note(owner, target, is_global ? kGlobal : kBound);
+    if (is_global) scopes_.note_global(symbols_.mangle(target, owner));
+    for (ScopeId inner = scope; inner != owner; inner = scopes_[inner].parent) {
+      scopes_.note(inner, target, kBound | (is_global ? kGlobal : kNonlocal));
       symbols_.keep_apart(inner, target);
     }
-  }
-
-  ast::arguments arguments_of(NodeId node) const {
-    return node.valid() ? tree_.as<ast::arguments>(node) : ast::arguments();
   }
 
   void parameters(const ast::arguments& args, ScopeId inner) {
     for (ListId names : {args.posonlyargs, args.args, args.kwonlyargs}) {
       for (NodeId arg : tree_.items(names)) {
-        note(inner, tree_.as<ast::arg>(arg).arg, kParameter);
+        scopes_.note(inner, tree_.as<ast::arg>(arg).arg, kParameter);
       }
     }
     for (NodeId arg : {args.vararg, args.kwarg}) {
-      if (arg.valid()) note(inner, tree_.as<ast::arg>(arg).arg, kParameter);
+      if (arg.valid()) scopes_.note(inner, tree_.as<ast::arg>(arg).arg, kParameter);
     }
   }
 
@@ -329,8 +288,8 @@ class Collector {
 
   void function(NodeId node, ScopeId scope) {
     const auto def = tree_.as<ast::FunctionDef>(node);
-    const auto args = arguments_of(def.args);
-    bind(scope, def.name);
+    const auto args = arguments_of(tree_, def.args);
+    scopes_.bind(scope, def.name);
     list(def.decorator_list, scope);
     defaults(args, scope);
     ScopeId outer = scope;
@@ -341,15 +300,16 @@ class Collector {
       const bool has_keywords =
           std::any_of(keywords.begin(), keywords.end(), [](NodeId item) { return item.valid(); });
       if (!tree_.items(args.defaults).empty() || has_keywords) {
-        note(outer, text(".defaults"), kParameter);
+        scopes_.note(outer, scopes_.symbol(".defaults"), kParameter);
       }
-      if (has_keywords) note(outer, text(".kwdefaults"), kParameter);
+      if (has_keywords) scopes_.note(outer, scopes_.symbol(".kwdefaults"), kParameter);
     }
     ScopeId annotations = outer;
     if (features_.lazy_annotations) {
       // The scope exists and sees the class even if there are no annotations.
-      const bool in_class = at(scope).kind == ScopeKind::Class && !symbols_.future_annotations_;
-      annotations = annotation_scope(node, Role::Annotations, outer, in_class);
+      const bool in_class =
+          scopes_[scope].kind == ScopeKind::Class && !symbols_.future_annotations_;
+      annotations = scopes_.open_annotations(node, Role::Annotations, outer, in_class);
     }
     for (ListId names : {args.posonlyargs, args.args, args.kwonlyargs}) {
       for (NodeId arg : tree_.items(names)) {
@@ -361,69 +321,59 @@ class Collector {
     }
     annotation(def.returns, annotations);
     is_conditional_ = false;
-    const ScopeId inner = open(ScopeKind::Function, outer, node, Role::Body);
-    at(inner).is_coroutine = def.is_async != 0;
+    const ScopeId inner = scopes_.open(ScopeKind::Function, outer, node, Role::Body);
+    scopes_[inner].is_coroutine = def.is_async != 0;
     parameters(args, inner);
     list(def.body, inner);
   }
 
   void lambda(NodeId node, ScopeId scope) {
     const auto lambda = tree_.as<ast::Lambda>(node);
-    const auto args = arguments_of(lambda.args);
+    const auto args = arguments_of(tree_, lambda.args);
     defaults(args, scope);
-    const ScopeId inner = open(ScopeKind::Lambda, scope, node, Role::Body);
+    const ScopeId inner = scopes_.open(ScopeKind::Lambda, scope, node, Role::Body);
     parameters(args, inner);
     push(lambda.body, inner);
   }
 
   void class_definition(NodeId node, ScopeId scope) {
     const auto def = tree_.as<ast::ClassDef>(node);
-    bind(scope, def.name);
+    scopes_.bind(scope, def.name);
     list(def.decorator_list, scope);
     ScopeId outer = scope;
     const bool is_generic = !tree_.items(def.type_params).empty();
     if (is_generic) {
       outer = type_parameters(node, scope, def.type_params, def.name);
-      note(outer, text(".type_params"), kBound | kUsed);
-      note(outer, text(".generic_base"), kBound | kUsed);
+      scopes_.note(outer, scopes_.symbol(".type_params"), kBound | kUsed);
+      scopes_.note(outer, scopes_.symbol(".generic_base"), kBound | kUsed);
     }
     list(def.bases, outer);
     for (NodeId keyword : tree_.items(def.keywords)) {
       push(tree_.as<ast::keyword>(keyword).value, outer);
     }
-    const ScopeId inner = open(ScopeKind::Class, outer, node, Role::Body);
+    const ScopeId inner = scopes_.open(ScopeKind::Class, outer, node, Role::Body);
     is_conditional_ = false;
-    at(inner).class_name = def.name;
+    scopes_[inner].class_name = def.name;
     if (is_generic) {
-      note(inner, text(".type_params"), kUsed);
-      note(inner, text("__type_params__"), kBound);
+      scopes_.note(inner, scopes_.symbol(".type_params"), kUsed);
+      scopes_.note(inner, scopes_.symbol("__type_params__"), kBound);
     }
     list(def.body, inner);
   }
 
-  ScopeId annotation_scope(NodeId node, Role role, ScopeId parent, bool in_class) {
-    const ScopeId id = open(ScopeKind::Annotation, parent, node, role);
-    at(id).in_class = in_class;
-    if (in_class) note(id, text("__classdict__"), kUsed);
-    // The requested format.
-    if (features_.lazy_annotations && role != Role::TypeParameters)
-      note(id, text(".format"), kParameter);
-    return id;
-  }
-
   // Opens the scope of type parameters; `class_name` is absent for functions and aliases.
   ScopeId type_parameters(NodeId node, ScopeId scope, ListId parameters, Symbol class_name = {}) {
-    const bool in_class = at(scope).kind == ScopeKind::Class;
-    const ScopeId outer = annotation_scope(node, Role::TypeParameters, scope, in_class);
+    const bool in_class = scopes_[scope].kind == ScopeKind::Class;
+    const ScopeId outer = scopes_.open_annotations(node, Role::TypeParameters, scope, in_class);
     if (class_name.valid()) {
-      at(outer).class_name = class_name;
-      if (features_.type_parameters_mangle) at(outer).mangling = outer;
+      scopes_[outer].class_name = class_name;
+      if (features_.type_parameters_mangle) scopes_[outer].mangling = outer;
     }
     for (NodeId parameter : tree_.items(parameters)) {
-      at(outer).type_parameters.insert(Symbol(tree_.slot(parameter, 0)));
+      scopes_[outer].type_parameters.insert(Symbol(tree_.slot(parameter, 0)));
     }
     for (NodeId parameter : tree_.items(parameters)) {
-      note(outer, Symbol(tree_.slot(parameter, 0)), kBound);
+      scopes_.note(outer, Symbol(tree_.slot(parameter, 0)), kBound);
       NodeId bound;
       NodeId otherwise;
       if (tree_.is(parameter, Kind::TypeVar)) {
@@ -434,9 +384,11 @@ class Collector {
       } else {
         otherwise = tree_.as<ast::TypeVarTuple>(parameter).default_value;
       }
-      if (bound.valid()) push(bound, annotation_scope(parameter, Role::Bound, outer, in_class));
+      if (bound.valid()) {
+        push(bound, scopes_.open_annotations(parameter, Role::Bound, outer, in_class));
+      }
       if (otherwise.valid()) {
-        push(otherwise, annotation_scope(parameter, Role::Default, outer, in_class));
+        push(otherwise, scopes_.open_annotations(parameter, Role::Default, outer, in_class));
       }
     }
     return outer;
@@ -445,12 +397,12 @@ class Collector {
   void type_alias(NodeId node, ScopeId scope) {
     const auto alias = tree_.as<ast::TypeAlias>(node);
     push(alias.name, scope, true);
-    const bool in_class = at(scope).kind == ScopeKind::Class;
+    const bool in_class = scopes_[scope].kind == ScopeKind::Class;
     ScopeId outer = scope;
     if (!tree_.items(alias.type_params).empty()) {
       outer = type_parameters(node, scope, alias.type_params);
     }
-    push(alias.value, annotation_scope(node, Role::Body, outer, in_class));
+    push(alias.value, scopes_.open_annotations(node, Role::Body, outer, in_class));
   }
 
   // Defers a comprehension. Its outermost iterable is evaluated in the enclosing scope, and
@@ -466,15 +418,15 @@ class Collector {
     const auto fields = ast::fields_of(tree_.kind(node));
     const ListId generators(tree_.slot(node, fields.size() - 1));
     const auto first = tree_.items(generators)[0];
-    const ScopeId inner = open(ScopeKind::Comprehension, scope, node, Role::Body);
-    Scope& made = at(inner);
+    const ScopeId inner = scopes_.open(ScopeKind::Comprehension, scope, node, Role::Body);
+    Scope& made = scopes_[inner];
     made.is_generator_expression = tree_.is(node, Kind::GeneratorExp);
     made.is_generator = made.is_generator_expression;
-    made.is_inlined =
-        features_.inlines_comprehensions && !made.is_generator_expression && !at(scope).in_class;
+    made.is_inlined = features_.inlines_comprehensions && !made.is_generator_expression &&
+                      !scopes_[scope].in_class;
     for (NodeId generator : tree_.items(generators)) {
       const auto part = tree_.as<ast::comprehension>(generator);
-      if (part.is_async) at(inner).is_coroutine = true;
+      if (part.is_async) scopes_[inner].is_coroutine = true;
       push(part.target, inner, true);
       if (generator != first) push(part.iter, inner);
       list(part.ifs, inner);
@@ -484,6 +436,7 @@ class Collector {
   }
 
   Symbols& symbols_;
+  ScopeTable scopes_;
   const Tree& tree_;
   const Features features_;
   const FutureFlags future_;

@@ -296,6 +296,12 @@ void Symbols::keep_apart(ScopeId comprehension, Symbol name) {
   }
 }
 
+bool may_skip_parts(ast::Kind statement) {
+  using ast::Kind;
+  return statement == Kind::If || statement == Kind::While || statement == Kind::For ||
+         statement == Kind::With || statement == Kind::Match || statement == Kind::Try;
+}
+
 ScopeId Symbols::scope_of(NodeId node, Role role) const {
   const auto it = by_node_.find(key_of(node, role));
   PELLUCID_CHECK(it != by_node_.end());

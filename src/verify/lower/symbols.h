@@ -102,6 +102,9 @@ struct Scope {
 // of a function, which are never evaluated.
 enum class Role : uint8_t { Body, TypeParameters, Bound, Default, Annotations, LocalAnnotations };
 
+// Returns true if some annotations in such a statement may not be reached.
+bool may_skip_parts(ast::Kind statement);
+
 class Symbols {
  public:
   Symbols(const ast::Tree& tree, object::Module& module, NodeId root);
@@ -113,6 +116,7 @@ class Symbols {
   uint32_t future_flags() const { return future_flags_; }
 
  private:
+  friend class ScopeTable;
   friend class Collector;
   friend class Resolver;
 

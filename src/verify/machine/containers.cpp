@@ -73,10 +73,11 @@ class Containers {
 
   Value make(Container::Shape shape, std::vector<Value> items) {
     if (shape == Container::kTuple) {
-      if (const auto constant = values_.tuple_of(items)) return *constant;
+      const auto constant = values_.constant_of(object::ConstKind::Tuple, items);
+      if (constant) return *constant;
     }
     if (shape == Container::kSlice) {
-      if (const auto constant = values_.slice_of(items)) return *constant;
+      if (const auto constant = slice_of(values_, items)) return *constant;
     }
     constexpr std::array names{"(...)", "[...]", "slice(...)", "{...}"};
     const Value self = values_.fresh(Kind::Fresh, values_.name(names[shape]));
@@ -141,13 +142,13 @@ class Containers {
     const auto length = static_cast<int64_t>(size);
     const auto bound = [&](Value item, int64_t otherwise) -> std::optional<int64_t> {
       if (item == values_.none()) return otherwise;
-      auto at = values_.as_integer(item);
+      auto at = as_integer(values_, item);
       if (!at) return std::nullopt;
       if (*at < 0) *at += length;
       return std::clamp<int64_t>(*at, 0, length);
     };
     if (parts->size() == 3 && (*parts)[2] != values_.none() &&
-        values_.as_integer((*parts)[2]) != 1) {
+        as_integer(values_, (*parts)[2]) != 1) {
       return std::nullopt;
     }
     const auto begin = bound((*parts)[0], 0);
@@ -162,7 +163,7 @@ class Containers {
     const auto items = items_of(source);
     if (!items) return false;
     Value result;
-    if (const auto at = values_.as_integer(key)) {
+    if (const auto at = as_integer(values_, key)) {
       const auto found = position(*at, items->size());
       if (!found) return false;
       result = (*items)[*found];
@@ -183,7 +184,7 @@ class Containers {
   bool store() {
     Container* target = list(top(2));
     if (target == nullptr) return false;
-    if (const auto at = values_.as_integer(top(1))) {
+    if (const auto at = as_integer(values_, top(1))) {
       const auto found = position(*at, target->items.size());
       if (!found) return false;
       target->items[*found] = top(3);
@@ -206,7 +207,7 @@ class Containers {
     Container* target = list(top(2));
     if (target == nullptr) return false;
     auto& all = target->items;
-    if (const auto at = values_.as_integer(top(1))) {
+    if (const auto at = as_integer(values_, top(1))) {
       const auto found = position(*at, all.size());
       if (!found) return false;
       all.erase(all.begin() + static_cast<ptrdiff_t>(*found));
@@ -273,7 +274,7 @@ class Containers {
       return values_.none();
     }
     if (method == "pop" && count <= 1) {
-      const auto at = count == 0 ? std::optional<int64_t>(-1) : values_.as_integer(arguments[0]);
+      const auto at = count == 0 ? std::optional<int64_t>(-1) : as_integer(values_, arguments[0]);
       const auto found = at ? position(*at, all.size()) : std::nullopt;
       if (!found) return std::nullopt;
       const Value item = all[*found];
@@ -281,7 +282,7 @@ class Containers {
       return item;
     }
     if (method == "insert" && count == 2 && all.size() < kLargest) {
-      auto at = values_.as_integer(arguments[0]);
+      auto at = as_integer(values_, arguments[0]);
       if (!at) return std::nullopt;
       const auto length = static_cast<int64_t>(all.size());
       if (*at < 0) *at = std::max<int64_t>(0, *at + length);
@@ -310,14 +311,14 @@ class Containers {
 
 std::optional<std::vector<Value>> items_of(Values& values, const State& state, Value value) {
   const Container* found = state.container(value);
-  if (found == nullptr) return values.tuple_items(value);
+  if (found == nullptr) return tuple_items(values, value);
   if (found->shape != Container::kTuple && found->shape != Container::kList) return std::nullopt;
   return found->items;
 }
 
 std::optional<std::vector<Value>> slice_parts(Values& values, const State& state, Value value) {
   const Container* found = state.container(value);
-  if (found == nullptr) return values.slice_items(value);
+  if (found == nullptr) return slice_items(values, value);
   if (found->shape != Container::kSlice) return std::nullopt;
   return found->items;
 }

@@ -94,7 +94,7 @@ class Dictionaries {
   }
 
   bool build_with_keys(uint32_t count) {
-    const auto keys = values_.tuple_items(top(1));
+    const auto keys = tuple_items(values_, top(1));
     if (count > kLargest || !keys || keys->size() != count) return false;
     std::vector<std::pair<Value, Value>> pairs;
     for (size_t i = 0; i < count; ++i) pairs.emplace_back((*keys)[i], top(count + 1 - i));

@@ -61,7 +61,7 @@ void pass_items(Values& values, const State& state, Effect& effect) {
       names.push_back(named->items[i]);
       inputs.push_back(named->items[i + 1]);
     }
-    if (!names.empty()) inputs.push_back(*values.tuple_of(names));
+    if (!names.empty()) inputs.push_back(*values.constant_of(object::ConstKind::Tuple, names));
     effect.op = names.empty() ? Op::Call : Op::CallKw;
   } else {
     effect.op = Op::Call;
@@ -69,88 +69,25 @@ void pass_items(Values& values, const State& state, Effect& effect) {
   effect.inputs = std::move(inputs);
 }
 
-}  // namespace
-
-Effect Machine::effect(const State& state, const Point& point) const {
-  Effect effect;
-  const Instr& instr = this->instr(point);
-  const std::vector<Value>& stack = state[side_].stack;
-  effect.op = instr.op;
-  effect.offset = instr.offset;
-  effect.handler = block(point).handler;
-  const auto top = [&](size_t count) {
-    PELLUCID_CHECK(count <= stack.size());
-    effect.inputs.assign(stack.end() - static_cast<ptrdiff_t>(count), stack.end());
-  };
-  if (!at_exit(point)) {
-    describe(instr, state, effect);
-    if (auto items = folded_set(point)) {
-      effect.unordered = true;
-      effect.a = static_cast<uint32_t>(items->size());
-      effect.inputs = std::move(*items);
-    }
-    return effect;
-  }
-  effect.exit = block(point).exit.kind;
-  effect.raises = true;
-  switch (effect.exit) {
-    case ExitKind::Branch:
-      // The truth test comes first; the branch is taken once the result is known.
-      effect.op = Op::ToBool;
-      effect.exit = ExitKind::Goto;
-      if (instr.b == flow::kLostTest) effect.handler = {};
-      top(1);
-      break;
-    case ExitKind::ForIter:
-      effect.results = 1;
-      top(1 + instr.b);
-      effect.inputs.resize(1);
-      break;
-    case ExitKind::Send:
-      effect.results = 1;
-      top(instr.b == 2 ? 3 : 2);
-      if (instr.b == 2) effect.inputs.erase(effect.inputs.begin() + 1);
-      break;
-    case ExitKind::Return:
-      effect.raises = false;
-      top(1);
-      break;
-    case ExitKind::Raise:
-      effect.always = true;
-      effect.a = instr.a;
-      top(instr.a);
-      break;
-    case ExitKind::Reraise:
-      effect.always = true;
-      effect.a = instr.a;
-      effect.b = instr.b != 0;
-      top(instr.a);
-      break;
-    case ExitKind::Goto:
-    case ExitKind::BranchNone:
-      PELLUCID_CHECK(false);
-  }
-  return effect;
-}
-
 // Returns the items of a display such as `{1, 2, 3}`, which 3.9+ compiles to a new set updated with
 // a constant. An empty set, written `{*()}`, is made the same way.
-std::optional<std::vector<Value>> Machine::folded_set(const Point& point) const {
-  const flow::Block& here = block(point);
-  const Instr* const first = &graph_->instrs[here.first + point.at];
+std::optional<std::vector<Value>> folded_set(const SideCode& on, const Point& point) {
+  const flow::Block& here = on.block(point);
+  const Instr* const first = &on.graph.instrs[here.first + point.at];
   if (first->op != Op::BuildSet || first->a != 0 || point.at + 2 >= here.count ||
       first[1].op != Op::LoadConst || first[2].op != Op::SetUpdate || first[2].a != 1) {
     return std::nullopt;
   }
-  Values& values = *context_->values;
-  const Value added = values.constant(side_, first[1].constant());
-  if (const auto items = values.tuple_items(added); items && items->empty()) return items;
-  return values.set_items(added);
+  Values& values = on.values();
+  const Value added = values.constant(on.side, first[1].constant());
+  if (const auto items = tuple_items(values, added); items && items->empty()) return items;
+  return set_items(values, added);
 }
 
-void Machine::describe(const Instr& instr, const State& state, Effect& effect) const {
-  Values& values = *context_->values;
-  const std::vector<Value>& stack = state[side_].stack;
+// Describes the effect of an instruction, an exit excepted.
+void describe(const SideCode& on, const Instr& instr, const State& state, Effect& effect) {
+  Values& values = on.values();
+  const std::vector<Value>& stack = state[on.side].stack;
   const bytecode::StackEffect moves = bytecode::stack_effect(instr);
   const uint32_t reads = moves.pops + peeks_of(instr.op);
   PELLUCID_CHECK(reads <= stack.size());
@@ -162,7 +99,7 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
     case Operand::Name:
     case Operand::Local:
     case Operand::Cell:
-      effect.a = local(instr).value;
+      effect.a = on.local(instr).value;
       break;
     case Operand::Operator:
     case Operand::Flags:
@@ -180,7 +117,7 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
       break;
   }
   if (bytecode::operand_of(instr.op) == Operand::Cell) {
-    effect.inputs.push_back(state[side_].locals[slot(instr)]);
+    effect.inputs.push_back(state[on.side].locals[on.slot(instr)]);
   }
   if (extends_container(instr.op)) {
     PELLUCID_CHECK(instr.a >= 1 && instr.a + moves.pops <= stack.size());
@@ -189,7 +126,7 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
   switch (instr.op) {
     case Op::LoadFast:
     case Op::DeleteFast:
-      effect.inputs = {state[side_].locals[slot(instr)]};
+      effect.inputs = {state[on.side].locals[on.slot(instr)]};
       effect.results = 0;
       effect.always = values.is(effect.inputs[0], Kind::Null);
       break;
@@ -208,14 +145,14 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
     case Op::ImportName:
       effect.b = instr.b;
       // A code generator may pass an empty tuple for no names, where a compiler has None.
-      if (context_->assumed.any()) {
-        const auto names = values.tuple_items(effect.inputs[1]);
+      if (on.context.assumed.any()) {
+        const auto names = tuple_items(values, effect.inputs[1]);
         if (names && names->empty()) effect.inputs[1] = values.none();
       }
       break;
     case Op::BuildSetUnpack: {
       // Python 3.8's `{*()}`, for which see folded_set().
-      const auto items = instr.a == 1 ? values.tuple_items(effect.inputs[0]) : std::nullopt;
+      const auto items = instr.a == 1 ? tuple_items(values, effect.inputs[0]) : std::nullopt;
       if (items && items->empty()) {
         effect.op = Op::BuildSet;
         effect.a = 0;
@@ -258,7 +195,7 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
       break;
     case Op::BuildConstKeyMap: {
       // With other keys than strings: see dictionaries.cpp.
-      const auto keys = values.tuple_items(effect.inputs.back());
+      const auto keys = tuple_items(values, effect.inputs.back());
       if (!keys || keys->size() + 1 != effect.inputs.size()) break;
       std::vector<Value> pairs;
       for (size_t i = 0; i < keys->size(); ++i) {
@@ -282,11 +219,12 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
     case Op::StoreName:
       // In a class body (3.13+), __firstlineno__ is metadata and __static_attributes__ is a set
       // that the compiler writes in any order.
-      if (code_->version.minor < 13 || (code_->flags & object::kOptimized)) break;
-      if (values.text(Name(effect.a)) == "__firstlineno__" && values.as_integer(effect.inputs[0])) {
+      if (on.code.version.minor < 13 || (on.code.flags & object::kOptimized)) break;
+      if (values.text(Name(effect.a)) == "__firstlineno__" &&
+          as_integer(values, effect.inputs[0])) {
         effect.inputs[0] = values.none();
       } else if (values.text(Name(effect.a)) == "__static_attributes__") {
-        effect.inputs[0] = values.sorted(effect.inputs[0]);
+        effect.inputs[0] = sorted(values, effect.inputs[0]);
       }
       break;
     default:
@@ -294,23 +232,87 @@ void Machine::describe(const Instr& instr, const State& state, Effect& effect) c
   }
 }
 
+}  // namespace
+
+Effect Machine::effect(const State& state, const Point& point) const {
+  Effect effect;
+  const Instr& instr = on_.instr(point);
+  const std::vector<Value>& stack = state[on_.side].stack;
+  effect.op = instr.op;
+  effect.offset = instr.offset;
+  effect.handler = on_.block(point).handler;
+  const auto top = [&](size_t count) {
+    PELLUCID_CHECK(count <= stack.size());
+    effect.inputs.assign(stack.end() - static_cast<ptrdiff_t>(count), stack.end());
+  };
+  if (!on_.at_exit(point)) {
+    describe(on_, instr, state, effect);
+    if (auto items = folded_set(on_, point)) {
+      effect.unordered = true;
+      effect.a = static_cast<uint32_t>(items->size());
+      effect.inputs = std::move(*items);
+    }
+    return effect;
+  }
+  effect.exit = on_.block(point).exit.kind;
+  effect.raises = true;
+  switch (effect.exit) {
+    case ExitKind::Branch:
+      // The truth test comes first; the branch is taken once the result is known.
+      effect.op = Op::ToBool;
+      effect.exit = ExitKind::Goto;
+      if (instr.b == flow::kLostTest) effect.handler = {};
+      top(1);
+      break;
+    case ExitKind::ForIter:
+      effect.results = 1;
+      top(1 + instr.b);
+      effect.inputs.resize(1);
+      break;
+    case ExitKind::Send:
+      effect.results = 1;
+      top(instr.b == 2 ? 3 : 2);
+      if (instr.b == 2) effect.inputs.erase(effect.inputs.begin() + 1);
+      break;
+    case ExitKind::Return:
+      effect.raises = false;
+      top(1);
+      break;
+    case ExitKind::Raise:
+      effect.always = true;
+      effect.a = instr.a;
+      top(instr.a);
+      break;
+    case ExitKind::Reraise:
+      effect.always = true;
+      effect.a = instr.a;
+      effect.b = instr.b != 0;
+      top(instr.a);
+      break;
+    case ExitKind::Goto:
+    case ExitKind::BranchNone:
+      PELLUCID_CHECK(false);
+  }
+  return effect;
+}
+
 void Machine::finish(State& state, Point& point, const std::vector<Value>& results,
                      size_t way) const {
-  Values& values = *context_->values;
-  Half& half = state[side_];
+  Values& values = on_.values();
+  Half& half = state[on_.side];
   std::vector<Value>& stack = half.stack;
-  const Instr& instr = this->instr(point);
-  if (at_exit(point)) {
-    const flow::Exit& exit = block(point).exit;
+  const Instr& instr = on_.instr(point);
+  if (on_.at_exit(point)) {
+    const flow::Exit& exit = on_.block(point).exit;
     switch (exit.kind) {
       case ExitKind::ForIter:
         if (way == 0) stack.push_back(results[0]);
         if (way == 1) stack.resize(stack.size() - 1 - exit.instr.b);
-        go(point, exit.next[way]);
+        point = Point::at_entry(exit.next[way]);
         return;
       case ExitKind::Send:
         stack.back() = results[0];
-        go(point, exit.next[way]);
+        point = Point::at_entry(exit.next[way]);
         return;
       case ExitKind::Branch:  // executed again with the known result
       case ExitKind::Goto:
@@ -327,9 +329,9 @@ void Machine::finish(State& state, Point& point, const std::vector<Value>& resul
   if (is_not || instr.op == Op::ToBool || instr.op == Op::LoadFast || instr.op == Op::DeleteFast) {
     return;
   }
-  point.at += folded_set(point) ? 3 : 1;
+  point.at += folded_set(on_, point) ? 3 : 1;
   if (instr.op == Op::MakeCell) {
-    half.locals.set(values, slot(instr), results[0]);
+    half.locals.set(values, on_.slot(instr), results[0]);
     return;
   }
   const bytecode::StackEffect moves = bytecode::stack_effect(instr);

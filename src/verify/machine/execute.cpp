@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "verify/machine/machine.h"
+#include "verify/machine/silent.h"
 
 namespace pellucid::verify {
 
@@ -41,12 +41,44 @@ std::optional<bool> compare_integers(uint32_t op, int64_t x, int64_t y) {
   return std::nullopt;
 }
 
+// Returns the cell of an argument that an instruction works on, if its content is known.
+OwnCell* own_cell(const SideCode& on, State& state, const Instr& instr) {
+  if (state.cells.empty()) return nullptr;
+  OwnCell* cell = state.own_cell(on.slot(instr));
+  if (cell == nullptr) return nullptr;
+  // An inlined comprehension has another cell under the same name.
+  const bool is_first = on.values().is(state[on.side].locals[cell->slot], Kind::Cell);
+  return is_first ? cell : nullptr;
+}
+
+// Returns the object that a global of generated code stands for.
+std::optional<Value> constant_behind(const SideCode& on, const Instr& instr) {
+  if (on.side != Side::B || !on.context.bound_globals) return std::nullopt;
+  return on.values().opaque(on.local(instr));
+}
+
+// Stores a value in a local.
+void store(const SideCode& on, State& state, const Instr& instr, Value value) {
+  const uint32_t at = on.slot(instr);
+  Half& half = state[on.side];
+  // The local holds this value already: nothing is released or changed.
+  const bool is_there = half.locals[at] == value && on.values().is_object(value);
+  if (is_there && on.context.assumed.any()) return;
+  half.locals.set(on.values(), at, value);
+  if (on.context.frame->owners[at] == Frame::kShared) half.stores.push_back(at);
+}
+
+bool fail(std::string& problem, std::string reason) {
+  problem = std::move(reason);
+  return false;
+}
+
 }  // namespace
 
-// Returns false if the instruction is an effect (or, with problem() set, if the proof ends here).
-bool Machine::execute(State& state, const Instr& instr) {
-  Values& values = *context_->values;
-  Half& half = state[side_];
+// Returns false if the instruction is an effect (or, with `problem` set, if the proof ends here).
+bool execute(const SideCode& on, State& state, const Instr& instr, std::string& problem) {
+  Values& values = on.values();
+  Half& half = state[on.side];
   std::vector<Value>& stack = half.stack;
   switch (instr.op) {
     case Op::Pop:
@@ -70,7 +102,7 @@ bool Machine::execute(State& state, const Instr& instr) {
       stack.push_back(values.null());
       return true;
     case Op::LoadConst:
-      stack.push_back(values.constant(side_, instr.constant()));
+      stack.push_back(values.constant(on.side, instr.constant()));
       return true;
     case Op::LoadAssertionError:
     case Op::LoadCommonConstant:
@@ -78,29 +110,29 @@ bool Machine::execute(State& state, const Instr& instr) {
       return true;
 
     case Op::LoadFast: {
-      const Value value = half.locals[slot(instr)];
+      const Value value = half.locals[on.slot(instr)];
       if (!values.is_object(value)) return false;
       if (half.tested == value) half.tested = half.truth = Value();
       stack.push_back(value);
       return true;
     }
     case Op::LoadFastAndClear:
-      stack.push_back(half.locals[slot(instr)]);
-      store(state, instr, values.null());
+      stack.push_back(half.locals[on.slot(instr)]);
+      store(on, state, instr, values.null());
       return true;
     case Op::LoadClosure:
-      if (OwnCell* cell = own_cell(state, instr)) cell->is_taken = true;
-      stack.push_back(half.locals[slot(instr)]);
+      if (OwnCell* cell = own_cell(on, state, instr)) cell->is_taken = true;
+      stack.push_back(half.locals[on.slot(instr)]);
       return true;
     case Op::LoadDeref:
-      if (const OwnCell* cell = own_cell(state, instr)) {
+      if (const OwnCell* cell = own_cell(on, state, instr)) {
         stack.push_back(cell->content);
         return true;
       }
       return false;
     case Op::StoreDeref: {
       // The cell holds this value already.
-      const OwnCell* cell = own_cell(state, instr);
+      const OwnCell* cell = own_cell(on, state, instr);
       if (cell == nullptr || peek(stack, 1) != cell->content) return false;
       pop(stack);
       return true;
@@ -108,21 +140,22 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::StoreFast: {
       const Value value = pop(stack);
       // A local that B lacks may only hold a container that has not escaped.
-      if (side_ == Side::A && context_->frame->owners[slot(instr)] == Frame::kOnlyA &&
-          !(context_->extra_locals && values.is(value, Kind::Fresh))) {
-        return fail("the local " + std::string(values.text(local(instr))) + " is missing");
+      if (on.side == Side::A && on.context.frame->owners[on.slot(instr)] == Frame::kOnlyA &&
+          !(on.context.extra_locals && values.is(value, Kind::Fresh))) {
+        return fail(problem,
+                    "the local " + std::string(values.text(on.local(instr))) + " is missing");
       }
-      store(state, instr, value);
+      store(on, state, instr, value);
       return true;
     }
     case Op::DeleteFast:
-      if (!values.is_object(half.locals[slot(instr)])) return false;
-      store(state, instr, values.null());
+      if (!values.is_object(half.locals[on.slot(instr)])) return false;
+      store(on, state, instr, values.null());
       return true;
     case Op::LoadGlobal:
     case Op::LoadName:
-      if (load_steady(state, instr)) return true;
-      if (const auto constant = constant_behind(instr)) {
+      if (load_steady(on, state, instr)) return true;
+      if (const auto constant = constant_behind(on, instr)) {
         stack.push_back(*constant);
         return true;
       }
@@ -148,16 +181,16 @@ bool Machine::execute(State& state, const Instr& instr) {
       if (instr.op == Op::Unary && instr.a != static_cast<uint32_t>(bytecode::UnaryOperator::Not)) {
         // `+7` is the object 7: versions fold it at different stages.
         const bool is_plus = instr.a == static_cast<uint32_t>(bytecode::UnaryOperator::Positive);
-        return is_plus && values.is_number(peek(stack, 1));
+        return is_plus && is_number(values, peek(stack, 1));
       }
-      const auto truth = truth_of(values, state, side_, peek(stack, 1));
+      const auto truth = truth_of(values, state, on.side, peek(stack, 1));
       if (!truth) return false;
       stack.back() = instr.op == Op::Unary ? values.negation(*truth) : *truth;
       return true;
     }
     case Op::Compare: {
-      const auto y = values.as_integer(peek(stack, 1));
-      const auto x = values.as_integer(peek(stack, 2));
+      const auto y = as_integer(values, peek(stack, 1));
+      const auto x = as_integer(values, peek(stack, 2));
       if (!x || !y) return false;
       const auto truth = compare_integers(instr.a, *x, *y);
       PELLUCID_CHECK(truth.has_value());
@@ -188,30 +221,31 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::ListToTuple:
     case Op::UnpackSequence:
     case Op::DeleteSubscr:
-      return execute_on_fresh(values, state, side_, instr, Name());
+      return execute_on_fresh(values, state, on.side, instr, Name());
     case Op::Call:
-      return call_nothing(state, instr) || execute_on_fresh(values, state, side_, instr, Name());
+      return call_nothing(on, state, instr) ||
+             execute_on_fresh(values, state, on.side, instr, Name());
     case Op::CallEx:
-      return call_rotation(state, instr);
+      return call_rotation(on, state, instr);
     case Op::BuildMap:
     case Op::BuildConstKeyMap:
     case Op::MapAdd:
     case Op::DictUpdate:
     case Op::DictMerge:
-      return execute_on_dictionary(values, state, side_, instr);
+      return execute_on_dictionary(values, state, on.side, instr);
     case Op::Subscr:
     case Op::StoreSubscr:
-      return execute_on_fresh(values, state, side_, instr, Name()) ||
-             execute_on_dictionary(values, state, side_, instr);
+      return execute_on_fresh(values, state, on.side, instr, Name()) ||
+             execute_on_dictionary(values, state, on.side, instr);
     case Op::LoadMethod:
-      return load_steady(state, instr) ||
-             execute_on_fresh(values, state, side_, instr, local(instr));
+      return load_steady(on, state, instr) ||
+             execute_on_fresh(values, state, on.side, instr, on.local(instr));
     case Op::LoadAttr:
-      return load_steady(state, instr);
+      return load_steady(on, state, instr);
     case Op::MakeFunction:
-      return make_function(state, instr);
+      return make_function(on, state, instr);
     case Op::SetFunctionAttribute:
-      return set_function_attribute(state, instr);
+      return set_function_attribute(on, state, instr);
 
     case Op::StoreName:
     case Op::DeleteName:
@@ -299,7 +333,7 @@ bool Machine::execute(State& state, const Instr& instr) {
     case Op::EndFinally:
     case Op::WithCleanupStart:
     case Op::WithCleanupFinish:
-      return fail("the block holds " + std::string(bytecode::name_of(instr.op)));
+      return fail(problem, "the block holds " + std::string(bytecode::name_of(instr.op)));
   }
   return false;
 }

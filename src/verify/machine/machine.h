@@ -15,6 +15,10 @@
 // attribute, a truth test is the same for every instruction that makes it.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "verify/assumptions/assumed.h"
 #include "verify/domain/state.h"
 
@@ -29,6 +33,8 @@ struct Point {
   BlockId block;
   uint32_t at = 0;        // instruction of the block; `count` is the exit
   bool entering = false;  // at the block's entry, before the join
+
+  static Point at_entry(BlockId block) { return {block, 0, true}; }
   friend auto operator<=>(const Point&, const Point&) = default;
 };
 
@@ -63,12 +69,27 @@ struct Context {
   Assumed assumed;
 };
 
+// The code of one side, and what its instructions refer to.
+struct SideCode {
+  Context& context;
+  Side side;
+  const object::Code& code;
+  const flow::Graph& graph;
+
+  Values& values() const { return *context.values; }
+  const flow::Block& block(const Point& point) const { return graph[point.block]; }
+  bool at_exit(const Point& point) const { return point.at == block(point).count; }
+  const Instr& instr(const Point& point) const;
+  Name local(const Instr& instr) const { return values().name(side, instr.symbol()); }
+  uint32_t slot(const Instr& instr) const { return context.frame->slot(local(instr)); }
+};
+
 class Machine {
  public:
   Machine(Context& context, Side side, const object::Code& code, const flow::Graph& graph);
 
-  const flow::Graph& graph() const { return *graph_; }
-  const object::Code& code() const { return *code_; }
+  const flow::Graph& graph() const { return on_.graph; }
+  const object::Code& code() const { return on_.code; }
 
   // Sets this side of the state to that at the function's entry.
   void enter(State& state) const;
@@ -87,39 +108,14 @@ class Machine {
   // Takes the branch.
   void choose(State& state, Point& point, bool truth) const;
   const std::string& problem() const { return problem_; }
-  uint32_t offset(const Point& point) const;
+  uint32_t offset(const Point& point) const { return on_.instr(point).offset; }
   // Returns the number of blocks entered so far.
   uint64_t hops() const { return hops_; }
 
  private:
-  const flow::Block& block(const Point& point) const { return (*graph_)[point.block]; }
-  const Instr& instr(const Point& point) const;
-  bool at_exit(const Point& point) const { return point.at == block(point).count; }
-  void go(Point& point, BlockId next) const { point = {next, 0, true}; }
-  bool execute(State& state, const Instr& instr);
-  bool fail(std::string reason);
-  bool is_test_of_local(const Point& point) const;
-  bool load_for_test(State& state, Point& point) const;
-  bool take_cell(State& state, Point& point) const;
-  bool take_item(State& state, Point& point) const;
-  bool load_steady(State& state, const Instr& instr) const;
-  OwnCell* own_cell(State& state, const Instr& instr) const;
-  bool call_nothing(State& state, const Instr& instr) const;
-  bool call_rotation(State& state, const Instr& instr) const;
-  bool make_function(State& state, const Instr& instr) const;
-  bool set_function_attribute(State& state, const Instr& instr) const;
   std::optional<Stop> leave(State& state, Point& point);
-  Name local(const Instr& instr) const { return context_->values->name(side_, instr.symbol()); }
-  uint32_t slot(const Instr& instr) const { return context_->frame->slot(local(instr)); }
-  std::optional<Value> constant_behind(const Instr& instr) const;
-  void store(State& state, const Instr& instr, Value value);
-  void describe(const Instr& instr, const State& state, Effect& effect) const;
-  std::optional<std::vector<Value>> folded_set(const Point& point) const;
 
-  Context* context_;
-  Side side_;
-  const object::Code* code_;
-  const flow::Graph* graph_;
+  SideCode on_;
   std::vector<bool> joins_;
   std::string problem_;
   uint64_t hops_ = 0;

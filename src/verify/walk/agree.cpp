@@ -2,6 +2,7 @@
 // Compares the effects that both sides are about to have, and the state around them.
 #include <algorithm>
 
+#include "verify/walk/functions.h"
 #include "verify/walk/walk.h"
 
 namespace pellucid::verify {
@@ -39,9 +40,9 @@ bool Walk::settle_locals(Path& path, bool at_effect) {
     if (std::find(later.begin(), later.end(), slot) != later.end()) continue;
     const Value x = state[Side::A].locals[slot];
     const Value y = state[Side::B].locals[slot];
-    if (!make_one(state, x, y)) {
-      return fail(path, "the local " + name(slot) + " is " + values_.describe(x) + " / " +
-                            values_.describe(y));
+    if (!make_one(context_, state, x, y, pairs_)) {
+      return fail(path, "the local " + name(slot) + " is " + describe(values_, x) + " / " +
+                            describe(values_, y));
     }
   }
   return true;
@@ -121,7 +122,7 @@ bool Walk::compare_effects(Path& path, Effect& a, Effect& b) {
   }
   refresh();
   const bool passes = passes_functions(a);
-  if (!passes || !context_.extra_locals) settle_functions(path.state, !passes);
+  if (!passes || !context_.extra_locals) settle_functions(context_, path.state, !passes, pairs_);
   if (!context_.extra_locals) {
     const auto kept = kept_longer(path.state);
     if (kept)
@@ -155,7 +156,8 @@ void Walk::keep_apart(Path path, Side side, const Effect& effect) {
   } else {
     const Name hint = values_.name("<apart>");
     const bool is_some = context_.assumed.gives_object(values_, effect.inputs[0]);
-    result = is_some ? values_.fresh_some(hint) : values_.fresh(Kind::Unknown, hint);
+    result = is_some ? values_.fresh(Kind::Unknown, hint, Known::NotNone)
+                     : values_.fresh(Kind::Unknown, hint);
     path.ahead.emplace_back(effect.inputs, result);
     path.leader = side;
   }
@@ -179,7 +181,7 @@ bool Walk::same_lifetimes(const Path& path, const Effect& effect) {
   const Value callee = effect.op == Op::Call ? effect.inputs[0] : Value();
   const Value value = context_.assumed.lifetimes().outlives(values_, path.state, callee);
   if (!value.valid()) return true;
-  return fail(path, values_.describe(value) + " is still held at " + text(effect));
+  return fail(path, describe(values_, value) + " is still held at " + text(effect));
 }
 
 std::string Walk::text(const Effect& effect) const {
@@ -211,7 +213,7 @@ std::string Walk::text(const Effect& effect) const {
       break;
     }
     if (i > 0) out += ", ";
-    out += values_.describe(effect.inputs[i]);
+    out += describe(values_, effect.inputs[i]);
   }
   return out + ')';
 }

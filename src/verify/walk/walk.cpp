@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "verify/walk/cells.h"
+#include "verify/walk/functions.h"
 
 namespace pellucid::verify {
 
@@ -20,7 +22,7 @@ std::optional<Difference> Walk::run() {
   Path start;
   a_.enter(start.state);
   b_.enter(start.state);
-  own_cells(start.state);
+  find_own_cells(context_, a_, b_, start.state);
   start.a = {BlockId(0u), 0, true};
   start.b = {BlockId(0u), 0, true};
   start.b_moved = true;
@@ -98,7 +100,7 @@ void Walk::follow(Path path) {
     const auto what = [&](Stop stop, const Machine& machine, const Point& point) -> std::string {
       if (stop == Stop::Spin) return "a loop without effects";
       return stop == Stop::Fork
-                 ? "branch on " + values_.describe(machine.condition(path.state, point))
+                 ? "branch on " + describe(values_, machine.condition(path.state, point))
                  : text(machine.effect(path.state, point));
     };
     if (at_a != at_b) fail(path, what(at_a, a_, path.a) + " / " + what(at_b, b_, path.b));
@@ -112,12 +114,12 @@ void Walk::follow(Path path) {
   }
   // Before compare_effects(), by which containers escape and lose their contents.
   if (!same_lifetimes(path, a)) return;
-  const std::vector<uint32_t> cells = hand_over(path.state, a, b);
+  const std::vector<uint32_t> cells = hand_over(context_, path.state, a, b);
   if (!compare_effects(path, a, b)) return;
   path.quiet = false;
   for (Half& half : path.state.half) half.tested = half.truth = Value();
   if (a.raises) raise(path, a, b);
-  if (!difference_) go_on(std::move(path), a, b, cells);
+  if (!difference_) go_on(std::move(path), a, cells);
 }
 
 // Unifies the operands of identity tests such as `x is [...]`, if they have equal contents.
@@ -142,7 +144,7 @@ void Walk::fork(Path path) {
     in_b = b_.condition(path.state, path.b);
   }
   if (in_a != in_b && in_a != values_.negation(in_b)) {
-    fail(path, "branch on " + values_.describe(in_a) + " / " + values_.describe(in_b));
+    fail(path, "branch on " + describe(values_, in_a) + " / " + describe(values_, in_b));
     return;
   }
   for (const bool truth : {false, true}) {
@@ -188,40 +190,44 @@ void Walk::raise(const Path& path, const Effect& a, const Effect& b) {
   arrive(std::move(handled));
 }
 
-void Walk::go_on(Path path, const Effect& a, const Effect& b, const std::vector<uint32_t>& cells) {
+void Walk::go_on(Path path, const Effect& effect, const std::vector<uint32_t>& cells) {
   std::vector<Value> results;
-  for (uint32_t i = 0; i < a.results; ++i) {
-    const bool named = bytecode::operand_of(a.op) == bytecode::Operand::Name ||
-                       bytecode::operand_of(a.op) == bytecode::Operand::Cell;
-    results.push_back(values_.fresh(a.boolean ? Kind::Bool : Kind::Unknown,
-                                    named ? Name(a.a) : values_.name(bytecode::name_of(a.op))));
+  for (uint32_t i = 0; i < effect.results; ++i) {
+    const bool named = bytecode::operand_of(effect.op) == bytecode::Operand::Name ||
+                       bytecode::operand_of(effect.op) == bytecode::Operand::Cell;
+    results.push_back(
+        values_.fresh(effect.boolean ? Kind::Bool : Kind::Unknown,
+                      named ? Name(effect.a) : values_.name(bytecode::name_of(effect.op))));
   }
-  if (a.op == Op::ToBool) {
+  if (effect.op == Op::ToBool) {
     const Value truth = values_.fresh(Kind::Bool);
     for (Half& half : path.state.half) {
-      half.tested = a.inputs[0];
+      half.tested = effect.inputs[0];
       half.truth = truth;
     }
   }
   if (Assumed& assumed = context_.assumed; assumed.any()) {
-    if (a.op == Op::Call && assumed.is_graph(values_, a.inputs[0])) assumed.returned(results[0]);
-    if (a.op == Op::LoadAttr) assumed.lifetimes().loaded(results[0], a.inputs[0], Name(a.a));
-    if (a.op == Op::Subscr) assumed.lifetimes().taken(results[0], a.inputs[0]);
+    if (effect.op == Op::Call && assumed.is_graph(values_, effect.inputs[0])) {
+      assumed.returned(results[0]);
+    }
+    if (effect.op == Op::LoadAttr) {
+      assumed.lifetimes().loaded(results[0], effect.inputs[0], Name(effect.a));
+    }
+    if (effect.op == Op::Subscr) assumed.lifetimes().taken(results[0], effect.inputs[0]);
   }
   if (!cells.empty()) {
     // The closure of the function is an object like it from here on.
-    for (const Value value : a.inputs) {
+    for (const Value value : effect.inputs) {
       const verify::Node& node = values_[value];
       if (node.kind == Kind::Unknown && node.y == 1) context_.assumed.made(value, cells);
     }
     for (const Value value : results) context_.assumed.made(value, cells);
   }
-  if (a.always) return;
-  if (a.op == Op::LoadFast || a.op == Op::DeleteFast) {
-    replace(values_, path.state, a.inputs[0], values_.fresh(Kind::Unknown, Name(a.a)));
+  if (effect.always) return;
+  if (effect.op == Op::LoadFast || effect.op == Op::DeleteFast) {
+    replace(values_, path.state, effect.inputs[0], values_.fresh(Kind::Unknown, Name(effect.a)));
   }
-  (void)b;
-  switch (a.exit) {
+  switch (effect.exit) {
     case ExitKind::ForIter:
     case ExitKind::Send:
       for (const size_t way : {1, 0}) {
@@ -248,7 +254,7 @@ void Walk::go_on(Path path, const Effect& a, const Effect& b, const std::vector<
 void Walk::arrive(Path path) {
   State& state = path.state;
   lose_taken(state);
-  settle_functions(state, false);
+  settle_functions(context_, state, false, pairs_);
   settle_heap(values_, state, pairs_, Settle::kButDictionaries);
   if (!settle_locals(path, false)) return;
   Key key;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the text of an expression in a template as Python does, and writes it in the canonical
-// notation (meaning.h).
+// notation (notation.h).
 #include <charconv>
 
-#include "verify/lower/meaning.h"
-#include "verify/lower/remembered.h"
+#include "verify/lower/interpolation.h"
+#include "verify/lower/notation.h"
 
 namespace pellucid::verify::lower {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes an expression of the tree in the canonical notation (meaning.h).
-#include "verify/lower/meaning.h"
-#include "verify/lower/remembered.h"
+// Writes an expression of the tree in the canonical notation (notation.h).
+#include "verify/lower/interpolation.h"
+#include "verify/lower/notation.h"
 
 namespace pellucid::verify::lower {
 

@@ -17,7 +17,7 @@ namespace pellucid::verify::lower {
 
 using Mangle = std::function<std::string(std::string_view)>;
 
-// Return the canonical notation of an expression (meaning.h); nothing if it is of an unsupported
+// Return the canonical notation of an expression (notation.h); nothing if it is of an unsupported
 // kind, or written in an unsupported way.
 std::optional<std::string> meaning_of_text(std::string_view text, const Mangle& mangle);
 std::optional<std::string> meaning_of_tree(const ast::Tree& tree, ast::NodeId node,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verify/lower/meaning.h"
+#include "verify/lower/notation.h"
 
 #include <array>
 #include <charconv>

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // `'...' % (a, b)` with conversions that f-strings have: CPython compiles it as an f-string
 // (3.11+).
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
-#include "verify/lower/compiler.h"
+#include "verify/lower/expressions.h"
+#include "verify/lower/folding.h"
+#include "verify/lower/strings.h"
 
 namespace pellucid::verify::lower {
 
@@ -98,31 +104,33 @@ class Reader {
 
 }  // namespace
 
-bool Compiler::percent_format(const ast::BinOp& node) {
-  if (!features_.formats_percent || node.op != static_cast<uint32_t>(ast::Operator::Mod))
-    return false;
-  if (!tree_.is(node.left, Kind::Constant) || !tree_.is(node.right, Kind::Tuple)) return false;
-  const object::Const& format = out_.module[tree_.as<ast::Constant>(node.left).value];
+bool percent_format(Unit& unit, const ast::BinOp& node) {
+  if (!unit.features.formats_percent) return false;
+  if (node.op != static_cast<uint32_t>(ast::Operator::Mod)) return false;
+  if (!unit.tree.is(node.left, Kind::Constant)) return false;
+  if (!unit.tree.is(node.right, Kind::Tuple)) return false;
+  const object::Const& format = unit.module[unit.tree.as<ast::Constant>(node.left).value];
   if (format.kind != object::ConstKind::Str) return false;
-  if (!features_.folds_late && constant_of(node.right)) return false;
-  const auto values = tree_.items(tree_.as<ast::Tuple>(node.right).elts);
+  if (!unit.features.folds_late && constant_of(unit, node.right)) return false;
+  const auto values = unit.tree.items(unit.tree.as<ast::Tuple>(node.right).elts);
   size_t fields = 0;
-  const auto pieces = Reader(out_.module.text(format.text)).run();
+  const auto pieces = Reader(unit.module.text(format.text)).run();
   if (!pieces) return false;
   for (const Piece& piece : *pieces) fields += piece.is_text ? 0 : 1;
   if (fields != values.size()) return false;
   for (NodeId value : values) {
-    if (tree_.is(value, Kind::Starred)) return false;
+    if (unit.tree.is(value, Kind::Starred)) return false;
   }
   size_t next = 0;
-  join_pieces(pieces->size(), [&](size_t i) {
+  join_pieces(unit, pieces->size(), [&](size_t i) {
     const Piece& piece = (*pieces)[i];
-    if (piece.is_text) return load_text(piece.text);
-    expression(values[next++]);
+    if (piece.is_text) return load_text(unit, piece.text);
+    expression(unit, values[next++]);
     const uint32_t conversion = piece.conversion == 's' ? 1 : piece.conversion == 'r' ? 2 : 3;
-    if (features_.converts_apart) emit().op(Op::Convert, conversion);
-    if (piece.has_format) load_text(piece.text);
-    emit().op(Op::Format, features_.converts_apart ? 0 : conversion, piece.has_format ? 1 : 0);
+    if (unit.features.converts_apart) unit.emit.op(Op::Convert, conversion);
+    if (piece.has_format) load_text(unit, piece.text);
+    unit.emit.op(Op::Format, unit.features.converts_apart ? 0 : conversion,
+                 piece.has_format ? 1 : 0);
   });
   return true;
 }

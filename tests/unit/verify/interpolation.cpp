@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "testing.h"
-#include "verify/lower/remembered.h"
+#include "verify/lower/interpolation.h"
 
 namespace pellucid {
 namespace {

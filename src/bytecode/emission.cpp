@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bytecode/emission.h"
+
+namespace pellucid::bytecode {
+
+using object::LocalKind;
+
+std::string_view Spot::name_at(size_t k) const {
+  if (at + k >= raw.size()) return "";
+  for (size_t i = 0; i < k; ++i) {
+    if (!goes_on(at + i)) return "";
+  }
+  return raw_table(code.version)[raw[at + k].opcode].name;
+}
+
+uint32_t Spot::raw_at(int64_t offset) const {
+  const bool is_outside = offset < 0 || offset >= static_cast<int64_t>(code.bytecode.size());
+  if (is_outside && !facts.steps.empty()) return outside();
+  if (offset < 0 || offset % 2 != 0) return kNoRaw;
+  const auto unit = static_cast<uint64_t>(offset) / 2;
+  return unit < facts.at_unit.size() ? facts.at_unit[unit] : kNoRaw;
+}
+
+uint32_t Spot::outside() const {
+  const bool is_there = !raw.empty() && raw.back().start >= code.bytecode.size() / 2 * 2;
+  return is_there ? static_cast<uint32_t>(raw.size() - 1) : kNoRaw;
+}
+
+bool Spot::asserts() const {
+  if (code.version.minor > 8 || name_at(0) != "LOAD_GLOBAL") return false;
+  const uint32_t index = raw[at].arg;
+  if (index >= code.names.size() || module.text(code.names[index]) != "AssertionError") {
+    return false;
+  }
+  if ((code.flags & object::kOptimized) == 0) return true;
+  if (at == 0 || raw[at - 1].line != raw[at].line) return false;
+  const std::string_view before = name_before();
+  return before == "POP_JUMP_IF_TRUE" || before == "POP_JUMP_IF_FALSE" || before == "POP_TOP" ||
+         before == "JUMP_FORWARD" || before == "JUMP_ABSOLUTE";
+}
+
+bool Spot::follows_kw_names() const {
+  size_t before = at;
+  const auto name = [&] { return raw_table(code.version)[raw[before].opcode].name; };
+  do {
+    if (before-- == 0 || !goes_on(before)) return false;
+  } while (name() == "PRECALL");
+  return name() == "KW_NAMES";
+}
+
+bool Emission::fail(const std::string& what) {
+  const RawInstr& instr = spot_.raw[spot_.at];
+  error_ = Error{ErrorCode::Malformed, instr.offset,
+                 "bytecode: " + std::string(spot_.name_at(0)) + ' ' + std::to_string(instr.arg) +
+                     ": " + what + " at offset " + std::to_string(instr.offset)};
+  return false;
+}
+
+bool Emission::emit_local(Op op, uint32_t index) {
+  const bool since_311 = spot_.code.version.minor >= 11;
+  const size_t count = since_311 ? spot_.code.localsplus.size() : spot_.code.varnames.size();
+  if (index >= count) return fail("no such local");
+  // In 3.11+ the slot of a cell holds the cell, and 3.13 loads it only so.
+  const LocalKind kind = spot_.code.localspluskinds[index];
+  const bool is_cell = since_311 && kind != LocalKind::Local && kind != LocalKind::Hidden;
+  return emit(op == Op::LoadFast && is_cell ? Op::LoadClosure : op,
+              spot_.code.localsplus[index].value);
+}
+
+bool Emission::emit_cell(Op op, uint32_t index) {
+  if (spot_.code.version.minor >= 11) {
+    if (index >= spot_.code.localsplus.size()) return fail("no such cell");
+    return emit(op, spot_.code.localsplus[index].value);
+  }
+  const size_t cells = spot_.code.cellvars.size();
+  if (index >= cells + spot_.code.freevars.size()) return fail("no such cell");
+  return emit(
+      op, (index < cells ? spot_.code.cellvars[index] : spot_.code.freevars[index - cells]).value);
+}
+
+bool Emission::emit_jump(Op op, int64_t target, uint32_t b) {
+  const uint32_t index = spot_.raw_at(target);
+  if (index == kNoRaw) return fail("jump to where no instruction starts");
+  return emit(op, index, b);
+}
+
+}  // namespace pellucid::bytecode

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// What translate.cpp reads of raw instructions, and what it makes of them. Private to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bytecode/raw_table.h"
+#include "bytecode/reach.h"
+#include "bytecode/translate.h"
+
+namespace pellucid::bytecode {
+
+// The raw instruction that is translated, and those around it.
+struct Spot {
+  // Returns true if control falls from a raw instruction into the next one.
+  bool goes_on(size_t index) const {
+    if (facts.steps.empty()) return true;
+    const Step& step = facts.steps[index];
+    return step.falls && index + 1 < raw.size() && raw[index + 1].start == step.after;
+  }
+  // Returns the name of the k-th raw instruction from here, "" if control does not fall through to
+  // it.
+  std::string_view name_at(size_t k) const;
+  // The same, if it is reached only from the one before.
+  std::string_view name_after(size_t k) const {
+    return at + k < raw.size() && !facts.is_target[at + k] ? name_at(k) : "";
+  }
+  std::string_view name_before() const { return raw_table(code.version)[raw[at - 1].opcode].name; }
+  uint32_t raw_at(int64_t offset) const;
+
+  // Returns the raw instruction that represents everything outside of the code, if it is a target.
+  uint32_t outside() const;
+
+  // Returns true if a LOAD_GLOBAL belongs to an `assert`. 3.8 has no instruction for its exception:
+  // it is a global, as in a `raise`, on the line of the test and right after its jump; outside of
+  // functions no other name is loaded so.
+  bool asserts() const;
+
+  // Returns true for a CALL after KW_NAMES, in 3.11 with a PRECALL between them.
+  bool follows_kw_names() const;
+
+  // Returns the instruction that pops the exhausted iterator after END_FOR: 3.12's END_FOR pops it
+  // itself.
+  std::string_view pop_after_end_for() const {
+    return code.version.minor == 12 ? "(none)" : code.version.minor == 13 ? "POP_TOP" : "POP_ITER";
+  }
+
+  const object::Module& module;
+  const object::Code& code;
+  const std::vector<RawInstr>& raw;
+  const RawFacts& facts;
+  size_t at = 0;
+};
+
+// The canonical instructions, emitted for the raw one at a spot. All functions return false after
+// an error.
+class Emission {
+ public:
+  explicit Emission(const Spot& spot) : spot_(spot) {
+    made_.first.reserve(spot.raw.size() + 1);
+    made_.instrs.reserve(spot.raw.size());
+  }
+
+  bool fail(const std::string& what);
+
+  bool emit(Op op, uint32_t a = 0, uint32_t b = 0) {
+    // The top is 1: for 0 CPython reads past the end of its stack.
+    if (a == 0 && operand_of(op) == Operand::Depth) return fail("no such place on the stack");
+    const RawInstr& instr = spot_.raw[spot_.at];
+    made_.instrs.push_back({op, a, b, static_cast<uint32_t>(spot_.at), instr.offset, instr.line});
+    return true;
+  }
+  bool emit_const(Op op, uint32_t index) {
+    if (index >= spot_.code.consts.size()) return fail("no such constant");
+    return emit(op, spot_.code.consts[index].value);
+  }
+  bool emit_name(Op op, uint32_t index, uint32_t b = 0) {
+    if (index >= spot_.code.names.size()) return fail("no such name");
+    return emit(op, spot_.code.names[index].value, b);
+  }
+  bool emit_local(Op op, uint32_t index);
+  bool emit_cell(Op op, uint32_t index);
+  bool emit_jump(Op op, int64_t target, uint32_t b = 0);
+  bool push_null_if(uint32_t flag) { return flag == 0 || emit(Op::PushNull); }
+
+  bool attribute(uint32_t is_method, uint32_t index) {
+    return emit_name(is_method ? Op::LoadMethod : Op::LoadAttr, index);
+  }
+
+  const Error& error() const { return error_; }
+  Translation& made() { return made_; }
+
+ private:
+  const Spot& spot_;
+  Translation made_;
+  Error error_;
+};
+
+}  // namespace pellucid::bytecode

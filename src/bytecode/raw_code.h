@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The raw instructions of a code object: how they are reached and protected, and what they leave.
+// Private to breaches.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "bytecode/decode.h"
+#include "bytecode/traits.h"
+
+namespace pellucid::bytecode {
+
+inline constexpr uint32_t kToBool = 16;  // in the argument of COMPARE_OP (3.13+)
+
+class RawCode {
+ public:
+  RawCode(const object::Module& module, const Stream& stream);
+
+  Mark mark(size_t index) const {
+    return index < raw_.size() ? traits_[raw_[index].opcode].mark : Mark::None;
+  }
+  // Returns the mark of an instruction that is reached only from the one before.
+  Mark mark_after(size_t index) const {
+    return index < raw_.size() && !is_target_[index] ? mark(index) : Mark::None;
+  }
+  bool is_extended(size_t index) const { return raw_[index].start != raw_[index].offset; }
+  bool is_target(size_t index) const { return is_target_[index]; }
+  // Returns true if the handler of an instruction starts with such a one.
+  bool is_protected_by(size_t index, Mark first) const {
+    return handler_[index] != kNoHandler && mark(handler_[index]) == first;
+  }
+  // Returns true if no handler protects an instruction but those that wrap a generator.
+  bool is_only_wrapped(size_t index) const;
+  // Returns true if an instruction leaves True or False.
+  bool makes_bool(size_t index) const;
+
+ private:
+  void find_targets();
+  // Finds the handler of each raw instruction, as the index of its first raw instruction.
+  void cover();
+
+  // Returns true for `GET_LEN; LOAD_CONST 2; COMPARE_OP >=`, a comparison of two numbers.
+  bool compares_length(size_t index) const;
+  // Returns true for the test at the start of an annotation function (3.14+), whose argument is
+  // always a small number.
+  bool asks_for_format(size_t index) const;
+  bool loads_bool(size_t index) const;
+  // Returns the constant that an instruction loads; null if it is another one.
+  const object::Const* loaded(size_t index) const;
+
+  static constexpr size_t kNoHandler = ~size_t{0};
+
+  const object::Module& module_;
+  const object::Code& code_;
+  const Stream& stream_;
+  const std::vector<RawInstr>& raw_;
+  const TraitsTable& traits_;
+  int minor_;
+  std::vector<bool> is_target_;
+  std::vector<size_t> handler_;
+};
+
+}  // namespace pellucid::bytecode

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "print/page.h"
+
+#include <algorithm>
+
+#include "object/identifiers.h"
+#include "print/expressions.h"
+#include "print/lines.h"
+#include "print/wrap.h"
+
+namespace pellucid::print {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+
+namespace {
+
+// The levels of indentation at which CPython's tokenizer stops (MAXINDENT).
+constexpr uint32_t kMaxIndents = 100;
+
+bool is_definition(const ast::Tree& tree, NodeId id) {
+  return tree.is(id, Kind::FunctionDef) || tree.is(id, Kind::ClassDef);
+}
+
+// Returns true if a statement may follow another one after a semicolon.
+bool can_share_a_line(const ast::Tree& tree, NodeId id) {
+  switch (tree.kind(id)) {
+    case Kind::FunctionDef:
+    case Kind::ClassDef:
+    case Kind::For:
+    case Kind::While:
+    case Kind::If:
+    case Kind::With:
+    case Kind::Try:
+    case Kind::Match:
+    case Kind::Unstructured:
+    case Kind::Comment:
+      return false;
+    default:
+      return ast::category_of(tree.kind(id)) == ast::Category::Stmt;
+  }
+}
+
+// Returns true if a body has to follow its header on the same line to be on its original line. A
+// body without instructions takes no separate line.
+bool stands_on_this_line(const Page& page, ListId list) {
+  const auto items = page.tree.items(list);
+  if (items.empty()) return true;
+  const bool is_simple = std::all_of(
+      items.begin(), items.end(), [&](NodeId item) { return can_share_a_line(page.tree, item); });
+  const int32_t line = line_of(page.tree, items[0]);
+  if (!is_simple) return false;
+  return line > 0 ? line <= static_cast<int64_t>(page.writer.line)
+                  : page.tree.is(items[0], Kind::Pass);
+}
+
+}  // namespace
+
+Page::Page(const ast::Tree& from, const Style& wanted)
+    : tree(from),
+      style(wanted),
+      out(source.text),
+      writer(from.module(), &from, wanted.version, source.text) {}
+
+void Page::needs(int minor, const char* what) {
+  writer.problem(std::string(what) + " needs Python 3." + std::to_string(minor));
+}
+
+void Page::word(Symbol symbol) {
+  const std::string_view name = tree.text(symbol);
+  // An import may have dots, and `from . import a` no module.
+  const bool is_written_so = name.empty() || name == "*" || object::is_dotted(name);
+  out += is_written_so ? std::string(name) : object::as_identifier(name);
+}
+
+void Page::expression(NodeId id, Place at) { print::expression(writer, id, at); }
+
+void Page::place(NodeId id, uint32_t depth, NodeId previous) {
+  where = tree.where(id);
+  if (style.keep_lines) {
+    const int32_t to = line_of(tree, id);
+    const bool is_behind = to > 0 && to < static_cast<int64_t>(line);
+    if (is_behind && previous.valid() && can_share_a_line(tree, previous) &&
+        can_share_a_line(tree, id)) {
+      behind("; ");
+      map_line(id);
+      return;
+    }
+    if (to > static_cast<int64_t>(line)) settle_pass();
+    if (to > static_cast<int64_t>(line) && to <= kLastKeptLine) {
+      out.append(static_cast<size_t>(to) - line, '\n');
+      line = static_cast<uint32_t>(to);
+    }
+  } else if (previous.valid() && (is_definition(tree, previous) ||
+                                  (is_definition(tree, id) && !tree.is(previous, Kind::Comment)))) {
+    const uint32_t count = depth == 0 ? 2 : 1;
+    out.append(count, '\n');
+    line += count;
+  }
+  begin_line(depth);
+  map_line(id);
+}
+
+void Page::behind(const char* separator) {
+  if (out.ends_with('\n')) {
+    out.pop_back();
+    --line;
+  } else {
+    line = writer.line;
+  }
+  out += separator;
+  line_start = out.size();
+  writer.keep_lines_from(line, kIndent * (line_depth + 1), false);
+}
+
+void Page::settle_pass() {
+  constexpr std::string_view kPass = " pass\n";
+  if (pass_at == 0 || pass_at + kPass.size() != out.size()) return;
+  out.resize(pass_at);
+  out += '\n';
+  out.append(size_t{kIndent} * pass_depth, ' ');
+  out += kPass.substr(1);
+  ++line;
+}
+
+void Page::begin_line(uint32_t depth) {
+  if (depth == kMaxIndents) writer.problem("more than 100 levels of indentation");
+  line_start = out.size();
+  line_depth = depth;
+  out.append(size_t{kIndent} * depth, ' ');
+  if (style.keep_lines) writer.keep_lines_from(line, kIndent * (depth + 1), true);
+}
+
+void Page::end_line() {
+  const size_t indent = size_t{kIndent} * line_depth;
+  if (!style.keep_lines) wrap_line(out, line_start, indent, writer.marks);
+  out += '\n';
+  const size_t text = style.keep_lines ? line_start : line_start + indent;
+  const auto start = out.begin() + static_cast<std::ptrdiff_t>(text);
+  line += static_cast<uint32_t>(std::count(start, out.end(), '\n'));
+  writer.marks.clear();
+  for (std::string& message : writer.problems) {
+    source.problems.push_back({where, std::move(message)});
+  }
+  writer.problems.clear();
+}
+
+void Page::map_line(NodeId id) { source.map.push_back({line, tree.where(id)}); }
+
+void Page::push(Step::What what, uint32_t id, uint32_t depth, const char* text) {
+  Step step{what};
+  step.id = id;
+  step.depth = depth;
+  step.text = text;
+  work.push_back(step);
+}
+
+void Page::body(ListId list, uint32_t depth, bool may_have_docstring) {
+  push(Step::Body, list.value, depth);
+  work.back().may_have_docstring = may_have_docstring;
+}
+
+void Page::clause(const char* text, ListId list, uint32_t depth) {
+  if (tree.items(list).empty()) return;
+  push(Step::Line, list.value, depth, text);
+}
+
+void Page::end_header(ListId list, uint32_t depth, bool may_have_docstring) {
+  out += ':';
+  body(list, depth, may_have_docstring);
+  if (style.keep_lines && stands_on_this_line(*this, list)) {
+    work.back().is_inline = true;
+  } else {
+    end_line();
+  }
+}
+
+}  // namespace pellucid::print

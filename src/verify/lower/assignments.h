@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// verify::lower: assignments, plain and augmented, and deletions. annotations.h has those with
+// annotations.
+#pragma once
+
+#include "verify/lower/unit.h"
+
+namespace pellucid::verify::lower {
+
+void assignment(Unit& unit, const ast::Assign& node);
+void augmented_assignment(Unit& unit, const ast::AugAssign& node);
+void delete_target(Unit& unit, NodeId target);
+
+// Assigns the value on the stack to `target`.
+void assign(Unit& unit, NodeId target);
+// Assigns two or three values straight from the stack, without a tuple (3.11+); returns false if
+// that does not apply. `keeps_order`: the text keeps the compiler from exchanging the stores.
+bool assign_in_parallel(Unit& unit, NodeId target, NodeId value, bool keeps_order);
+
+}  // namespace pellucid::verify::lower

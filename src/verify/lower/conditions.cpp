@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verify/lower/conditions.h"
+
+#include "verify/lower/displays.h"
+#include "verify/lower/expressions.h"
+
+namespace pellucid::verify::lower {
+
+namespace {
+
+void compare(Unit& unit, uint32_t op) {
+  switch (static_cast<ast::CmpOperator>(op)) {
+    case ast::CmpOperator::Is:
+      return unit.emit.op(Op::IsOp, 0);
+    case ast::CmpOperator::IsNot:
+      return unit.emit.op(Op::IsOp, 1);
+    case ast::CmpOperator::In:
+      return unit.emit.op(Op::ContainsOp, 0);
+    case ast::CmpOperator::NotIn:
+      return unit.emit.op(Op::ContainsOp, 1);
+    case ast::CmpOperator::Lt:
+    case ast::CmpOperator::LtE:
+    case ast::CmpOperator::Eq:
+    case ast::CmpOperator::NotEq:
+    case ast::CmpOperator::Gt:
+    case ast::CmpOperator::GtE:
+      return unit.emit.op(Op::Compare, op);
+  }
+}
+
+bool is_membership(uint32_t op) {
+  return op == static_cast<uint32_t>(ast::CmpOperator::In) ||
+         op == static_cast<uint32_t>(ast::CmpOperator::NotIn);
+}
+
+// Pushes the last operand of a chain of comparisons.
+void last_operand(Unit& unit, const ast::Compare& chain) {
+  const NodeId last = unit.tree.items(chain.comparators).back();
+  if (is_membership(unit.tree.numbers(chain.ops).back())) return iterated(unit, last, true);
+  expression(unit, last);
+}
+
+// Jumps to `to` if the truth of a chain of comparisons is `when`.
+void chain_jump_if(Unit& unit, const ast::Compare& chain, bool when, Label to) {
+  const auto ops = unit.tree.numbers(chain.ops);
+  const auto others = unit.tree.items(chain.comparators);
+  const Label cleanup = unit.emit.label();
+  const Label end = unit.emit.label();
+  expression(unit, chain.left);
+  for (size_t i = 0; i + 1 < ops.size(); ++i) {
+    expression(unit, others[i]);
+    unit.emit.op(Op::Copy, 1);
+    unit.emit.op(Op::Rot, 3);
+    compare(unit, ops[i]);
+    unit.emit.branch(false, cleanup);
+  }
+  last_operand(unit, chain);
+  compare(unit, ops.back());
+  unit.emit.branch(when, to);
+  unit.emit.jump(end);
+  unit.emit.place(cleanup);
+  unit.emit.op(Op::Pop);
+  if (!when) unit.emit.jump(to);
+  unit.emit.place(end);
+}
+
+}  // namespace
+
+void boolean(Unit& unit, const ast::BoolOp& node) {
+  const bool stops_at = node.op == static_cast<uint32_t>(ast::BoolOperator::Or);
+  const Label end = unit.emit.label();
+  const auto values = unit.tree.items(node.values);
+  for (size_t i = 0; i + 1 < values.size(); ++i) {
+    expression(unit, values[i]);
+    unit.emit.op(Op::Copy, 1);
+    unit.emit.branch(stops_at, end);
+    unit.emit.op(Op::Pop);
+  }
+  expression(unit, values.back());
+  unit.emit.place(end);
+}
+
+void conditional(Unit& unit, const ast::IfExp& node) {
+  const Label otherwise = unit.emit.label();
+  const Label end = unit.emit.label();
+  const Position before = unit.emit.here();
+  jump_if(unit, node.test, false, otherwise);
+  expression(unit, node.body);
+  unit.emit.jump(end);
+  unit.emit.back_to(before);
+  unit.emit.place(otherwise);
+  expression(unit, node.orelse);
+  unit.emit.place(end);
+}
+
+void comparison(Unit& unit, const ast::Compare& chain) {
+  const auto ops = unit.tree.numbers(chain.ops);
+  const auto others = unit.tree.items(chain.comparators);
+  expression(unit, chain.left);
+  if (ops.size() == 1) {
+    last_operand(unit, chain);
+    return compare(unit, ops[0]);
+  }
+  const Label cleanup = unit.emit.label();
+  const Label end = unit.emit.label();
+  for (size_t i = 0; i + 1 < ops.size(); ++i) {
+    expression(unit, others[i]);
+    unit.emit.op(Op::Copy, 1);
+    unit.emit.op(Op::Rot, 3);
+    compare(unit, ops[i]);
+    unit.emit.op(Op::Copy, 1);
+    unit.emit.branch(false, cleanup);
+    unit.emit.op(Op::Pop);
+  }
+  last_operand(unit, chain);
+  compare(unit, ops.back());
+  unit.emit.jump(end);
+  unit.emit.place(cleanup);
+  unit.emit.op(Op::Swap, 2);
+  unit.emit.op(Op::Pop);
+  unit.emit.place(end);
+}
+
+void jump_if(Unit& unit, NodeId test, bool when, Label to) {
+  if (++unit.nesting > kDeepest) give_up("expressions are nested too deep");
+  switch (unit.tree.kind(test)) {
+    case Kind::UnaryOp: {
+      const auto operation = unit.tree.as<ast::UnaryOp>(test);
+      if (operation.op != static_cast<uint32_t>(ast::UnaryOperator::Not)) break;
+      jump_if(unit, operation.operand, !when, to);
+      --unit.nesting;
+      return;
+    }
+    case Kind::BoolOp: {
+      const auto operation = unit.tree.as<ast::BoolOp>(test);
+      const bool stops_at = operation.op == static_cast<uint32_t>(ast::BoolOperator::Or);
+      const Label past = stops_at == when ? to : unit.emit.label();
+      const auto values = unit.tree.items(operation.values);
+      for (size_t i = 0; i + 1 < values.size(); ++i) jump_if(unit, values[i], stops_at, past);
+      jump_if(unit, values.back(), when, to);
+      if (past != to) unit.emit.place(past);
+      --unit.nesting;
+      return;
+    }
+    case Kind::IfExp: {
+      const auto choice = unit.tree.as<ast::IfExp>(test);
+      const Label otherwise = unit.emit.label();
+      const Label end = unit.emit.label();
+      jump_if(unit, choice.test, false, otherwise);
+      jump_if(unit, choice.body, when, to);
+      unit.emit.jump(end);
+      unit.emit.place(otherwise);
+      jump_if(unit, choice.orelse, when, to);
+      unit.emit.place(end);
+      --unit.nesting;
+      return;
+    }
+    case Kind::Compare:
+      if (unit.tree.numbers(unit.tree.as<ast::Compare>(test).ops).size() == 1) break;
+      chain_jump_if(unit, unit.tree.as<ast::Compare>(test), when, to);
+      --unit.nesting;
+      return;
+    default:  // NOLINT: any other value is tested for truth
+      break;
+  }
+  expression(unit, test);
+  unit.emit.branch(when, to);
+  --unit.nesting;
+}
+
+}  // namespace pellucid::verify::lower

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conditions for CPython to read a tree from its text (spelling.h): what they depend on at a place.
+#pragma once
+
+#include <cstdint>
+
+#include "ast/tree.h"
+
+namespace pellucid::verify::lower {
+
+using ast::NodeId;
+
+// The context of a place in the text.
+struct Place {
+  NodeId scope;
+  NodeId elif;  // an `if` written as `elif`, on the level of the enclosing one
+  uint32_t indents = 0;
+  uint32_t blocks = 0;  // loops, `try` and `with` of this function
+  bool in_function = false;
+  bool in_async = false;
+  bool in_class = false;
+  bool in_loop = false;
+};
+
+}  // namespace pellucid::verify::lower
