@@ -24,6 +24,7 @@ from pellucid.torch.text.index import index_text
 
 MODULES = [
     "capture.metrics",
+    "capture.spans",
     "dynamo.closures",
     "dynamo.counting",
     "dynamo.generated",
@@ -36,6 +37,7 @@ MODULES = [
     "model.dynamo_names",
     "model.expressions",
     "model.names",
+    "model.phases",
     "model.program_flow",
     "model.stages",
     "taps.compat",

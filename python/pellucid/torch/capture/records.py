@@ -52,7 +52,7 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
     if kind.startswith(f"artifact:{OURS}"):
         return None
     if kind == "dynamo_start":
-        place, stack = _place(record.data), _stack(record.data)
+        place, stack = place_of(record.data), _stack(record.data)
         session.record(Started(session.start(record.compile_id), place, stack))
         if place is not None:
             sources.keep(session, place.file)
@@ -187,7 +187,8 @@ def places_of(stack: Any) -> tuple[Place, ...]:
     )
 
 
-def _place(data: Any) -> Place | None:
+def place_of(data: Any) -> Place | None:
+    """The frame of which a record says that Dynamo begins to look at it."""
     stack = data.get("stack") if isinstance(data, dict) else None
     if not stack or not isinstance(stack[-1], dict) or not {"filename", "line"} <= set(stack[-1]):
         SHAPES.missed("place where a compile starts")

@@ -15,6 +15,19 @@ _SHORTEST = 1e-4
 """In seconds; there are very many that are shorter, and they explain nothing."""
 
 
+def event_of(event: Any) -> tuple[str, str, float] | None:
+    """Read one of torch's profiling events: name, phase, seconds since the epoch.
+
+    >>> event_of('{"name": "gc", "ph": "B", "ts": 2000000.0}'), event_of("{}")
+    (('gc', 'B', 2.0), None)
+    """
+    if isinstance(event, str):
+        event = json.loads(event)
+    if not isinstance(event, Mapping) or not isinstance(event.get("ts"), (int, float)):
+        return None
+    return str(event.get("name")), str(event.get("ph")), float(event["ts"]) / 1e6
+
+
 class SpanReader:
     """Pairs the events that begin and end a part of the work, of one capture.
 
@@ -30,11 +43,10 @@ class SpanReader:
 
     def take(self, key: CompileKey, event: Any) -> Span | None:
         """Take one of torch's events; return the span that it ends."""
-        if isinstance(event, str):
-            event = json.loads(event)
-        if not isinstance(event, Mapping) or not isinstance(event.get("ts"), (int, float)):
+        read = event_of(event)
+        if read is None:
             return None
-        name, phase, at = str(event.get("name")), event.get("ph"), float(event["ts"]) / 1e6
+        name, phase, at = read
         ident = threading.get_ident()
         with self._lock:
             thread = self._threads.setdefault(ident, len(self._threads))

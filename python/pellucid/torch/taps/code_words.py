@@ -103,3 +103,8 @@ def has_local_where_named(paths: Iterable[str], local_of: Mapping[str, str]) -> 
     return all(
         any(local in locals_of(code) for code in named[word]) for word, local in local_of.items()
     )
+
+
+def both(*answers: bool | None) -> bool | None:
+    """Return what several checks say together: no if one says no, None if one cannot tell."""
+    return False if False in answers else None if None in answers else True

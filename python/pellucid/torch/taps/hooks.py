@@ -18,7 +18,7 @@ import traceback
 import warnings
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any, Callable, Optional
+from typing import Any, Callable, FrozenSet, Optional
 
 from pellucid._version import __version__
 
@@ -289,8 +289,13 @@ _SUBGRAPH = "_get_regional_inductor_subgraph_name"
 """What names the part of a graph that is compiled by itself; older releases compile none so."""
 
 
-def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
+def add_trace_handler(
+    receive: Callable[[TraceRecord], None],
+    only: Callable[[], Optional[FrozenSet[str]]] = lambda: None,
+) -> Remove:
     """Call ``receive`` with each event of the structured trace, in the thread that compiles.
+
+    While ``only`` tells names, other events are not made, nor the payloads of these.
 
     torch makes an event only when somebody listens, and some are dear; those that nobody wants are
     still not made (:class:`~pellucid.torch.taps.trace.Listeners`).
@@ -298,7 +303,7 @@ def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
     log = PROBE.get("trace_log")
     if log is None:
         return no_op
-    handler = TraceHandler(receive)
+    handler = TraceHandler(receive, only)
     emit = handler.emit
 
     def emit_and_tell(record: logging.LogRecord) -> None:
