@@ -282,7 +282,7 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "or where there is no capture that can be read\n\n"
         "kinds for --fail-on: failed, nothing, limit, ranks, stance, hook, nan, eager, "
         "disabled, break,\n"
-        "recompile, cached, cudagraph, slow, precision, cache",
+        "recompile, cached, cudagraph, slow, memory, precision, cache",
         formatter_class=_Help,
     )
     add.add_argument("directory", metavar="DIR", help="the directory of the capture")

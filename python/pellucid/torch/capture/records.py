@@ -36,6 +36,7 @@ from ..taps.trace import OURS, UNREADABLE, TraceRecord
 from ..text.dump import graph_name, graph_text, kernel_name, kernel_text, named_class
 from . import graph_files, sources, spans
 from . import metrics as facts
+from .saved import add_saved, keep_sources
 from .summary import write_summary
 
 
@@ -75,7 +76,12 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         stage = "inference"  # which torch 2.4 calls by the same name
     if stage is not None and payload is not None:
         module = graph_hooks.emitted_graph(kind, payload)
-        write_graph(session, key, stage, module, named_class(payload), runs, subgraph)
+        graph = write_graph(session, key, stage, module, named_class(payload), runs, subgraph)
+        with session.guard(f"finding what {graph.file} is kept for"):
+            if stage == "captured":
+                keep_sources(session, key, module)
+            elif stage == "backward":
+                add_saved(session, graph, _sizes(session, key))
     elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
         event = break_of(key, payload)
         if event not in session.of(Break):  # an attempt that starts over breaks at the same place

@@ -85,6 +85,22 @@ def phase_of(name: str) -> Phase | None:
     return next((phase for pattern, phase in _FAMILIES if pattern.search(name)), None)
 
 
+OWNERS = ("Dynamo", "AOTAutograd", "Inductor", "the backend", "Python")
+"""Who does the parts of a compile."""
+
+
+def cause_of(name: str) -> tuple[str, str]:
+    """Return who does a part and what: the same for parts that are told as one.
+
+    >>> cause_of("pass.post_grad_passes.stable_sort"), cause_of("mm_template_autotuning")
+    (('Inductor', 'runs a pass over the graph'), ('Inductor', 'measures candidates'))
+    >>> cause_of("f")
+    ('', 'f')
+    """
+    phase = phase_of(name)
+    return ("", name) if phase is None else (phase.owner, phase.does)
+
+
 def describe(names: tuple[str, ...]) -> str:
     """Return in words what goes on, for the parts that are open, the innermost last.
 

@@ -23,8 +23,9 @@ from typing import Any, Callable, FrozenSet, Optional
 from pellucid._version import __version__
 
 from ..model.names import scrub
+from .code_words import tells_default
 from .compat import Capability, Probe
-from .shapes import SHAPES, tells_default
+from .shapes import SHAPES
 from .trace import OURS, Listeners, TraceHandler, TraceRecord
 
 Remove = Callable[[], None]
@@ -390,6 +391,18 @@ def send_artifact(name: str, text: str) -> None:
         metadata_fn=lambda: {"name": f"{OURS}{name}", "encoding": "string"},
         payload_fn=lambda: text,
     )
+
+
+def computed_again() -> frozenset[str] | None:
+    """The operations that torch computes again in a backward pass, ``aten.add``; None: not told."""
+    lists = PROBE.get("operation_lists")
+    if lists is None:
+        return None
+    listed = getattr(lists(), "recomputable_ops", None)
+    if not listed:
+        SHAPES.missed("operations that are computed again")
+        return None
+    return frozenset(map(str, listed))
 
 
 def interned(index: object) -> str | None:

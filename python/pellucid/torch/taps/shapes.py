@@ -16,7 +16,16 @@ import threading
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Optional, Tuple
 
-from .code_words import both, code_objects, has, has_local_where_named, locals_of, mentions, says
+from .code_words import (
+    both,
+    code_objects,
+    has,
+    has_local_where_named,
+    locals_of,
+    mentions,
+    says,
+    tells_default,
+)
 from .compat import resolve
 
 # The structured trace has a graph's text, not the graph.  The function that emits the event has
@@ -56,7 +65,6 @@ SOURCE_KEY, LINE_KEY = "grapharg", "stack_trace"
 """The keys of a node's ``meta`` that have where an input is from, and the user's lines."""
 WRAPPED = ("_orig_mod", "_torchdynamo_orig_callable")
 """The attributes under which what ``torch.compile`` returns has what it was given."""
-
 _AOT = "torch._functorch._aot_autograd"
 _EMITTERS = (
     "torch._dynamo.output_graph",
@@ -187,17 +195,6 @@ def _defaults_are_told() -> bool | None:
     module = resolve("torch._dynamo.config:")
     name = next(iter(getattr(module, "_config", None) or {}), "")
     return tells_default(module, name)
-
-
-def tells_default(settings: Any, name: str) -> bool:
-    """Whether a module of settings tells which value one of them has by itself.
-
-    Older releases have a table of those that are not at their defaults, and tell of no others.
-    """
-    if hasattr(settings, "_default"):
-        return True
-    table = getattr(settings, "_config", None)
-    return isinstance(table, dict) and (name not in table or hasattr(table[name], "default"))
 
 
 def _is_plain_function() -> bool | None:
@@ -352,6 +349,11 @@ TABLE: Tuple[Shape, ...] = (
         "schema of an operator",
         _operators_have_schemas,
         "find_nan does not see what operations write into their inputs",
+    ),
+    Shape(
+        "operations that are computed again",
+        lambda: has("torch._functorch.partitioners:OpTypes", "recomputable_ops"),
+        "why a tensor is saved for backward is told without torch's list of what it computes again",
     ),
     Shape(
         "formatted graphs",
