@@ -9,8 +9,50 @@ from dumps import TOY, write
 from pellucid import load
 from pellucid.report import write_trace
 from pellucid.report.timeline import compiles_of, flame_of, sums_of, trace_of
+from pellucid.torch.capture.spans import take
 from pellucid.torch.model.events import CompileKey, Metrics, Place, Span, Started
 from pellucid.torch.model.phases import OWNERS
+from pellucid.torch.store.session import Session
+
+RECORDED = [
+    ("B", "inductor_compile", {}),
+    ("B", "mm_template_autotuning", {"autotune_shape": "64x32, 32x8"}),
+    ("B", "benchmark", {}),  # an exception ends it without a word
+    (
+        "E",
+        "mm_template_autotuning",
+        {
+            "autotune_shape": "64x32, 32x8",
+            "autotune_choices_stats": json.dumps(
+                {"num_choices": 20, "best_kernel": "triton_mm_7", "best_time": 0.0061}
+            ),
+        },
+    ),
+    ("E", "inductor_compile", {}),
+    ("B", "CUDAGraphNode.record", {"compile_id": "0/0"}),
+    ("E", "CUDAGraphNode.record", {"compile_id": "0/0"}),
+    ("B", "compile_file", {"compile_id": "None"}),
+    ("E", "compile_file", {"compile_id": "None"}),
+]
+
+
+def test_recorded_events_say_what_was_measured_and_for_which_compile(tmp_path: Path) -> None:
+    session = Session(tmp_path)
+    for number, (phase, name, given) in enumerate(RECORDED):
+        event = {"name": name, "ph": phase, "ts": (session.opened + number) * 1e6, "args": given}
+        key = CompileKey("0/0" if number < 5 else None)
+        take(session, key, json.dumps(event) if number % 2 else event)
+    found = {span.name: span for span in session.of(Span)}
+    assert list(found) == [
+        *("mm_template_autotuning", "inductor_compile", "CUDAGraphNode.record", "compile_file")
+    ]
+    about = "64x32, 32x8: triton_mm_7 is the best of 20 candidates, 0.0061 ms"
+    assert found["mm_template_autotuning"].about == about
+    assert found["CUDAGraphNode.record"].key == CompileKey("0/0")
+    assert found["compile_file"].key == CompileKey(None)
+    capture = session.snapshot()
+    assert any(row[6].endswith(about) for row in flame_of(capture))
+    assert about in json.dumps(trace_of([("", capture)]))
 
 
 def spans(*rows: tuple) -> List[Span]:

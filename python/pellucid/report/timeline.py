@@ -32,6 +32,8 @@ class Bar:
     """The seconds in which none of its own parts was done."""
     at: float = 0.0
     """Where it begins when the times are left out in which nothing was compiled."""
+    about: str = ""
+    """What torch says of it."""
 
 
 _PARTS = (
@@ -83,7 +85,8 @@ def _nested(spans: Sequence[Any]) -> List[Bar]:
         key = str(span.key)
         if span.key.id is None and stack:  # a part of which torch does not say the compile
             key = bars[stack[-1]].key
-        bars.append(Bar(key, span.name, span.start, span.seconds, len(stack), span.thread))
+        bar = Bar(key, span.name, span.start, span.seconds, len(stack), span.thread)
+        bars.append(replace(bar, about=span.about))
         own.append(span.seconds)
         stack.append(len(bars) - 1)
     return [replace(bar, own=max(seconds, 0.0)) for bar, seconds in zip(bars, own)]
@@ -133,6 +136,7 @@ def flame_of(capture: Capture) -> List[List[Any]]:
         what = bar.name if phase is None else f"{phase.owner} {phase.does} ({bar.name})"
         itself = "" if bar.seconds - bar.own < 1e-3 else f", {bar.own:.3f} s of it itself"
         text = f"{who(bar.key, places)}: {what}, {bar.seconds:.3f} s{itself}"
+        text += f"; {bar.about}" if bar.about else ""
         shown = bar.name if phase is None else phase.does
         shown = who(bar.key, places) if bar.row == 0 and bar.key != _NONE else shown
         owner = OWNERS.index(phase.owner) if phase is not None else len(OWNERS)
@@ -245,6 +249,8 @@ def _events(capture: Capture, pid: int) -> Iterator[Tuple[Dict[str, Any], int]]:
             "line": "" if place is None else f"{place.file}:{place.line}",
             "what": "" if phase is None else f"{phase.owner} {phase.does}",
         }
+        if bar.about:
+            args["about"] = bar.about
         yield (
             {
                 "name": bar.name,

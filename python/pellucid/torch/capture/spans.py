@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from typing import Any, Mapping
 
@@ -26,6 +27,31 @@ def event_of(event: Any) -> tuple[str, str, float] | None:
     if not isinstance(event, Mapping) or not isinstance(event.get("ts"), (int, float)):
         return None
     return str(event.get("name")), str(event.get("ph")), float(event["ts"]) / 1e6
+
+
+def about_of(event: Any) -> str:
+    """Return in words what torch's event that ends a part says of it; empty for most parts.
+
+    >>> stats = '{"num_choices": 24, "best_kernel": "triton_mm_3", "best_time": 0.0312}'
+    >>> given = {"autotune_shape": "8x16, 16x4", "autotune_choices_stats": stats}
+    >>> about_of({"name": "mm_template_autotuning", "args": given})
+    '8x16, 16x4: triton_mm_3 is the best of 24 candidates, 0.0312 ms'
+    """
+    args = (json.loads(event) if isinstance(event, str) else event).get("args")
+    if not isinstance(args, Mapping):
+        return ""
+    sizes = str(args.get("autotune_shape_hinted") or args.get("autotune_shape") or "")
+    kernel = str(args.get("kernel_name") or "")
+    try:
+        stats = json.loads(str(args.get("autotune_choices_stats") or "{}"))
+    except ValueError:
+        stats = {}
+    if not isinstance(stats, Mapping) or "best_kernel" not in stats:
+        return sizes or kernel
+    text = f"{stats['best_kernel']} is the best of {stats.get('num_choices', '?')} candidates"
+    time = stats.get("best_time")
+    text += f", {time:.4g} ms" if isinstance(time, (int, float)) else ""
+    return f"{sizes}: {text}" if sizes else text
 
 
 class SpanReader:
@@ -61,13 +87,26 @@ class SpanReader:
                 if other == name:
                     break
         start_here = round(max(start - self._opened, 0.0), 6)
-        return Span(begun, name, start_here, round(max(at - start, 0.0), 6), thread)
+        seconds = round(max(at - start, 0.0), 6)
+        return Span(begun, name, start_here, seconds, thread, about_of(event))
 
 
 def take(session: Session, key: CompileKey, event: Any) -> None:
     """Record the span that one of torch's events ends."""
+    if key.id is None:
+        key = session.key(_compile_of(event))
     if session.span_reader is None:
         session.span_reader = SpanReader(session.opened)
     span = session.span_reader.take(key, event)
     if span is not None and span.seconds >= _SHORTEST:
         session.record(span)
+
+
+def _compile_of(event: Any) -> str | None:
+    """The compile that an event names itself, as it does where none is going on any more."""
+    args = (json.loads(event) if isinstance(event, str) else event).get("args")
+    named = args.get("compile_id") if isinstance(args, Mapping) else None
+    return named if isinstance(named, str) and _COMPILE_ID.match(named) else None
+
+
+_COMPILE_ID = re.compile(r"(?:!\d+/)?\d+/\d+\Z")

@@ -221,6 +221,8 @@ class Span:
     seconds: float
     thread: int = 0
     """0 for the first thread seen, 1 for the next."""
+    about: str = field(default="", metadata=SPARSE)
+    """What torch says of it; of autotuning: sizes, number of candidates, the best and its time."""
 
 
 @dataclass(frozen=True)
