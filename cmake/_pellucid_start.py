@@ -6,9 +6,12 @@ import sys
 
 
 def start() -> None:
-    """Capture this process if ``PELLUCID_DUMP`` is set; leave no trace where it is not."""
+    """Capture this process, or show what it compiles, if its environment asks for that.
+
+    Where neither ``PELLUCID_DUMP`` nor ``PELLUCID_PROGRESS`` is set no trace of this is left.
+    """
     del sys.modules[__name__]
-    if os.environ.get("PELLUCID_DUMP"):
+    if os.environ.get("PELLUCID_DUMP") or os.environ.get("PELLUCID_PROGRESS"):
         from pellucid import _autodump
 
         _autodump.start()

@@ -249,7 +249,8 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add = commands.add_parser(
         "run",
         help="run a script and capture all that it compiles",
-        usage="pellucid run [--out DIR] [--calls] [-m MODULE | SCRIPT] [argument...] [--out DIR]",
+        usage="pellucid run [--out DIR] [--calls] [--progress] [-m MODULE | SCRIPT] [argument...] "
+        "[--out DIR]",
         description="Run an unmodified script, or with -m a module, and capture what is compiled\n"
         "in it. Exit status and tracebacks are the script's own.",
         epilog="--out is given before the script or after its arguments. Options before the\n"
@@ -259,6 +260,9 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add.add_argument("--out", metavar="DIR", help="where the capture goes")
     add.add_argument(
         "--calls", action="store_true", help="also count how often each compiled version runs"
+    )
+    add.add_argument(
+        "--progress", action="store_true", help="show on stderr what compiles while it does"
     )
     add.add_argument("-m", dest="module", action="store_true", help="run a module by its name")
     add.add_argument("script", metavar="SCRIPT")
@@ -278,7 +282,7 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "or where there is no capture that can be read\n\n"
         "kinds for --fail-on: failed, nothing, limit, ranks, stance, hook, nan, eager, "
         "disabled, break,\n"
-        "recompile, cached, cudagraph, slow, precision, cache",
+        "recompile, cached, cudagraph, slow, memory, precision, cache",
         formatter_class=_Help,
     )
     add.add_argument("directory", metavar="DIR", help="the directory of the capture")
@@ -420,6 +424,8 @@ def _run(arguments: argparse.Namespace) -> int:
         return 2
     if arguments.calls:
         os.environ["PELLUCID_CALLS"] = "1"  # which processes that the script starts have, too
+    if arguments.progress:
+        os.environ["PELLUCID_PROGRESS"] = "1"
     missing = _needs_torch()
     if missing:
         print(missing, file=sys.stderr)

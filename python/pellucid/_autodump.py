@@ -2,8 +2,9 @@
 """``PELLUCID_DUMP``: a capture in each Python process that has it in its environment.
 
 ``pellucid.pth`` (from 3.15 on ``pellucid.start``) starts this at the start of Python where the
-variable is set, and nothing where it is not.  Nothing of torch is imported: what is waited for is
-that the program itself has imported torch's compiler, and what a capture needs is loaded then.
+variable is set, or ``PELLUCID_PROGRESS``, and nothing where neither is.  Nothing of torch is
+imported: what is waited for is that the program itself has imported torch's compiler, and what a
+capture needs is loaded then.
 
 Two variables are handed on to the processes that this one starts: ``PELLUCID_DUMP``, made absolute,
 and ``PELLUCID_RUN``: the run, and the rank and the number of the process that the directory is for.
@@ -18,6 +19,7 @@ from typing import Any, List, NamedTuple, Optional
 
 DUMP = "PELLUCID_DUMP"
 RUN = "PELLUCID_RUN"
+PROGRESS = "PELLUCID_PROGRESS"
 COMPILER = "torch._dynamo"
 
 
@@ -25,6 +27,7 @@ class Origin(NamedTuple):
     """What a process was told when it started."""
 
     directory: str
+    """Empty where only progress is to be shown (``PELLUCID_PROGRESS``)."""
     run: str
     """The run that this process belongs to: unlike any other."""
     process: int
@@ -41,6 +44,8 @@ def environment(directory: str) -> "dict[str, str]":
 
 
 def _origin() -> Origin:
+    if not os.environ.get(DUMP):
+        return Origin("", "", os.getpid(), False, False)
     directory, process = os.path.abspath(os.environ[DUMP]), os.getpid()
     given, rank = os.environ.get(RUN, ""), os.environ.get("RANK", "")
     asked = given == f"asked {process}"
@@ -110,7 +115,8 @@ _begun: List[Origin] = []
 
 def start() -> None:
     """Wait for the program to import torch's compiler; capture from then on until the end."""
-    if not _origins:
+    shows = os.environ.get(PROGRESS, "") not in ("", "0")
+    if not _origins and (shows or os.environ.get(DUMP)):
         _origins.append(_origin())
         sys.meta_path.insert(0, _finder)  # type: ignore[arg-type]
         atexit.register(_end)
@@ -149,4 +155,5 @@ def _end() -> None:
 def _complain(error: BaseException) -> None:
     """Say that the capture that was asked for is not to be had; nothing else is said."""
     if sys.stderr is not None:
-        print(f"pellucid: {DUMP}: {type(error).__name__}: {error}", file=sys.stderr)
+        variable = DUMP if os.environ.get(DUMP) else PROGRESS
+        print(f"pellucid: {variable}: {type(error).__name__}: {error}", file=sys.stderr)

@@ -19,10 +19,12 @@ FAKE = {  # what is there of torch, and how it fails
 }
 
 
-def python(arguments, folder, dump=None):
+def python(arguments, folder, dump=None, progress=None):
     env = {name: value for name, value in os.environ.items() if not name.startswith("PELLUCID_")}
     if dump is not None:
         env["PELLUCID_DUMP"] = str(dump)
+    if progress is not None:
+        env["PELLUCID_PROGRESS"] = progress
     done = subprocess.run(
         [sys.executable, *map(str, arguments)],
         cwd=folder,
@@ -60,6 +62,14 @@ def test_with_it_the_compiler_is_waited_for(tmp_path):
     modules, finders = said.splitlines()
     assert "pellucid._autodump" in modules and "torch" not in modules
     assert finders.startswith("['_Finder'")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("value, waits", [("1", True), ("0", False)])
+def test_progress_alone_waits_for_the_compiler_and_leaves_nothing(value, waits, tmp_path):
+    status, said, complaint = python(["-c", SHOWS], tmp_path, progress=value)
+    assert (status, complaint) == (0, "")
+    assert ("_Finder" in said.splitlines()[1]) == waits
     assert list(tmp_path.iterdir()) == []
 
 

@@ -29,6 +29,7 @@ from pellucid.torch.model.events import (
     Recompile,
     Skipped,
     Source,
+    Span,
     Specialized,
     Stance,
     Times,
@@ -496,7 +497,9 @@ def test_modules_that_were_compiled_and_not_called_are_told_where_nothing_else_i
 SWITCH = "torch._dynamo.config.disable"
 
 
-@pytest.mark.parametrize("module", ["families", "hints", "rewrites", "finding", "words", "find"])
+@pytest.mark.parametrize(
+    "module", ["families", "hints", "rewrites", "finding", "words", "find", "parts"]
+)
 def test_doctests(module):
     failed, tried = doctest.testmod(importlib.import_module(f"pellucid.findings.{module}"))
     assert tried and not failed
@@ -512,3 +515,76 @@ def test_a_slow_compile_is_told_by_what_takes_the_time(backend, words):
     seconds = {"entire_frame_compile_time": 20.0, "backend_compile_time": 5.0}
     backward = Times(KEY, True, {"duration": 9.0})
     assert find(dataclasses.replace(made, times=(Times(KEY, False, seconds), backward))) == []
+
+
+def timed(events, spans):
+    """A capture of one compile of a second, with these parts."""
+    times = (Times(KEY, False, {"entire_frame_compile_time": 1.0}),)
+    made = [Span(KEY, name, at, seconds, 0, about) for name, at, seconds, about in spans]
+    return dataclasses.replace(capture(frame(), *events), times=times, spans=tuple(made))
+
+
+def test_restarts_autotuning_and_guards_are_told_with_their_reasons():
+    reasons = ["Encountered graph break in a `with` block", "a list was changed"]
+    metrics = Metrics(KEY, {"restart_reasons": reasons, "guard_count": 4000})
+    spans = [
+        *(("compile_attempt_0", 0, 3.0, ""), ("compile_attempt_1", 3, 4.0, "")),
+        ("compile_attempt_2", 7, 30.0, ""),
+        ("mm_template_autotuning", 10, 9.0, "8x8, 8x8: triton_mm_3 is the best of 24 candidates"),
+        ("benchmark_all", 11, 5.0, ""),  # inside of the other
+        *(("addmm_template_autotuning", 20, 2.0, ""), ("build_guards", 40, 6.0, "")),
+    ]
+    by_id = {f.id.rpartition(":")[2]: f for f in find(timed([metrics], spans))}
+    assert set(by_id) == {"restarts", "autotuning", "guards"}
+    lost, tuned, guards = (by_id[name] for name in ("restarts", "autotuning", "guards"))
+    assert {f.place for f in by_id.values()} == {Place(FILE, 4, "step")}
+    assert (lost.count, lost.cost.seconds) == (2, 7.0) and "with` block; a list" in lost.cause
+    assert (tuned.count, tuned.cost.seconds) == (2, 11.0) and "best of 24" in tuned.cause
+    assert guards.cost.seconds == 6.0 and guards.cause.endswith(": 4000")
+    assert find(timed([metrics], [("compile_attempt_0", 0, 30.0, "")])) == []
+
+
+def test_a_long_compile_lists_what_it_is_made_of():
+    seconds = {"entire_frame_compile_time": 40.0, "backend_compile_time": 35.0}
+    spans = (Span(KEY, "mm_template_autotuning", 0, 9.0), Span(KEY, "async_compile.wait", 10, 20.0))
+    made = dataclasses.replace(capture(frame()), times=(Times(KEY, False, seconds),), spans=spans)
+    (found,) = find(made)
+    assert found.cause.endswith("(20 s compiling kernels, 9 s autotuning)")
+
+
+def test_cuda_graphs_that_are_recorded_over_and_over_are_told():
+    spans = [("CUDAGraphNode.record", at, 0.01, "") for at in range(9)]
+    (found,) = find(timed([], spans))
+    assert found.count == 9 and "recorded 9 times" in found.cause and "pad" in found.remedy
+
+
+@pytest.mark.parametrize(
+    "reason, words, line",
+    [
+        (
+            "skipping cudagraphs due to mutated inputs (1 instances). Found from : \n   "
+            f'File "{FILE}", line 7, in step\n    y = y + 1\n',
+            "clone",
+            7,
+        ),
+        (
+            "skipping cudagraphs due to cpu device (arg1_1). Found from : \n   "
+            f'File "{FILE}", line 5, in step\n    y = x * scale\n  '
+            'File "/e/site-packages/torch/nn/functional.py", line 9, in f\n    return g\n',
+            "to the GPU",
+            5,
+        ),
+        ("skipping cudagraphs due to multiple devices: device(type='cuda', index=0)", "one GPU", 0),
+        (
+            "disabling cudagraphs due to incompatible op aten._foobar.default Found from    "
+            f'File "{FILE}", line 10, in step\n    print("half way")\n',
+            "out of the compiled function",
+            10,
+        ),
+    ],
+)
+def test_a_skipped_cuda_graph_names_the_line_and_what_to_change(reason, words, line):
+    (found,) = find(capture(frame(), Metrics(KEY, {"cudagraph_skip_reason": reason})))
+    assert found.kind == "cudagraph" and words in found.remedy
+    assert (found.place.line if found.place else 0) == line
+    assert "Found from" not in found.cause and "File" not in found.cause

@@ -24,6 +24,7 @@ from pellucid.torch.text.index import index_text
 
 MODULES = [
     "capture.metrics",
+    "capture.spans",
     "dynamo.closures",
     "dynamo.counting",
     "dynamo.generated",
@@ -35,8 +36,11 @@ MODULES = [
     "guards.kinds",
     "model.dynamo_names",
     "model.expressions",
+    "model.memory",
     "model.names",
+    "model.phases",
     "model.program_flow",
+    "model.saved",
     "model.stages",
     "taps.compat",
     "taps.fx_meta",

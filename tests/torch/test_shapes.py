@@ -22,6 +22,7 @@ from pellucid.torch.taps import (
     hooks,
     inductor,
     interpreted,
+    now,
     outcomes,
     shapes,
     trace,
@@ -346,6 +347,24 @@ def test_modules_are_compiled_without_what_has_their_hooks(torch, dynamo, tmp_pa
     monkeypatch.setattr(outcomes, "HOOK_TABLES", ("no",))
     with pytest.warns(RuntimeWarning, match="hooks of a module"), prepare_debug(tmp_path):
         torch.compile(torch.nn.Linear(2, 2), backend="eager")(torch.ones(1, 2))
+
+
+def test_a_tracer_without_a_line_is_told():
+    shapes.SHAPES.forget()
+    frame = SimpleNamespace(
+        f_code=SimpleNamespace(co_name="run"), f_locals={"self": SimpleNamespace()}
+    )
+    assert now._traced(frame) is None
+    assert [row.name for row in shapes.SHAPES.missing] == ["line that Dynamo traces"]
+    shapes.SHAPES.forget()
+
+
+def test_a_partitioner_without_its_lists_is_told(monkeypatch):
+    shapes.SHAPES.forget()
+    monkeypatch.setitem(hooks.PROBE._found, "operation_lists", SimpleNamespace)
+    assert hooks.computed_again() is None
+    assert [row.name for row in shapes.SHAPES.missing] == ["operations that are computed again"]
+    shapes.SHAPES.forget()
 
 
 def test_every_row_is_tested_here():

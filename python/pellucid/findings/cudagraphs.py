@@ -3,39 +3,54 @@
 
 from __future__ import annotations
 
+import re
+
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Metrics
+from pellucid.torch.model.events import Metrics, Place
 
 from .finding import Finding, identify
 from .source import Program
 
 _REMEDIES = {
+    "input storage mutation": "do not give an input other memory (`set_`) inside of the compiled "
+    "function",
     "mutated inputs": "write into a clone, or copy the input into a buffer of your own before "
     "the compiled call",
     "cpu device": "move that tensor to the GPU before the call",
+    "multiple devices": "keep all tensors of the compiled function on one GPU",
     "incompatible op": "keep that operation out of the compiled function",
+    "symbolic shapes": "compile with dynamic=False, or mark the sizes that do not change",
     "dynamic shape": "compile with dynamic=False, or mark the sizes that do not change",
+    "caching allocator": "leave PyTorch's caching allocator switched on",
 }
+_CALL = re.compile(r'File "([^"\n]+)", line (\d+), in (\S+)')
+_FOUND_FROM = re.compile(r"\.?\s*Found from\b")
 
 
 def cudagraphs(capture: Capture, program: Program) -> list[Finding]:
     """Find why graphs run without CUDA graphs."""
-    groups: dict[str, list[Metrics]] = {}
+    groups: dict[tuple[str, Place | None], list[Metrics]] = {}
     for event in capture.of(Metrics):
         reason = str(event.values.get("cudagraph_skip_reason") or "")
         if reason:
-            groups.setdefault(reason, []).append(event)
+            groups.setdefault((reason, place_in(program, reason)), []).append(event)
     return [
         Finding(
-            id=identify("cudagraph", None, " ".join(reason.split()[:4])),
+            id=identify("cudagraph", place, " ".join(reason.split()[:4])),
             kind="cudagraph",
-            place=None,
-            code="",
-            cause=f"no CUDA graph was made: {' '.join(reason.split())}",
+            place=place,
+            code=program.code(place),
+            cause=f"no CUDA graph was made: {' '.join(_FOUND_FROM.split(reason)[0].split())}",
             quoted=reason,
             remedy=next((text for word, text in _REMEDIES.items() if word in reason.lower()), ""),
             count=len(events),
             keys=tuple(str(event.key) for event in events),
         )
-        for reason, events in groups.items()
+        for (reason, place), events in groups.items()
     ]
+
+
+def place_in(program: Program, reason: str) -> Place | None:
+    """Return the program's line that a reason of torch's names, if it does."""
+    calls = [Place(file, int(line), name) for file, line, name in _CALL.findall(reason)]
+    return program.own(calls)

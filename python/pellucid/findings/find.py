@@ -19,6 +19,7 @@ from .failed import failed
 from .finding import Finding
 from .hooks import hooks
 from .limits import limits
+from .memory import memory
 from .nans import nans
 from .nothing import nothing
 from .precision import precision
@@ -44,6 +45,7 @@ CAUSES: tuple[Cause, ...] = (
     bypassed_caches,
     cudagraphs,
     slow,
+    memory,
     precision,
     caches,
 )
@@ -64,6 +66,7 @@ ORDER = (
     "cached",
     "cudagraph",
     "slow",
+    "memory",
     "precision",
     "cache",
 )
@@ -142,6 +145,7 @@ _WORDS = {
     "eager": "not compiled",
     "cudagraph": "CUDA graph skipped",
     "slow": "slow compile",
+    "memory": "much kept for backward",
     "precision": "note on precision",
     "cache": "note on caches",
 }

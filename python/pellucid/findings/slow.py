@@ -1,14 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions whose compile takes long, and which part of it does."""
+"""Functions whose compile takes long, and which part of it does.
+
+Restarts, autotuning, guards and the recording of CUDA graphs are told by themselves where they take
+long: each has a remedy of its own.
+"""
 
 from __future__ import annotations
 
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Frame, Place, Times
+from pellucid.torch.model.events import CompileKey, Frame, Metrics, Place, Times
 from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.names import is_resumed
 
 from .finding import Cost, Finding, identify
+from .parts import (
+    GUARDS,
+    KERNELS,
+    RECORDING,
+    Part,
+    autotuning,
+    largest,
+    lost_attempts,
+    part_of,
+)
 from .source import Program, root_of
 
 _LONG = 30.0
@@ -27,6 +41,9 @@ def slow(capture: Capture, program: Program) -> list[Finding]:
             groups.setdefault((frame.place.file, root_of(capture, frame)), []).append(times)
     result = []
     for (_file, name), times_of in groups.items():
+        of_group = list(dict.fromkeys(times.key for times in times_of))
+        place = _start(program, frames, of_group)
+        result += _causes(capture, program, place, name, of_group)
         parts = {"tracing": 0.0, "backend": 0.0}
         for times in times_of:
             whole = times.seconds.get("duration" if times.backward else _WHOLE, 0.0)
@@ -35,16 +52,108 @@ def slow(capture: Capture, program: Program) -> list[Finding]:
             parts["tracing"] += max(0.0, whole - backend)
         seconds = sum(parts.values())
         if seconds >= _LONG:
-            keys = list(dict.fromkeys(times.key for times in times_of))
-            of_root = [frames[key] for key in keys if not is_resumed(frames[key].place.function)]
-            place = program.start((of_root or [frames[keys[0]]])[0].place)
             mostly = max(parts, key=lambda part: parts[part])
-            result.append(_finding(program, place, name, mostly, seconds, list(map(str, keys))))
+            of = _listed(capture, of_group, seconds)
+            keys = list(map(str, of_group))
+            result.append(_finding(program, place, name, mostly, seconds, keys, of))
     return result
 
 
+def _start(program: Program, frames: dict[CompileKey, Frame], keys: list[CompileKey]) -> Place:
+    of_root = [frames[key] for key in keys if not is_resumed(frames[key].place.function)]
+    return program.start((of_root or [frames[keys[0]]])[0].place)
+
+
+def _listed(capture: Capture, keys: list[CompileKey], whole: float) -> str:
+    """What of it is told by itself, in words; empty for nothing of weight."""
+    parts = [
+        ("attempts that came to nothing", lost_attempts(capture, keys).seconds),
+        ("autotuning", autotuning(capture, keys).seconds),
+        ("building guards", part_of(capture, keys, GUARDS).seconds),
+        ("compiling kernels", part_of(capture, keys, KERNELS).seconds),
+    ]
+    return largest(parts, whole)
+
+
+_LOST, _TUNED, _GUARDED, _RECORDED = 5.0, 10.0, 5.0, 8
+"""From so many seconds, and so many recordings, a cause is told by itself."""
+_TOLD = 3
+
+
+def _causes(
+    capture: Capture, program: Program, place: Place, name: str, keys: list[CompileKey]
+) -> list[Finding]:
+    """The causes that have a remedy of their own, for one function."""
+    found: list[Finding] = []
+    metrics = [event.values for event in capture.of(Metrics) if event.key in keys]
+
+    def add(what: str, part: Part, cause: str, remedy: str, quoted: str = "") -> None:
+        found.append(
+            Finding(
+                id=identify("slow", place if is_own(place.file) else None, f"{name}:{what}"),
+                kind="slow",
+                place=place,
+                code=program.code(place),
+                cause=cause,
+                remedy=remedy,
+                quoted=quoted,
+                cost=Cost(round(part.seconds, 3)),
+                count=len(part.spans),
+                keys=tuple(map(str, part.keys)),
+            )
+        )
+
+    lost = lost_attempts(capture, keys)
+    if lost.seconds >= _LOST:
+        reasons = [r for values in metrics for r in values.get("restart_reasons") or ()]
+        listed = "; ".join(dict.fromkeys(reasons)) or "torch does not say why"
+        cause = f"`{name}` was traced anew {len(lost.spans)} times: {' '.join(listed.split())}"
+        add("restarts", lost, cause, _RESTARTED, "\n".join(dict.fromkeys(reasons)))
+    tuned = autotuning(capture, keys)
+    if tuned.seconds >= _TUNED:
+        said = sorted((s for s in tuned.spans if s.about), key=lambda span: -span.seconds)
+        quoted = "\n".join(f"{span.name}: {span.about}" for span in said)
+        most = "; ".join(span.about for span in said[:_TOLD])
+        cause = f"autotuning for `{name}` measured candidates {len(tuned.spans)} times"
+        add("autotuning", tuned, cause + (f"; most for {most}" if most else ""), _MEASURED, quoted)
+    guarded = part_of(capture, keys, GUARDS)
+    if guarded.seconds >= _GUARDED:
+        count = max((int(values.get("guard_count") or 0) for values in metrics), default=0)
+        cause = f"building the guards of `{name}` takes long" + (f": {count}" if count else "")
+        add("guards", guarded, cause, _GUARDED_BY)
+    recorded = part_of(capture, keys, RECORDING)
+    if len(recorded.spans) >= _RECORDED:
+        cause = f"CUDA graphs of `{name}` were recorded {len(recorded.spans)} times"
+        add("recorded", recorded, cause, _RECORDED_AGAIN)
+    return found
+
+
+_RESTARTED = (
+    "each restart traces the frame from its beginning: break the graph on purpose before what "
+    "cannot be traced (`torch._dynamo.graph_break()`), or move that out of the compiled function"
+)
+_MEASURED = (
+    "keep TORCHINDUCTOR_CACHE_DIR on a disk that stays, so that it is measured once; mode="
+    "'default' does not measure, and fewer sizes mean fewer measurements (pad, or dynamic=True)"
+)
+_GUARDED_BY = (
+    "fewer objects that the function reads mean fewer guards: compile the block that repeats, "
+    "pass what it needs as arguments, and keep long lists and dictionaries out of it"
+)
+_RECORDED_AGAIN = (
+    "a graph is recorded for each size: pad the inputs to a few sizes, or set "
+    "torch._inductor.config.triton.cudagraph_skip_dynamic_graphs = True"
+)
+
+
 def _finding(
-    program: Program, place: Place, name: str, mostly: str, seconds: float, keys: list[str]
+    program: Program,
+    place: Place,
+    name: str,
+    mostly: str,
+    seconds: float,
+    keys: list[str],
+    of: str,
 ) -> Finding:
     if mostly == "tracing":
         what = "most of it is Dynamo's, which traces the Python code"
@@ -61,7 +170,7 @@ def _finding(
         kind="slow",
         place=place,
         code=program.code(place),
-        cause=f"compiling `{name}`{versions} takes long: {what}",
+        cause=f"compiling `{name}`{versions} takes long: {what}" + (f" ({of})" if of else ""),
         remedy=("end the recompiles first; " if len(keys) > 2 else "") + remedy,
         sure="likely",
         cost=Cost(round(seconds, 3)),

@@ -157,6 +157,31 @@ def write_dot(
                     yield path
 
 
+def write_trace(
+    directories: Sequence[str | os.PathLike[str]], file: Path, redact: bool = False
+) -> Path:
+    """Write when the parts of the compiles were done, as a trace for Perfetto; return its path.
+
+    Every capture is a process, with a thread for each compile; times are in microseconds since the
+    capture began.
+    """
+    from pellucid.torch.store.load import load_all
+
+    from .groups import name_of
+    from .shrink import clean
+    from .timeline import trace_of
+
+    captures = [
+        (name_of(capture, Path(directory).name, len(directories) > 1), capture)
+        for directory in directories
+        for capture in load_all(directory)
+    ]
+    trace = trace_of(captures)
+    data = json.dumps(clean(trace) if redact else trace, separators=(",", ":"))
+    _write(file, data.encode("ascii"))
+    return file
+
+
 class _Callable(ModuleType):
     """This module, which `pellucid.report` names: the attribute is the function as well."""
 

@@ -49,6 +49,11 @@ def add_report(commands: Any, formatter: Any) -> None:
         metavar="STAGE",
         help="write the graphs of a stage (captured, joint, …) for Graphviz, too",
     )
+    add.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="write when each part of each compile was done, for ui.perfetto.dev",
+    )
     add.set_defaults(command=_report)
 
 
@@ -62,7 +67,7 @@ def _size(text: str) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from . import report, write_dot
+    from . import report, write_dot, write_trace
 
     try:
         path = report(
@@ -75,6 +80,8 @@ def _report(arguments: argparse.Namespace) -> int:
         if arguments.dot:
             for file in write_dot(arguments.directories, arguments.dot, Path(path).parent):
                 print(file)
+        if arguments.trace:
+            print(write_trace(arguments.directories, Path(arguments.trace), arguments.redact))
     except NotADump as error:
         print(f"pellucid: {error}", file=sys.stderr)
         return 1

@@ -33,7 +33,7 @@ from .layout import Box, arcs, blocks
 from .linking import Linker
 from .links import Links
 from .pool import Pool
-from .timeline import Bar, bars_of
+from .timeline import flame_of
 from .users import UserFile, nodes_of, share_in_graphs, user_files
 
 PICTURED = ("captured", "joint", "forward", "backward", "inference")
@@ -82,7 +82,7 @@ class View:
     nodes: Dict[str, Tuple[Any, ...]]
     links: Links
     findings: List[Dict[str, Any]]
-    bars: List[Bar]
+    bars: List[List[Any]]
     capture: Capture
     dropped: set[int] = field(default_factory=set)
     """The numbers of files whose content was left out."""
@@ -133,7 +133,7 @@ def view_of(capture: Capture, pool: Pool, name: str = "") -> View:
         nodes,
         links,
         found.shown(capture),
-        bars_of(capture),
+        flame_of(capture),
         capture,
     )
 

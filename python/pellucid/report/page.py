@@ -13,8 +13,11 @@ from typing import Any, Dict, Iterator, List, Tuple
 from jinja2 import Environment, FileSystemLoader
 
 from pellucid._version import __version__
+from pellucid.torch.model.phases import OWNERS
 
+from .memory import memory_of
 from .model import Page, View, counts_of
+from .timeline import compiles_of, sums_of
 from .values import chunks_of
 
 _HERE = Path(__file__).parent
@@ -64,6 +67,7 @@ TITLES = {
     "hook": "Hook too late",
     "precision": "Precision",
     "slow": "Slow to compile",
+    "memory": "Much kept for backward",
     "ranks": "Captures differ",
 }
 NOTES = ("cache", "cached", "precision")
@@ -95,6 +99,7 @@ def html_of(page: Page, editor: bool = False, redacted: bool = False) -> str:
         script_hash=hash_of(script),
         views=[_shown(view, editor) for view in page.views],
         panes=PANES,
+        owners=OWNERS,
         keys=KEYS,
         chunks=list(chunks_of(page)),
         dropped=page.dropped,
@@ -153,6 +158,9 @@ def _shown(view: View, editor: bool) -> Dict[str, Any]:
         "more_flows": max(0, len(flows) - _MOST_FLOWS),
         "findings": [_finding(view, finding, editor) for finding in view.findings],
         "table": list(_table(view)),
+        "sums": sums_of(view.capture),
+        "compiles": compiles_of(view.capture),
+        "memory": list(memory_of(view)),
     }
 
 

@@ -11,6 +11,7 @@ from .guards import readable
 from .links import Links
 from .model import Function, Page, View, kernels_of, pictures_of, rest_of
 from .shrink import clean
+from .timeline import trace_of
 
 
 def chunks_of(page: Page) -> Iterator[Tuple[str, str]]:
@@ -18,6 +19,7 @@ def chunks_of(page: Page) -> Iterator[Tuple[str, str]]:
     contents = page.pool.contents
     yield "c-lines", chunks.of_json(page.pool.lines)
     yield "c-sizes", chunks.of_json([len(content) for content in contents])
+    yield "c-trace", chunks.of_json(_trace(page))
     yield "c-contents", chunks.of_numbers(number for content in contents for number in content)
     for i, view in enumerate(page.views):
         values = _view(view)
@@ -36,9 +38,16 @@ def _view(view: View) -> Dict[str, Any]:
         "kernels": kernels_of(view),
         "graphs": pictures_of(view),
         "findings": view.findings,
-        "bars": [[b.key, b.name, b.start, b.seconds, b.row, b.thread] for b in view.bars],
+        "bars": view.bars,
         "rest": rest_of(view),
     }
+
+
+def _trace(page: Page) -> Dict[str, Any]:
+    trace = trace_of((view.label, view.capture) for view in page.views)
+    redacted = any(view.redacted for view in page.views)
+    made: Dict[str, Any] = clean(trace) if redacted else trace
+    return made
 
 
 def _users(view: View) -> List[Any]:

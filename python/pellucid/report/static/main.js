@@ -282,6 +282,17 @@ function showFindings(view) {
   }
 }
 
+/** Lets what names a place open it. @param {App} app @param {ParentNode} root */
+function connectPlaces(app, root) {
+  for (const link of root.querySelectorAll('[data-file], [data-key]')) {
+    link.addEventListener('click', () => {
+      const { file, line, key } = /** @type {HTMLElement} */ (link).dataset, found = app.capture.number.get(file || '');
+      if (key) app.set({ key });
+      else if (found !== undefined) app.open(found, Math.max(0, app.capture.lineOf(found, Number(line) || 1)));
+    });
+  }
+}
+
 /** @param {App} app */
 function connect(app) {
   document.addEventListener('keydown', (event) => app.key(event));
@@ -294,16 +305,7 @@ function connect(app) {
       card.addEventListener('keydown', (event) => { if (event.key === 'Enter' && event.target === card) app.select(i); });
     });
   }
-  for (const link of document.querySelectorAll('[data-file]')) {
-    link.addEventListener('click', () => {
-      const { file, line } = /** @type {HTMLElement} */ (link).dataset;
-      const found = app.capture.number.get(file || '');
-      if (found !== undefined) app.open(found, Math.max(0, app.capture.lineOf(found, Number(line) || 1)));
-    });
-  }
-  for (const link of document.querySelectorAll('[data-key]')) {
-    link.addEventListener('click', () => app.set({ key: /** @type {HTMLElement} */ (link).dataset.key || '' }));
-  }
+  connectPlaces(app, document);
   for (const tab of document.querySelectorAll('#panes button')) {
     tab.addEventListener('click', () => app.set({ pane: /** @type {HTMLElement} */ (tab).dataset.pane || 'findings' }));
   }

@@ -15,6 +15,7 @@ from typing import Protocol
 from pellucid.report import tell_page
 
 from ..capture.connection import CAPTURE, finish
+from ..capture.progress import wants_progress
 from ..store.directories import Mark, claim, this_program
 from ..store.load import captures_below
 from ..store.session import Session
@@ -27,7 +28,7 @@ class Origin(Protocol):
 
     @property
     def directory(self) -> str:
-        """Where the captures of the run go."""
+        """Where the captures of the run go; empty where only progress is to be shown."""
 
     @property
     def run(self) -> str:
@@ -50,13 +51,16 @@ _begun: list[Origin] = []
 
 
 def begin(origin: Origin) -> None:
-    """Capture what compiles from now on; a second call does nothing."""
+    """Capture what compiles from now on, or only show it; a second call does nothing."""
     if _begun:
         return
     _begun.append(origin)
     if not origin.asked:
         hooks.QUIET.set()
-    CAPTURE.open_later(lambda: _session(origin))
+    if wants_progress():
+        CAPTURE.show_progress()
+    if origin.directory:
+        CAPTURE.open_later(lambda: _session(origin))
 
 
 def _session(origin: Origin) -> Session:
@@ -77,6 +81,8 @@ def _session(origin: Origin) -> Session:
 
 def end(origin: Origin) -> None:
     """Close the captures of this process, and say how it went where that was asked for."""
+    if not origin.directory:
+        return
     here = os.getpid() == origin.process
     asked = origin.asked and here
     wanted = asked or (origin.first and here and hooks.asked_to_compile())

@@ -13,6 +13,7 @@ from pellucid.explain.global_variables import data
 from pellucid.findings import count_line
 
 from ..capture.connection import CAPTURE, finish
+from ..capture.progress import wants_progress
 from ..model.events import Frame, Problem
 from ..model.stages import stage_named
 from ..store.directories import Job, claim
@@ -35,6 +36,7 @@ def prepare_debug(
     *,
     on_event: Callable[[Any], None] | None = None,
     calls: bool = False,
+    progress: bool | None = None,
 ) -> Iterator[Session]:
     """Capture what ``torch.compile`` makes inside the block, as files that also run.
 
@@ -49,6 +51,8 @@ def prepare_debug(
         log_bytecode: also disassemble transformed code in its file.
         on_event: called with each event as it is captured, to show progress.
         calls: also count how often each compiled version runs inside the block.
+        progress: show on stderr what compiles, while it does: rank, frame, phase and line; None
+            means that ``PELLUCID_PROGRESS`` in the environment decides.
     """
     global _last
     owned = claim(Path(dump_src_dir), job())
@@ -56,10 +60,13 @@ def prepare_debug(
     opened.rank, opened.world_size = hooks.place_in_job()
     opened.counts_calls = calls
     CAPTURE.open(opened)
+    shown = wants_progress() if progress is None else progress
+    hide = CAPTURE.show_progress() if shown else hooks.no_op
     _tell_depyf_programs(opened)
     try:
         yield opened
     finally:
+        hide()
         # A process that was forked inside the block leaves it as well, with a capture of its own.
         session = CAPTURE.own(opened)
         if session is not None:

@@ -32,7 +32,8 @@ from ..text.dump import named_class
 from . import graph_files
 from .frames import add_compiled_before, write_frame
 from .outcomes import Outcomes, follow
-from .records import on_record, write_graph
+from .progress import WANTED, Progress
+from .records import on_record, place_of, write_graph
 from .summary import refresh_caches, write_summary
 
 Opener = Callable[[], Session]
@@ -53,6 +54,9 @@ class Capture:
         self._before_fork: list[Session] = []
         self._outcomes: dict[Session, Outcomes] = {}
         self._forks: list[tuple[Session, Session]] = []
+        self._progress: Progress | None = None
+        self._watchers = 0
+        self._remove_trace: hooks.Remove | None = None
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forked)
 
@@ -93,15 +97,56 @@ class Capture:
             self._waiting.append(opener)
             self._connect()
 
+    def show_progress(self) -> hooks.Remove:
+        """Show a line that says what compiles, until what is returned is called."""
+        with self._lock:
+            self._watchers += 1
+            if self._progress is None:
+                self._progress = Progress()
+            self._follow_trace()
+
+        def remove() -> None:
+            with self._lock:
+                self._watchers -= 1
+                progress = None if self._watchers else self._progress
+                if progress is not None:
+                    self._progress = None
+                    self._disconnect()
+            if progress is not None:
+                progress.close()
+
+        return remove
+
+    def _only_progress(self) -> frozenset[str] | None:
+        """The events of torch's trace that are wanted where no capture is open or waits."""
+        return None if self._is_connected else WANTED
+
+    def _follow_trace(self) -> None:
+        if self._remove_trace is None:
+            self._remove_trace = hooks.no_op  # first, for the same reason as below
+            self._remove_trace = hooks.add_trace_handler(self._on_trace, self._only_progress)
+
+    def _disconnect(self) -> None:
+        """Remove the hooks that nothing needs any more."""
+        removes: list[hooks.Remove] = []
+        if not self._sessions and not self._waiting:
+            removes, self._remove, self._is_connected = self._remove, [], False
+            if self._progress is None and self._remove_trace is not None:
+                removes.append(self._remove_trace)
+                self._remove_trace = None
+        for remove in removes:
+            with contextlib.suppress(Exception):
+                remove()
+
     def _connect(self) -> None:
         if self._is_connected:
             return
         self._is_connected = True  # first: what follows may import torch, which may call this
         SHAPES.forget()
         self._breaks = hooks.break_reasons()
+        self._follow_trace()
         self._remove = [
             hooks.add_bytecode_hook(self._on_bytecode),
-            hooks.add_trace_handler(self._on_trace),
             graph_hooks.add_formatted_graphs(self._on_formatted),
             generate_interpreted_graphs(graph_hooks.is_followed),
             # Not `open_sessions`: what torch passes by opens no capture.
@@ -122,11 +167,8 @@ class Capture:
         with self._lock:
             self._unloaded = [entry for entry in self._unloaded if entry[0] is not session]
             self._sessions = [other for other in self._sessions if other is not session]
-            if not self._sessions and not self._waiting:
-                for remove in self._remove:
-                    with session.guard("removing a hook"):
-                        remove()
-                self._remove, self._is_connected = [], False
+            with session.guard("removing a hook"):
+                self._disconnect()
             outcomes = self._outcomes.pop(session, None)
         if outcomes is not None:
             with session.guard("reading what was not compiled"):
@@ -141,6 +183,8 @@ class Capture:
         self._before_fork, self._sessions = self._sessions, []
         self._forks = []
         self._outcomes = {}
+        if self._progress is not None:
+            self._progress.forked()
         hooks.note_fork()
 
     def open_sessions(self) -> tuple[Session, ...]:
@@ -210,6 +254,10 @@ class Capture:
         if getattr(self._busy, "now", False):
             return  # what our own work makes torch log is no part of the program
         self._busy.now = True
+        progress = self._progress
+        if progress is not None:
+            with contextlib.suppress(Exception):
+                progress.take(record, place_of)
         try:
             self.run_programs()
             sessions = self.open_sessions()

@@ -36,6 +36,7 @@ from ..taps.trace import OURS, UNREADABLE, TraceRecord
 from ..text.dump import graph_name, graph_text, kernel_name, kernel_text, named_class
 from . import graph_files, sources, spans
 from . import metrics as facts
+from .saved import add_saved, keep_sources
 from .summary import write_summary
 
 
@@ -52,7 +53,7 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
     if kind.startswith(f"artifact:{OURS}"):
         return None
     if kind == "dynamo_start":
-        place, stack = _place(record.data), _stack(record.data)
+        place, stack = place_of(record.data), _stack(record.data)
         session.record(Started(session.start(record.compile_id), place, stack))
         if place is not None:
             sources.keep(session, place.file)
@@ -75,7 +76,12 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         stage = "inference"  # which torch 2.4 calls by the same name
     if stage is not None and payload is not None:
         module = graph_hooks.emitted_graph(kind, payload)
-        write_graph(session, key, stage, module, named_class(payload), runs, subgraph)
+        graph = write_graph(session, key, stage, module, named_class(payload), runs, subgraph)
+        with session.guard(f"finding what {graph.file} is kept for"):
+            if stage == "captured":
+                keep_sources(session, key, module)
+            elif stage == "backward":
+                add_saved(session, graph, _sizes(session, key))
     elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
         event = break_of(key, payload)
         if event not in session.of(Break):  # an attempt that starts over breaks at the same place
@@ -187,7 +193,8 @@ def places_of(stack: Any) -> tuple[Place, ...]:
     )
 
 
-def _place(data: Any) -> Place | None:
+def place_of(data: Any) -> Place | None:
+    """The frame of which a record says that Dynamo begins to look at it."""
     stack = data.get("stack") if isinstance(data, dict) else None
     if not stack or not isinstance(stack[-1], dict) or not {"filename", "line"} <= set(stack[-1]):
         SHAPES.missed("place where a compile starts")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from typing import Any, Mapping
 
@@ -13,6 +14,44 @@ from ..store.session import Session
 EVENT = "chromium_event"
 _SHORTEST = 1e-4
 """In seconds; there are very many that are shorter, and they explain nothing."""
+
+
+def event_of(event: Any) -> tuple[str, str, float] | None:
+    """Read one of torch's profiling events: name, phase, seconds since the epoch.
+
+    >>> event_of('{"name": "gc", "ph": "B", "ts": 2000000.0}'), event_of("{}")
+    (('gc', 'B', 2.0), None)
+    """
+    if isinstance(event, str):
+        event = json.loads(event)
+    if not isinstance(event, Mapping) or not isinstance(event.get("ts"), (int, float)):
+        return None
+    return str(event.get("name")), str(event.get("ph")), float(event["ts"]) / 1e6
+
+
+def about_of(event: Any) -> str:
+    """Return in words what torch's event that ends a part says of it; empty for most parts.
+
+    >>> stats = '{"num_choices": 24, "best_kernel": "triton_mm_3", "best_time": 0.0312}'
+    >>> given = {"autotune_shape": "8x16, 16x4", "autotune_choices_stats": stats}
+    >>> about_of({"name": "mm_template_autotuning", "args": given})
+    '8x16, 16x4: triton_mm_3 is the best of 24 candidates, 0.0312 ms'
+    """
+    args = (json.loads(event) if isinstance(event, str) else event).get("args")
+    if not isinstance(args, Mapping):
+        return ""
+    sizes = str(args.get("autotune_shape_hinted") or args.get("autotune_shape") or "")
+    kernel = str(args.get("kernel_name") or "")
+    try:
+        stats = json.loads(str(args.get("autotune_choices_stats") or "{}"))
+    except ValueError:
+        stats = {}
+    if not isinstance(stats, Mapping) or "best_kernel" not in stats:
+        return sizes or kernel
+    text = f"{stats['best_kernel']} is the best of {stats.get('num_choices', '?')} candidates"
+    time = stats.get("best_time")
+    text += f", {time:.4g} ms" if isinstance(time, (int, float)) else ""
+    return f"{sizes}: {text}" if sizes else text
 
 
 class SpanReader:
@@ -30,11 +69,10 @@ class SpanReader:
 
     def take(self, key: CompileKey, event: Any) -> Span | None:
         """Take one of torch's events; return the span that it ends."""
-        if isinstance(event, str):
-            event = json.loads(event)
-        if not isinstance(event, Mapping) or not isinstance(event.get("ts"), (int, float)):
+        read = event_of(event)
+        if read is None:
             return None
-        name, phase, at = str(event.get("name")), event.get("ph"), float(event["ts"]) / 1e6
+        name, phase, at = read
         ident = threading.get_ident()
         with self._lock:
             thread = self._threads.setdefault(ident, len(self._threads))
@@ -49,13 +87,26 @@ class SpanReader:
                 if other == name:
                     break
         start_here = round(max(start - self._opened, 0.0), 6)
-        return Span(begun, name, start_here, round(max(at - start, 0.0), 6), thread)
+        seconds = round(max(at - start, 0.0), 6)
+        return Span(begun, name, start_here, seconds, thread, about_of(event))
 
 
 def take(session: Session, key: CompileKey, event: Any) -> None:
     """Record the span that one of torch's events ends."""
+    if key.id is None:
+        key = session.key(_compile_of(event))
     if session.span_reader is None:
         session.span_reader = SpanReader(session.opened)
     span = session.span_reader.take(key, event)
     if span is not None and span.seconds >= _SHORTEST:
         session.record(span)
+
+
+def _compile_of(event: Any) -> str | None:
+    """The compile that an event names itself, as it does where none is going on any more."""
+    args = (json.loads(event) if isinstance(event, str) else event).get("args")
+    named = args.get("compile_id") if isinstance(args, Mapping) else None
+    return named if isinstance(named, str) and _COMPILE_ID.match(named) else None
+
+
+_COMPILE_ID = re.compile(r"(?:!\d+/)?\d+/\d+\Z")

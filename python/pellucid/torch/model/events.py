@@ -14,6 +14,8 @@ from typing import Any
 from .keys import IN_FILE, SPARSE
 from .keys import CompileKey as CompileKey  # who reads events reads what they are named by
 from .keys import Place as Place
+from .memory import Saved as Saved
+from .memory import SavedTensor as SavedTensor
 from .names import scrub
 from .needs import Needs
 from .observed import NonFinite as NonFinite
@@ -219,6 +221,8 @@ class Span:
     seconds: float
     thread: int = 0
     """0 for the first thread seen, 1 for the next."""
+    about: str = field(default="", metadata=SPARSE)
+    """What torch says of it; of autotuning: sizes, number of candidates, the best and its time."""
 
 
 @dataclass(frozen=True)

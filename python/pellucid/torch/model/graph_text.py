@@ -24,6 +24,7 @@ _PARAMETER = re.compile(
     r"\*{0,2}(\w+)(?: ?: ?(?:\"([^\"]*)\"|[\w.]+(?:\[[^\]]*\])?))?(?: ?= ?\w+)?"
 )
 _DECLARED = re.compile(r" +(\w+): \"([^\"]*)\"(?:  #.*)?$")
+_COMMENT = re.compile(r"  #.*$")
 _END_OF_HEADER = re.compile(r"\)(?: *-> *[^:]+)?:\s*$")
 _FLATTENED = re.compile(r" +(.+,) = fx_pytree\.tree_flatten_spec\(")
 _NODE = re.compile(r" +(\w+)(?:: \"([^\"]*)\")? = (.+)")
@@ -142,6 +143,7 @@ class _Reader:
 
     def _header(self, line: str, number: int) -> None:
         """The parameters of a ``forward``, on one line or on several."""
+        line = _COMMENT.sub("", line)
         end = _END_OF_HEADER.search(line)
         self._in_header = end is None
         self._declare(line if end is None else line[: end.start()], number)

@@ -158,21 +158,21 @@ def _declared(name: str, annotation: ast.expr | None, symbols: Mapping[str, int]
     try:
         symbol = _SYMBOL.match(note)
         if symbol is not None:
-            return Value(name, literal=str(*_sizes(symbol[1], symbols)))
+            return Value(name, literal=str(*sizes_of(symbol[1], symbols)))
         found = _TENSOR.match(note)
         if found is None or found[1] not in DTYPES:
             return Value(name, lacking=f"it is described as {note!r}")
-        shape = _sizes(found[2], symbols)
-        stride = contiguous(shape) if found[3] is None else _sizes(found[3], symbols)
+        shape = sizes_of(found[2], symbols)
+        stride = contiguous(shape) if found[3] is None else sizes_of(found[3], symbols)
     except (ArithmeticError, KeyError, SyntaxError, TypeError, ValueError) as unknown:
         return Value(name, lacking=f"the size {unknown} is not told")
     return Value(name, Tensor(shape, stride, DTYPES[found[1]], found[4] or "cpu"))
 
 
-def _sizes(text: str, symbols: Mapping[str, int]) -> tuple[int, ...]:
+def sizes_of(text: str, symbols: Mapping[str, int]) -> tuple[int, ...]:
     """Evaluate the sizes of a list over symbols; sympy prints them in Python's grammar.
 
-    >>> _sizes("2*s0 + 1, 8, 24*Max(1, (s0//16))", {"s0": 3})
+    >>> sizes_of("2*s0 + 1, 8, 24*Max(1, (s0//16))", {"s0": 3})
     (7, 8, 24)
     """
     if text.replace(", ", "").isdigit():

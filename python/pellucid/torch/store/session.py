@@ -112,6 +112,8 @@ class Session:
         """The nodes of each graph file, with the lines of the file as it is now."""
         self.buffers: dict[str, Any] = {}
         """For each program what its buffers hold, as `taps.inductor` tells it."""
+        self.input_sources: dict[CompileKey, tuple[str, ...]] = {}
+        """Where the inputs of each captured graph are from, in torch's words."""
         self.resumes = Resumes()
         self.ways: dict[CompileKey, Any] = {}
         """How torch came to the guards of each compile, as `taps.guard_ways` has it."""

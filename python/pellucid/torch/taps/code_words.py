@@ -103,3 +103,19 @@ def has_local_where_named(paths: Iterable[str], local_of: Mapping[str, str]) -> 
     return all(
         any(local in locals_of(code) for code in named[word]) for word, local in local_of.items()
     )
+
+
+def both(*answers: bool | None) -> bool | None:
+    """Return what several checks say together: no if one says no, None if one cannot tell."""
+    return False if False in answers else None if None in answers else True
+
+
+def tells_default(settings: Any, name: str) -> bool:
+    """Whether a module of settings tells which value one of them has by itself.
+
+    Older releases have a table of those that are not at their defaults, and tell of no others.
+    """
+    if hasattr(settings, "_default"):
+        return True
+    table = getattr(settings, "_config", None)
+    return isinstance(table, dict) and (name not in table or hasattr(table[name], "default"))

@@ -219,6 +219,11 @@ TABLE: tuple[Capability, ...] = (
         "constants in graphs that run by themselves are random",
     ),
     Capability(
+        "operation_lists",
+        ("torch._functorch.partitioners:get_default_op_list",),
+        "why a tensor is saved for backward is told without torch's list of what it computes again",
+    ),
+    Capability(
         "lazy_graph_module",
         ("torch.fx._lazy_graph_module:_LazyGraphModule",),
         "lazily compiled graphs do not run from their files",

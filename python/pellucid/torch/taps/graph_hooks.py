@@ -263,6 +263,13 @@ def source_of(placeholder: Any) -> str | None:
     return _worded(source)
 
 
+def sources_of_inputs(graph: Any) -> tuple[str, ...]:
+    """Where what AOTAutograd is given with a graph of Dynamo's is from, in torch's words."""
+    held = [source for _, source, _ in held_by(graph)]
+    inputs = [node for node in graph.graph.nodes if node.op == "placeholder"]
+    return (*held, *(source_of(node) or "" for node in inputs))
+
+
 def held_by(graph: Any) -> Iterator[tuple[str, str, Any]]:
     """What a graph of Dynamo's holds itself and is not given: name, where it is from, and value.
 

@@ -18,13 +18,14 @@ import traceback
 import warnings
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any, Callable, Optional
+from typing import Any, Callable, FrozenSet, Optional
 
 from pellucid._version import __version__
 
 from ..model.names import scrub
+from .code_words import tells_default
 from .compat import Capability, Probe
-from .shapes import SHAPES, tells_default
+from .shapes import SHAPES
 from .trace import OURS, Listeners, TraceHandler, TraceRecord
 
 Remove = Callable[[], None]
@@ -289,8 +290,13 @@ _SUBGRAPH = "_get_regional_inductor_subgraph_name"
 """What names the part of a graph that is compiled by itself; older releases compile none so."""
 
 
-def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
+def add_trace_handler(
+    receive: Callable[[TraceRecord], None],
+    only: Callable[[], Optional[FrozenSet[str]]] = lambda: None,
+) -> Remove:
     """Call ``receive`` with each event of the structured trace, in the thread that compiles.
+
+    While ``only`` tells names, other events are not made, nor the payloads of these.
 
     torch makes an event only when somebody listens, and some are dear; those that nobody wants are
     still not made (:class:`~pellucid.torch.taps.trace.Listeners`).
@@ -298,7 +304,7 @@ def add_trace_handler(receive: Callable[[TraceRecord], None]) -> Remove:
     log = PROBE.get("trace_log")
     if log is None:
         return no_op
-    handler = TraceHandler(receive)
+    handler = TraceHandler(receive, only)
     emit = handler.emit
 
     def emit_and_tell(record: logging.LogRecord) -> None:
@@ -385,6 +391,18 @@ def send_artifact(name: str, text: str) -> None:
         metadata_fn=lambda: {"name": f"{OURS}{name}", "encoding": "string"},
         payload_fn=lambda: text,
     )
+
+
+def computed_again() -> frozenset[str] | None:
+    """The operations that torch computes again in a backward pass, ``aten.add``; None: not told."""
+    lists = PROBE.get("operation_lists")
+    if lists is None:
+        return None
+    listed = getattr(lists(), "recomputable_ops", None)
+    if not listed:
+        SHAPES.missed("operations that are computed again")
+        return None
+    return frozenset(map(str, listed))
 
 
 def interned(index: object) -> str | None:

@@ -16,7 +16,16 @@ import threading
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Optional, Tuple
 
-from .code_words import code_objects, has, has_local_where_named, locals_of, mentions, says
+from .code_words import (
+    both,
+    code_objects,
+    has,
+    has_local_where_named,
+    locals_of,
+    mentions,
+    says,
+    tells_default,
+)
 from .compat import resolve
 
 # The structured trace has a graph's text, not the graph.  The function that emits the event has
@@ -44,6 +53,8 @@ GUARDS_MADE = ("CheckFunctionManager", "sorted_guards", "guards")
 """The class that makes the check of a version's guards, and the locals that have all of them."""
 TRACE_CALL = ("name", "metadata_fn", "payload_fn")
 """The locals of ``trace_structured`` that say what an event is."""
+TRACER = ("run", "self", "f_code", "lineno")
+"""Dynamo's loop over instructions, its local that has them, and the code and line of that."""
 GRAPH_CLASS = "GraphModuleImpl"
 """The name of the class that each graph module has for itself."""
 LAZY_METHODS = ("_real_recompile", "_lazy_forward")
@@ -54,7 +65,6 @@ SOURCE_KEY, LINE_KEY = "grapharg", "stack_trace"
 """The keys of a node's ``meta`` that have where an input is from, and the user's lines."""
 WRAPPED = ("_orig_mod", "_torchdynamo_orig_callable")
 """The attributes under which what ``torch.compile`` returns has what it was given."""
-
 _AOT = "torch._functorch._aot_autograd"
 _EMITTERS = (
     "torch._dynamo.output_graph",
@@ -187,17 +197,6 @@ def _defaults_are_told() -> bool | None:
     return tells_default(module, name)
 
 
-def tells_default(settings: Any, name: str) -> bool:
-    """Whether a module of settings tells which value one of them has by itself.
-
-    Older releases have a table of those that are not at their defaults, and tell of no others.
-    """
-    if hasattr(settings, "_default"):
-        return True
-    table = getattr(settings, "_config", None)
-    return isinstance(table, dict) and (name not in table or hasattr(table[name], "default"))
-
-
 def _is_plain_function() -> bool | None:
     for path in ("torch.fx._utils", "torch._dynamo.utils"):
         function = resolve(f"{path}:lazy_format_graph_code")
@@ -244,10 +243,6 @@ def _generates_globals() -> bool | None:
     return isinstance(getattr(torch.fx.Graph().python_code("self"), "globals", None), dict)
 
 
-def _both(*answers: bool | None) -> bool | None:
-    return False if False in answers else None if None in answers else True
-
-
 TABLE: Tuple[Shape, ...] = (
     Shape(
         "graph of a trace event",
@@ -270,6 +265,11 @@ TABLE: Tuple[Shape, ...] = (
         "hooks that a module got after it was compiled are not told",
     ),
     Shape(
+        "line that Dynamo traces",
+        lambda: says("torch._dynamo.symbolic_convert:InstructionTranslatorBase", *TRACER[1:]),
+        "while something compiles it is not told which line Dynamo is at",
+    ),
+    Shape(
         "place where a compile starts",
         _stack_entries,
         "it is not told where frames stand that torch leaves alone",
@@ -281,7 +281,7 @@ TABLE: Tuple[Shape, ...] = (
     ),
     Shape(
         "origins of a program's buffers",
-        lambda: _both(
+        lambda: both(
             says(f"{LOWERING[1]}:{LOWERING[0]}", "scheduler", "inductor_output_code"),
             says("torch._inductor.scheduler:Scheduler", TABLES_OF_SCHEDULER[2]),
         ),
@@ -294,7 +294,7 @@ TABLE: Tuple[Shape, ...] = (
     ),
     Shape(
         "fields of a compile id",
-        lambda: _both(
+        lambda: both(
             has("torch._guards:CompileContext", "current_trace_id", "current_compile_id"),
             has("torch._guards:CompileId", *_ID_FIELDS[:2]),
             has("torch._guards:TraceId", "compile_id", "attempt"),
@@ -333,7 +333,7 @@ TABLE: Tuple[Shape, ...] = (
     ),
     Shape(
         "source of a graph's input",
-        lambda: _both(
+        lambda: both(
             says("torch._dynamo.output_graph:", SOURCE_KEY, "_param_name_to_source"),
             has("torch._dynamo.variables.builder:GraphArg", "source"),
             has("torch._guards:Source", "name"),
@@ -349,6 +349,11 @@ TABLE: Tuple[Shape, ...] = (
         "schema of an operator",
         _operators_have_schemas,
         "find_nan does not see what operations write into their inputs",
+    ),
+    Shape(
+        "operations that are computed again",
+        lambda: has("torch._functorch.partitioners:OpTypes", "recomputable_ops"),
+        "why a tensor is saved for backward is told without torch's list of what it computes again",
     ),
     Shape(
         "formatted graphs",
@@ -374,7 +379,7 @@ TABLE: Tuple[Shape, ...] = (
     ),
     Shape(
         "tree of guards",
-        lambda: _both(
+        lambda: both(
             has(
                 f"{_GUARDS}.RootGuardManager",
                 "get_accessors",
@@ -409,7 +414,7 @@ TABLE: Tuple[Shape, ...] = (
     ),
     Shape(
         "check that says what failed",
-        lambda: _both(
+        lambda: both(
             has(f"{_GUARDS}.RootGuardManager", "check_verbose", "clone_manager"),
             has(f"{_GUARDS}.GuardDebugInfo", "result", "verbose_code_parts"),
         ),

@@ -11,7 +11,7 @@ import logging
 import sys
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional
+from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Mapping, Optional
 
 from ..model.stages import STAGE_OF_EVENT
 from .shapes import TRACE_CALL
@@ -79,23 +79,35 @@ def parse_trace(metadata: Mapping[str, Any], payload: object) -> TraceRecord | N
 
 
 class TraceHandler(logging.Handler):
-    """Hands each event of the structured trace to ``receive``."""
+    """Hands each event of the structured trace to ``receive``.
 
-    def __init__(self, receive: Callable[[TraceRecord], None]) -> None:
+    Args:
+        receive: called with the event.
+        only: tells the few events that are wanted now, whose payloads are not; None for all that a
+            capture has a use for.
+    """
+
+    def __init__(
+        self,
+        receive: Callable[[TraceRecord], None],
+        only: Callable[[], Optional[FrozenSet[str]]] = lambda: None,
+    ) -> None:
         super().__init__()
         self._receive = receive
+        self._only = only
 
     def take(self, call: Mapping[str, Any], context: Callable[[Any], Dict[str, Any]]) -> None:
         """Receive what a call of torch's ``trace_structured`` would send, if it is wanted."""
         event: Optional[TraceRecord] = None
         try:
-            name = call[TRACE_CALL[0]]
-            if name != "artifact" and not wanted(name):
+            name, only = call[TRACE_CALL[0]], self._only()
+            if name not in only if only is not None else name != "artifact" and not wanted(name):
                 return
             metadata = call["metadata_fn"]()
             if name == "artifact" and not wanted(name, str(metadata.get("name"))):
                 return
-            payload = None if name == _GUARDS else call["payload_fn"]()  # made at great cost
+            is_needed = name == _MANY or (name != _GUARDS and only is None)
+            payload = call["payload_fn"]() if is_needed else None  # made at great cost
             if name == _MANY:  # so many that they are not written out, to be read again
                 metadata, payload = payload, None
             if not isinstance(payload, str) and payload is not None:

@@ -21,11 +21,13 @@ from ..model.events import (
     Parting,
     Problem,
     Recompile,
+    Saved,
     Skipped,
 )
 from ..model.names import label, scrub
 from ..store.session import INDEX, Session, left_alone
 from .dump import STAGES, counted, frame_status, recompile_lines
+from .saved import saved_text
 
 EMPTY = (
     "Nothing was compiled inside this capture. Either no function under `torch.compile` was called "
@@ -50,7 +52,8 @@ def index_text(
         parts.append(_functions(session, full))
     parts += [_breaks(session), _recompiles(session)]
     parts += [_non_finite(session), _differences(session)]
-    parts += [_failed(session), _skipped(session), _caches(session), _others(session)]
+    parts += [_failed(session), _skipped(session), saved_text(session.of(Saved))]
+    parts += [_caches(session), _others(session)]
     parts += [_setting(session), _problems(session)]
     return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
 

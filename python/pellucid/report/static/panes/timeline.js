@@ -10,6 +10,8 @@ class RestPane {
     this.tabs = /** @type {HTMLElement} */ (this.pane.querySelector('.tabs'));
     this.body = /** @type {HTMLElement} */ (this.pane.querySelector('.body'));
     this.shown = '';
+    this.asked = false;
+    this.zoom = /** @type {number[] | null} */ (null);
   }
 
   /** @returns {Record<string, [number | null, () => Node]>} */
@@ -18,6 +20,7 @@ class RestPane {
     const settings = Object.entries(rest.configuration);
     return {
       Timeline: [null, () => this.timeline(bars)],
+      Memory: [this.made('memory').querySelectorAll('table').length, () => this.made('memory')],
       Caches: [rest.caches.length, () => table(['compile', 'cache', 'result', 'why'], rest.caches)],
       Left: [rest.skipped.length, () => table(['compile', 'place', 'why torch left it as it is'], rest.skipped)],
       Settings: [settings.length, () => table(['', ''], [...Object.entries(rest.versions), ...settings])],
@@ -33,48 +36,51 @@ class RestPane {
     if (this.shown === shown + this.app.state.view) return;
     this.shown = shown + this.app.state.view;
     this.pane.classList.toggle('closed', !parts[shown]);
+    this.pane.classList.toggle('tall', this.asked);
     this.tabs.replaceChildren(...Object.entries(parts).filter(([name, [count]]) => count !== 0 || name === shown).map(([name, [count]]) => {
       const tab = make('button', 'tab', count === null ? name : `${name} ${count}`);
       tab.setAttribute('aria-selected', String(name === shown));
       tab.setAttribute('role', 'tab');
-      tab.addEventListener('click', () => this.app.set({ rest: name === this.app.state.rest ? '' : name }));
+      tab.addEventListener('click', () => { this.asked = true; this.app.set({ rest: name === this.app.state.rest ? '' : name }); });
       return tab;
     }));
     this.body.replaceChildren(...(parts[shown] ? [parts[shown][1]()] : []));
+    connectPlaces(this.app, this.body);
+  }
+
+  /** What the page holds ready for this view. @param {string} name @returns {DocumentFragment} */
+  made(name) {
+    return document.importNode(/** @type {any} */ (document.getElementById(`${name}-${this.app.state.view}`)).content, true);
   }
 
   /** @param {any[]} bars @returns {Node} */
   timeline(bars) {
     const box = make('div', 'timeline');
     if (!bars.length) { box.append(make('p', 'note', 'This capture tells no times.')); return box; }
-    const most = 2000, shown = bars.length > most ? bars.slice().sort((a, b) => b[3] - a[3]).slice(0, most) : bars;
-    const start = Math.min(...bars.map((b) => b[2])), end = Math.max(...bars.map((b) => b[2] + b[3]));
-    const rows = 1 + Math.max(...bars.map((b) => b[4] + 5 * b[5]));
-    const drawing = svg('svg', { viewBox: `0 0 1000 ${rows * 18 + 16}`, preserveAspectRatio: 'none', height: rows * 18 + 16, role: 'img', 'aria-label': 'when the parts of the compiler worked' });
-    const scale = 1000 / Math.max(end - start, 1e-9);
-    const names = [...new Set(bars.map((b) => b[1]))];
+    const most = 2000, all = Math.max(...bars.map((b) => b[2] + b[3]));
+    const [from, span] = this.zoom || [0, all], scale = 1000 / Math.max(span, 1e-9);
+    const shown = bars.filter((b) => b[2] < from + span && b[2] + b[3] > from).sort((a, b) => b[3] - a[3]).slice(0, most);
+    const height = (1 + Math.max(...shown.map((b) => b[4]))) * 18;
+    const drawing = svg('svg', { viewBox: `0 0 1000 ${height}`, preserveAspectRatio: 'none', height, role: 'img', 'aria-label': 'when the parts of the compiler worked' });
     const labels = make('div', 'labels');
-    labels.style.height = `${rows * 18 + 16}px`;
-    for (const [key, name, at, seconds, row, thread] of shown) {
-      const x = (at - start) * scale, w = Math.max(seconds * scale, 0.6), y = (row + 5 * thread) * 18;
-      const bar = svg('rect', { x, y, width: w, height: 16, class: `bar c${names.indexOf(name) % 6}`, tabindex: -1 });
-      bar.append(svg('title', {}, `[${key}] ${name}: ${seconds.toFixed(3)} s`));
-      bar.addEventListener('click', () => { if (this.app.capture.version(key)) this.app.set({ key }); });
+    for (const [key, name, at, seconds, row, owner, about] of shown) {
+      const x = Math.max(0, (at - from) * scale), w = Math.max(Math.min(1000, (at + seconds - from) * scale) - x, 0.6), y = row * 18;
+      const bar = svg('rect', { x, y, width: w, height: 16, class: `bar c${owner}`, tabindex: -1 }), label = make('span', '', name);
+      bar.append(svg('title', {}, about));
+      bar.addEventListener('click', () => {
+        this.zoom = this.zoom && this.zoom[0] === at && this.zoom[1] === seconds ? null : [at, seconds];
+        if (this.app.capture.version(key)) this.app.set({ key });
+        box.replaceWith(this.timeline(bars));
+      });
       drawing.append(bar);
-      if (w > 45) {
-        const label = make('span', '', row ? name : `[${key}] ${name}`);
-        label.style.left = `${x / 10}%`; label.style.top = `${y}px`; label.style.width = `${w / 10}%`;
-        labels.append(label);
-      }
+      label.style.left = `${x / 10}%`; label.style.top = `${y}px`; label.style.width = `${w / 10}%`;
+      if (w > 45) labels.append(label);
     }
-    const frame = make('div', 'frame');
-    frame.append(drawing, labels);
-    const save = make('button', 'toggle', 'Save trace.json');
-    save.title = 'for ui.perfetto.dev or chrome://tracing';
-    save.addEventListener('click', () => saveTrace(bars));
-    const note = make('p', 'note', `${(end - start).toFixed(1)} s in all, ${bars.length} parts${bars.length > most ? ` (the longest ${most} drawn)` : ''} `);
+    const frame = make('div', 'frame'), save = Object.assign(make('button', 'toggle', 'Save trace.json'), { title: 'for ui.perfetto.dev or chrome://tracing', onclick: saveTrace });
+    const note = make('p', 'note', `${all.toFixed(1)} s of compiling${this.zoom ? `, ${span.toFixed(3)} s shown: click the same bar to see all` : '; click a bar to see it larger'} `);
     note.append(save);
-    box.append(frame, note);
+    frame.append(drawing, labels);
+    box.append(frame, note, this.made('times'));
     return box;
   }
 
@@ -109,13 +115,8 @@ function table(titles, rows) {
   return element;
 }
 
-/** @param {any[]} bars */
-function saveTrace(bars) {
-  const events = bars.map(([key, name, at, seconds, , thread]) => (
-    { name, cat: 'compile', ph: 'X', ts: at * 1e6, dur: seconds * 1e6, pid: 1, tid: thread + 1, args: { compile: key } }));
-  const link = /** @type {HTMLAnchorElement} */ (make('a'));
-  link.href = URL.createObjectURL(new Blob([JSON.stringify({ traceEvents: events })], { type: 'application/json' }));
-  link.download = 'trace.json';
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+async function saveTrace() {
+  const href = URL.createObjectURL(new Blob([/** @type {any} */ (await chunk('c-trace'))], { type: 'application/json' }));
+  Object.assign(make('a'), { href, download: 'trace.json' }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 1000);
 }

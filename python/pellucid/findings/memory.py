@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forward graphs that keep much for their backward graphs."""
+
+from __future__ import annotations
+
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import Place, Saved, SavedTensor
+from pellucid.torch.model.memory import size_in_words
+
+from .finding import Finding, Link, identify
+from .source import Program
+
+_LARGE = 64 * 2**20
+"""So many bytes of a graph are told, if they are also …"""
+_TIMES = 2
+"""… so many times what the graph is given: its parameters and inputs."""
+_BUDGET = "torch._functorch.config.activation_memory_budget"
+
+
+def memory(capture: Capture, program: Program) -> list[Finding]:
+    """Find graphs that keep more for the backward pass than a few times their parameters."""
+    largest: dict[tuple[str, int], Saved] = {}
+    groups: dict[tuple[str, int], list[str]] = {}
+    for saved in capture.of(Saved):
+        if saved.extra >= _LARGE and saved.extra >= _TIMES * saved.given:
+            where = _dearest(saved)[0]
+            place = ("", 0) if where is None else (where.file, where.line)
+            groups.setdefault(place, []).append(str(saved.key))
+            if place not in largest or saved.extra > largest[place].extra:
+                largest[place] = saved
+    return [
+        _finding(capture, program, largest[place], list(dict.fromkeys(keys)))
+        for place, keys in groups.items()
+    ]
+
+
+def _dearest(saved: Saved) -> tuple[Place | None, list[SavedTensor]]:
+    """The line of the program that keeps most, and what it keeps, the largest first."""
+    lines: dict[Place | None, list[SavedTensor]] = {}
+    for tensor in saved.tensors:
+        if tensor.is_extra:
+            lines.setdefault(tensor.place, []).append(tensor)
+    place = max(lines, key=lambda line: sum(tensor.bytes for tensor in lines[line]))
+    return place, sorted(lines[place], key=lambda tensor: -tensor.bytes)
+
+
+def _finding(capture: Capture, program: Program, saved: Saved, keys: list[str]) -> Finding:
+    place, tensors = _dearest(saved)
+    share = size_in_words(sum(tensor.bytes for tensor in tensors))
+    first = tensors[0]
+    times = saved.extra / saved.given if saved.given else 0.0
+    against = f", {times:.0f} times its parameters and inputs" if times else ""
+    line = capture.nodes_by_name(saved.forward).get(first.name)
+    return Finding(
+        id=identify("memory", place),
+        kind="memory",
+        place=place,
+        code=program.code(place),
+        cause=f"the forward pass keeps {size_in_words(saved.extra)} for the backward pass{against};"
+        f" most of it, {share}, at this line: `{first.name}` ({first.type}, "
+        f"{size_in_words(first.bytes)}): {first.why}",
+        remedy=f"let the backward pass compute a part again: put it into "
+        f"`torch.utils.checkpoint.checkpoint(part, …, use_reentrant=False)`, or set "
+        f"`{_BUDGET}` to less than 1.0 and torch chooses; both take time instead of memory",
+        sure="likely",
+        keys=tuple(keys),
+        links=(
+            Link(saved.forward, 0 if line is None else line.line, "the graph that keeps it"),
+            Link(saved.backward, 0, "the graph that takes it"),
+        ),
+    )

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long some parts of the compiler's work took, of the compiles of one function."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Collection, Iterator, Sequence
+
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import CompileKey, Span
+from pellucid.torch.model.phases import AUTOTUNING
+
+ATTEMPT = re.compile(r"^compile_attempt_\d+$")
+GUARDS = re.compile(r"^build_guards$")
+RECORDING = re.compile(r"^CUDAGraphNode\.record$")
+KERNELS = re.compile(r"^(?:async_compile\.wait|compile_file|triton_codecache|async_compile\..*)$")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of the work, all of its spans together."""
+
+    spans: tuple[Span, ...]
+
+    @property
+    def seconds(self) -> float:
+        """How long all of it took."""
+        return sum(span.seconds for span in self.spans)
+
+    @property
+    def keys(self) -> tuple[CompileKey, ...]:
+        """The compiles concerned."""
+        return tuple(dict.fromkeys(span.key for span in self.spans))
+
+
+def part_of(capture: Capture, keys: Collection[CompileKey], name: re.Pattern[str]) -> Part:
+    """Return what was done of a name in some compiles; what lies inside such a part is part of it.
+
+    Args:
+        capture: the capture.
+        keys: the compiles.
+        name: the name that torch has for it.
+    """
+    return Part(
+        tuple(_outermost(s for s in capture.spans if s.key in keys and name.search(s.name)))
+    )
+
+
+def _outermost(spans: Iterator[Span]) -> Iterator[Span]:
+    end: dict[int, float] = {}
+    for span in sorted(spans, key=lambda s: (s.thread, s.start, -s.seconds)):
+        if span.start >= end.get(span.thread, 0.0) - 1e-9:
+            end[span.thread] = span.start + span.seconds
+            yield span
+
+
+def autotuning(capture: Capture, keys: Collection[CompileKey]) -> Part:
+    """Return the parts in which candidates for kernels were measured."""
+    return part_of(capture, keys, AUTOTUNING)
+
+
+def lost_attempts(capture: Capture, keys: Collection[CompileKey]) -> Part:
+    """Return the attempts of tracing a frame that came to nothing: all but the last of each."""
+    spans: dict[CompileKey, list[Span]] = {}
+    for span in part_of(capture, keys, ATTEMPT).spans:
+        spans.setdefault(span.key, []).append(span)
+    return Part(tuple(span for found in spans.values() for span in found[:-1]))
+
+
+def largest(parts: Sequence[tuple[str, float]], whole: float) -> str:
+    """Return the parts that are a tenth of the whole at least, in words, the largest first.
+
+    >>> largest([("guards", 2.0), ("autotuning", 60.0), ("restarts", 20.0)], 100.0)
+    '60 s autotuning, 20 s restarts'
+    """
+    told = sorted((p for p in parts if p[1] >= whole / 10), key=lambda part: -part[1])
+    return ", ".join(f"{seconds:.0f} s {name}" for name, seconds in told)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a forward graph keeps for its backward graph: an event for each pair of graphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..model.events import CompileKey, Graph, Saved
+from ..model.saved import returned_names, saved_by
+from ..store.session import Session
+from ..taps import graph_hooks, hooks
+
+
+def keep_sources(session: Session, key: CompileKey, module: Any | None) -> None:
+    """Remember where the inputs of the graph that Dynamo captured are from."""
+    if module is not None:
+        session.input_sources[key] = graph_hooks.sources_of_inputs(module)
+
+
+def add_saved(session: Session, backward: Graph, symbols: dict[str, int]) -> None:
+    """Record what is kept for a backward graph that was just written."""
+    nodes = session.nodes.get(backward.file, ())
+    wanted = {node.name for node in nodes if node.op == "placeholder"}
+    for graph in reversed(session.of(Graph)):
+        if (graph.key, graph.stage, graph.subgraph) != (
+            backward.key,
+            "forward",
+            backward.subgraph,
+        ):
+            continue
+        forward = session.nodes.get(graph.file, ())
+        if wanted.isdisjoint(node.name for node in forward):
+            continue
+        given, tensors = saved_by(
+            forward,
+            nodes,
+            returned_names(graph.text),
+            symbols,
+            session.input_sources.get(backward.key, ()),
+            hooks.computed_again(),
+        )
+        event = Saved(backward.key, graph.file, backward.file, given, tensors)
+        if event not in session.of(Saved):
+            session.record(event)
+        return

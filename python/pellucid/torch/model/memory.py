@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What forward graphs keep for their backward graphs, as events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .keys import SPARSE, CompileKey, Place
+
+ANYWAY = ("parameter", "buffer", "input", "view", "result")
+"""The kinds of saved tensors that take no memory of their own."""
+
+
+@dataclass(frozen=True)
+class SavedTensor:
+    """One tensor that a forward graph keeps for its backward graph."""
+
+    name: str
+    """The node that makes it, in the forward graph, and the input of the backward graph."""
+    kind: str
+    """``parameter``, ``buffer``, ``input``, ``view`` (of such a one), ``result`` (of the function
+    as well): these are kept anyway; ``computed`` for what takes memory of its own."""
+    dtype: str
+    shape: tuple[str, ...]
+    """The sizes as torch prints them, symbols included."""
+    bytes: int
+    """Its size, with the sizes for which torch compiled; 0 where one is not known."""
+    why: str
+    """Why it is kept and not computed again in the backward pass."""
+    operation: str = field(default="", metadata=SPARSE)
+    """What makes it, ``aten.mm.default``; empty for what comes in."""
+    source: str = field(default="", metadata=SPARSE)
+    """Where the program has it, ``self.layer.weight``; for what comes in, where torch tells."""
+    place: Place | None = field(default=None, metadata=SPARSE)
+    """The line of the program that computes it, or takes it first."""
+
+    @property
+    def type(self) -> str:
+        """Type and sizes: ``float32[8, s0]``."""
+        return f"{self.dtype}[{', '.join(self.shape)}]"
+
+    @property
+    def is_extra(self) -> bool:
+        """Whether it takes memory that would be free without the backward pass."""
+        return self.kind not in ANYWAY
+
+
+@dataclass(frozen=True)
+class Saved:
+    """All that a forward graph keeps for its backward graph: without sizes and other numbers."""
+
+    key: CompileKey
+    forward: str
+    """The file of the forward graph."""
+    backward: str
+    """The file of the backward graph."""
+    given: int
+    """How many bytes the forward graph is given: parameters, buffers and inputs."""
+    tensors: tuple[SavedTensor, ...]
+    """In the order in which the backward graph takes them."""
+
+    @property
+    def bytes(self) -> int:
+        """The size of all."""
+        return sum(tensor.bytes for tensor in self.tensors)
+
+    @property
+    def extra(self) -> int:
+        """The size of those that take memory of their own."""
+        return sum(tensor.bytes for tensor in self.tensors if tensor.is_extra)
+
+    @property
+    def summary(self) -> str:
+        """The sizes in a sentence or two."""
+        tensors = f"{len(self.tensors)} tensor{'s' if len(self.tensors) != 1 else ''}"
+        return (
+            f"{tensors} of {size_in_words(self.bytes)} stay until the backward pass has run; "
+            f"{size_in_words(self.extra)} of that would be free without it. "
+            f"Parameters and inputs are {size_in_words(self.given)}."
+        )
+
+
+def size_in_words(number: int) -> str:
+    """Return a number of bytes as a person reads it.
+
+    >>> size_in_words(640), size_in_words(2048), size_in_words(5 * 2**20 + 2**19)
+    ('640 B', '2 KiB', '5.5 MiB')
+    """
+    size, unit = float(number), "B"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if size < 1024 or unit == "TiB":
+            break
+        size /= 1024
+    text = f"{size:.0f}" if size >= 100 or size == int(size) else f"{size:.1f}"
+    return f"{text} {unit}"

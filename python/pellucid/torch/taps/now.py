@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a thread that compiles is at now, seen from another thread: a line of the program's.
+
+Only frames are looked at.  Of Dynamo's alone a local is read: the one that has the code which it
+traces, and the line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+from ..model.events import Place
+from ..model.failures import is_own
+from .shapes import SHAPES, TRACER
+
+_TRACER = os.path.join("torch", "_dynamo", "symbolic_convert.py")
+_OUTSIDE = (
+    os.path.join("torch", "_dynamo", "convert_frame.py"),
+    os.path.join("torch", "autograd", "graph.py"),
+)
+"""The files of torch's around which nothing belongs to the compile any more."""
+_DEEPEST = 2000
+
+
+class Doing(NamedTuple):
+    """Where a thread is."""
+
+    place: Place
+    runs: bool
+    """Whether that line is executed; otherwise Dynamo traces it."""
+
+
+def doing(thread: int) -> Doing | None:
+    """Return where the compile of a thread is in the program's own code; None for nowhere."""
+    frame: FrameType | None = sys._current_frames().get(thread)
+    traced: Place | None = None
+    for _ in range(_DEEPEST):
+        if frame is None or frame.f_code.co_filename.endswith(_OUTSIDE):
+            break
+        code = frame.f_code
+        if code.co_filename.endswith(_TRACER):
+            found = _traced(frame)
+            if found is not None and is_own(found.file):
+                return Doing(found, False)
+            traced = traced or found
+        elif traced is None and is_own(code.co_filename) and not code.co_filename.startswith("<"):
+            return Doing(Place(code.co_filename, frame.f_lineno, code.co_name), True)
+        frame = frame.f_back
+    return None if traced is None else Doing(traced, False)
+
+
+def is_alive(thread: int) -> bool:
+    """Return true if there is such a thread."""
+    return thread in sys._current_frames()
+
+
+def _traced(frame: FrameType) -> Place | None:
+    """The line that Dynamo traces, of the frame of its loop over instructions."""
+    method, owner, code_name, line_name = TRACER
+    if frame.f_code.co_name != method:
+        return None
+    tracer = frame.f_locals.get(owner)
+    code, line = getattr(tracer, code_name, None), getattr(tracer, line_name, None)
+    if not isinstance(code, CodeType) or not isinstance(line, int):
+        SHAPES.missed("line that Dynamo traces")
+        return None
+    return Place(code.co_filename, line, code.co_name)
