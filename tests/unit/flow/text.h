@@ -120,10 +120,10 @@ struct TextCode {
 
   object::Const constant(const std::string& word) {
     object::Const made;
-    const bool is_number = word.find_first_not_of("0123456789") == std::string::npos;
+    const bool is_number = word.find_first_not_of("-0123456789") == std::string::npos;
     made.kind = is_number ? object::ConstKind::Int : object::ConstKind::Opaque;
     if (is_number) {
-      made.integer = number(word);
+      made.integer = std::stol(word);
       return made;
     }
     made.text = module.strings.intern(word);

@@ -6,12 +6,13 @@
 // say what else there is:
 //
 //   python 3.10          another compiler than that of 3.12
-//   arguments a b        the parameters of the function, which are its first locals
+//   arguments a *b **c   the parameters of the function, which are its first locals
 //   cells a              the variables that it shares with nested functions
 //   apart enter          facts (object/facts.h), one kind a line: globals that are steady, and
 //                        `apart`, `reads`, `graphs`, `objects` or `makers` too
 //
-// `phis` and `nulls` say which parameters of blocks are left by what lift() ends with.
+// `phis` and `nulls` say which parameters of blocks are left by what lift() ends with. After
+// `settle_generated` and `displays`, a last line has the items that are marked as steady.
 #include <cctype>
 #include <unordered_set>
 #include <vector>
@@ -77,9 +78,12 @@ struct Given {
   // Gives the code object its variables.
   void declare(object::Module& module) const {
     object::Code& function = module.codes.edit(module.root);
-    function.argcount = static_cast<uint32_t>(arguments.size());
     for (const std::string& name : arguments) {
-      function.varnames.push_back(module.strings.intern(name));
+      const size_t stars = name.find_first_not_of('*');
+      function.argcount += stars == 0 ? 1 : 0;
+      function.flags |= stars == 1 ? object::kVarArgs : 0;
+      function.flags |= stars == 2 ? object::kVarKeywords : 0;
+      function.varnames.push_back(module.strings.intern(name.substr(stars)));
     }
     for (const std::string& name : cells) function.cellvars.push_back(module.strings.intern(name));
   }
@@ -97,7 +101,8 @@ struct Given {
     if (names == nullptr) return false;
     for (std::string name; words >> name;) {
       names->push_back(name);
-      if (names != &arguments && names != &cells) facts.steady.push_back(name);
+      const bool is_fact = names != &arguments && names != &cells && names != &facts.steady;
+      if (is_fact) facts.steady.push_back(name);
     }
     return true;
   }
@@ -154,13 +159,25 @@ void rewrite(const std::string& step, object::Module& module, const Given& given
     drop_write_backs(module, makes, function);
   } else if (step == "stores_in_locals") {
     drop_stores_in_locals(module, function);
-  } else if (step == "settle_generated") {
+  } else if (step == "settle_generated" || step == "displays") {
     for (const Symbol name : names) facts.temporaries.emplace_back(module.text(name));
     settle_generated(module, facts, function);
+    if (step == "displays") mark_displays(function);
   } else {
     simplify(module, function, step == "simplify_generated");
   }
   count_uses(function);
+}
+
+std::string steady_items(const std::string& step, const Function& function) {
+  if (step != "settle_generated" && step != "displays") return "";
+  std::string out;
+  for (const Block& block : function.blocks) {
+    for (const ValueId item : block.items) {
+      if (function[item].steady) out += " v" + std::to_string(item.value);
+    }
+  }
+  return out.empty() ? "" : "steady" + out + '\n';
 }
 
 std::string run_step(const std::string& step, const std::string& input) {
@@ -182,7 +199,8 @@ std::string run_step(const std::string& step, const std::string& input) {
   if (step == "lift" || step == "phis" || by_slots) return before;
   rewrite(step, text.module, given, *function);
   check(text.module, *function);
-  const std::string after = text_of_function(text.module, *function);
+  const std::string after =
+      text_of_function(text.module, *function) + steady_items(step, *function);
   return after == before ? "unchanged\n" : after;
 }
 
