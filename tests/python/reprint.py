@@ -144,9 +144,10 @@ def clean_docstring(text: str) -> str:
 class Serializer:
     """Writes a syntax tree as the instructions that pellucid_reprint reads."""
 
-    def __init__(self, lines: bool = False) -> None:
+    def __init__(self, lines: bool = False, columns: bool = False) -> None:
         self.out: List[str] = []
         self.lines = lines
+        self.columns = columns
 
     def program(self, tree: ast.AST) -> str:
         self.node(tree)
@@ -185,8 +186,16 @@ class Serializer:
                 value = int(field == flag or getattr(node, field, 0) or 0)
                 self.out.append("i %d" % max(value, 0))
         if self.lines and hasattr(node, "lineno"):
-            self.out.append("@ %d" % node.lineno)
+            self.out.append("@ %d%s" % (node.lineno, self.place(node) if self.columns else ""))
         self.out.append("k " + kind)
+
+    def place(self, node: Any) -> str:
+        """Return the columns of a node's instruction: that of a statement with a test tests it."""
+        node = getattr(node, "test", node)
+        if node.col_offset < 0:
+            return ""
+        ends_here = node.end_lineno == node.lineno
+        return " %d%s" % (node.col_offset, " %d" % node.end_col_offset if ends_here else "")
 
     def clean(self, node: Any) -> None:
         if sys.version_info < (3, 13) or not node.body or not isinstance(node.body[0], ast.Expr):
@@ -274,8 +283,8 @@ def parse(source: "bytes | str") -> ast.AST:
         return ast.parse(source)
 
 
-def serialize(tree: ast.AST, lines: bool = False) -> str:
-    return Serializer(lines).program(tree)
+def serialize(tree: ast.AST, lines: bool = False, columns: bool = False) -> str:
+    return Serializer(lines, columns).program(tree)
 
 
 def reprint(tool: str, programs: "Iterable[str]", *flags: str) -> "List[Tuple[str, int]]":

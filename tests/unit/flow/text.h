@@ -10,7 +10,8 @@
 //     try loop..done -> done depth 0 lasti
 //   )")
 //
-// Constants are None and numbers. One instruction a line, `b=1` after its operand; instruction i
+// Constants are None, numbers, and the functions of a generator that known.h lists: `ReturnsNone`,
+// and `Rotates3` of three arguments. One instruction a line, `b=1` after its operand; instruction i
 // has the offset 2 * i. `try` lines are the exception table of 3.11+.
 #pragma once
 
@@ -22,6 +23,7 @@
 
 #include "base/check.h"
 #include "flow/build.h"
+#include "object/known.h"
 
 namespace pellucid::testing {
 
@@ -99,10 +101,7 @@ struct TextCode {
         return label(word);
       case bytecode::Operand::Const: {
         if (word == "None") return 0;
-        object::Const number_of_word;
-        number_of_word.kind = object::ConstKind::Int;
-        number_of_word.integer = number(word);
-        return module.add(number_of_word).value;
+        return module.add(constant(word)).value;
       }
       case bytecode::Operand::Name:
       case bytecode::Operand::Local:
@@ -117,6 +116,20 @@ struct TextCode {
         return number(word);
     }
     return 0;
+  }
+
+  object::Const constant(const std::string& word) {
+    object::Const made;
+    const bool is_number = word.find_first_not_of("-0123456789") == std::string::npos;
+    made.kind = is_number ? object::ConstKind::Int : object::ConstKind::Opaque;
+    if (is_number) {
+      made.integer = std::stol(word);
+      return made;
+    }
+    made.text = module.strings.intern(word);
+    if (word == "ReturnsNone") made.integer = static_cast<int64_t>(object::Known::ReturnsNone);
+    if (word.starts_with("Rotates")) made.integer = object::rotates(number(word.substr(7)));
+    return made;
   }
 
   // begin..end -> target depth N [lasti]

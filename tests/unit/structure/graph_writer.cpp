@@ -226,7 +226,7 @@ class Writer {
   }
 
   void result(const std::string& text) {
-    auto& [region, index] = part_.at(prefix_.substr(2));
+    auto& [region, index] = part_.at(prefix_.substr(0, prefix_.size() - 2));
     const Part& part = region->parts[index++];
     introduce(std::vector{part.result});
     out_ += prefix_ + text + (part.behind_lost_test ? "  ; lost_test" : "") + '\n';

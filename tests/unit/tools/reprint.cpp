@@ -7,7 +7,8 @@
 //
 //   n              an absent child               i NUMBER   a number
 //   s HEX          a name                        l COUNT    a list of the nodes on top
-//   m NUMBERS      a list of numbers             @ LINE     where the next node comes from
+//   m NUMBERS      a list of numbers             @ LINE [BEGIN [END]]
+//                                                where the next node comes from, with its columns
 //   k Kind         a node of the slots on top    p          print the node on top
 //   c KIND ...     a constant; tuples and the like take those on top
 //   q              print the constant on top
@@ -51,47 +52,63 @@ const std::unordered_map<std::string, ConstKind> kConstKinds = {
     {"Slice", ConstKind::Slice}, {"Opaque", ConstKind::Opaque},
 };
 
-// The rewrites by their names; of the body of a function, in code that says nothing of columns.
-using Rewrite = void (*)(ast::Tree& tree, polish::Statements& body);
+// The rewrites by their names; of the body of a function, in code that says nothing of columns but
+// to those that need them.
+using Columns = std::vector<object::Columns>;
+using Rewrite = void (*)(ast::Tree& tree, polish::Statements& body, const Columns& columns);
 
 std::vector<ast::NodeId> nodes_of(const ast::Tree& tree, const polish::Statements& body) {
   return polish::own_nodes(tree, body);
 }
 
+template <void rewrite(ast::Tree&, polish::Statements&)>
+void without_columns(ast::Tree& tree, polish::Statements& body, const Columns&) {
+  rewrite(tree, body);
+}
+
 const std::unordered_map<std::string, Rewrite> kRewrites = {
-    {"join_try", polish::join_try},
-    {"join_with", polish::join_with},
-    {"join_lines", polish::join_lines},
-    {"chain_elif", polish::chain_elif},
-    {"join_ends", polish::join_ends},
+    {"join_try", without_columns<polish::join_try>},
+    {"join_with", without_columns<polish::join_with>},
+    {"join_lines", without_columns<polish::join_lines>},
+    {"chain_elif", without_columns<polish::chain_elif>},
+    {"join_ends", without_columns<polish::join_ends>},
     {"end_try",
-     [](ast::Tree& tree, polish::Statements& body) {
+     [](ast::Tree& tree, polish::Statements& body, const Columns&) {
        polish::end_try(tree, body, polish::Starts(tree, body, {}, -1));
      }},
     {"flatten_rows",
-     [](ast::Tree& tree, polish::Statements& body) {
+     [](ast::Tree& tree, polish::Statements& body, const Columns&) {
        polish::flatten_rows(tree, body, true, polish::Starts(tree, body, {}, -1));
      }},
-    {"keep_dropped_constants", polish::keep_dropped_constants},
+    {"lay_out",
+     [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
+       polish::lay_out(tree, body, true, polish::Starts(tree, body, columns, -1));
+     }},
+    {"join_negations",
+     [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
+       const polish::Starts starts(tree, body, columns, -1);
+       polish::join_negations(tree, nodes_of(tree, body), starts);
+     }},
+    {"keep_dropped_constants", without_columns<polish::keep_dropped_constants>},
     {"negate_comparisons",
-     [](ast::Tree& tree, polish::Statements& body) {
+     [](ast::Tree& tree, polish::Statements& body, const Columns&) {
        polish::negate_comparisons(tree, nodes_of(tree, body), true);
      }},
     {"negate_comparisons_before_3_10",
-     [](ast::Tree& tree, polish::Statements& body) {
+     [](ast::Tree& tree, polish::Statements& body, const Columns&) {
        polish::negate_comparisons(tree, nodes_of(tree, body), false);
      }},
     {"percent_formats",
-     [](ast::Tree& tree, polish::Statements& body) {
+     [](ast::Tree& tree, polish::Statements& body, const Columns&) {
        polish::percent_formats(tree, nodes_of(tree, body));
      }},
     {"drop_tail_jumps",
-     [](ast::Tree& tree, polish::Statements& body) {
+     [](ast::Tree& tree, polish::Statements& body, const Columns&) {
        const polish::Starts starts(tree, body, {}, -1);
        polish::drop_tail_jumps(tree, body, polish::Body::Function, true, starts);
      }},
     {"drop_tail_jumps_before_3_10",
-     [](ast::Tree& tree, polish::Statements& body) {
+     [](ast::Tree& tree, polish::Statements& body, const Columns&) {
        const polish::Starts starts(tree, body, {}, -1);
        polish::drop_tail_jumps(tree, body, polish::Body::Function, false, starts);
      }},
@@ -131,7 +148,7 @@ class Machine {
       for (uint32_t number = 0; in >> number;) numbers.push_back(number);
       stack_.push_back(tree_->numbers(numbers).value);
     } else if (op == "@") {
-      in >> where_.line;
+      place(in);
     } else if (op == "k") {
       in >> word;
       node(word);
@@ -149,6 +166,7 @@ class Machine {
     stack_.clear();
     module_ = std::make_unique<object::Module>();
     tree_ = std::make_unique<ast::Tree>(*module_);
+    columns_.clear();
   }
 
   uint32_t pop() {
@@ -156,6 +174,16 @@ class Machine {
     const uint32_t top = stack_.back();
     stack_.pop_back();
     return top;
+  }
+
+  // A node with columns gets a code unit of its own.
+  void place(std::istringstream& in) {
+    in >> where_.line;
+    object::Columns columns;
+    if (!(in >> columns.begin)) return;
+    if (!(in >> columns.end)) columns.end = object::kNoColumn;
+    where_.offset = static_cast<uint32_t>(2 * columns_.size());
+    columns_.push_back(columns);
   }
 
   void list(std::istringstream& in) {
@@ -228,7 +256,7 @@ class Machine {
     if (rewrite_ != nullptr) {
       const auto items = tree_->items(tree_->as<ast::Module>(root).body);
       polish::Statements body(items.begin(), items.end());
-      rewrite_(*tree_, body);
+      rewrite_(*tree_, body, columns_);
       tree_->set(root, ast::Module{tree_->list(body)});
       ast::check(*tree_, root);
     }
@@ -247,6 +275,7 @@ class Machine {
   std::unique_ptr<object::Module> module_;
   std::unique_ptr<ast::Tree> tree_;
   std::vector<uint32_t> stack_;
+  Columns columns_;  // of each node that has any, where its offset says
   ast::Where where_;
 };
 
