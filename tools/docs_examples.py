@@ -16,7 +16,7 @@ Options stand in brackets before the colon, `<!-- run [status 1; first 10]: … 
     first N       only so many lines are shown
     from TEXT     only what follows is shown, from the first line on that has the text
     to TEXT       only what stands before the next line that has the text
-    as LANGUAGE   what the block is marked as; `text` shows what a command prints without the command
+    from TEXT     only what follows the first line that has the text is shown, with that line
     numbers       numbers differ from run to run, and are not compared
 
 `docs_examples.py` runs all of it, prints what differs and exits with 1; with `--update` it rewrites
