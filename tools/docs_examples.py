@@ -4,7 +4,7 @@
 A page (README.md and docs/**/*.md) has comments, each before the block that is made of it:
 
     <!-- in: FOLDER -->              what follows works in a copy of docs/examples/FOLDER
-    <!-- file: NAME -->              a file of that folder
+    <!-- file: NAME -->              a file of that folder, of a notebook its cells
     <!-- run: COMMAND -->            a command line of bash and what it prints, as on a terminal
     <!-- show: PATH -->              a file that a command has written
 
@@ -16,7 +16,7 @@ Options stand in brackets before the colon, `<!-- run [status 1; first 10]: … 
     first N       only so many lines are shown
     from TEXT     only what follows is shown, from the first line on that has the text
     to TEXT       only what stands before the next line that has the text
-    from TEXT     only what follows the first line that has the text is shown, with that line
+    as LANGUAGE   what the block is marked as; `text` shows what is printed without the command
     numbers       numbers differ from run to run, and are not compared
 
 `docs_examples.py` runs all of it, prints what differs and exits with 1; with `--update` it rewrites
@@ -28,6 +28,7 @@ What an example prints is the same everywhere but for what `settled` and `VARYIN
 
 import argparse
 import difflib
+import json
 import os
 import re
 import resource
@@ -203,7 +204,7 @@ class Runner:
 
 def language_of(name: str) -> str:
     """Return what a block of a file is marked as."""
-    known = {".py": "python", ".json": "json", ".md": "markdown", ".cpp": "cpp", ".ipynb": "json"}
+    known = {".py": "python", ".json": "json", ".md": "markdown", ".cpp": "cpp", ".ipynb": "python"}
     return known.get(Path(name).suffix, "text")
 
 
@@ -211,6 +212,9 @@ def block(runner: Runner, folder: str, kind: str, what: str, options: Options) -
     """Return the block that a comment stands for, without its fences: (language, body)."""
     if kind == "file":
         text = (EXAMPLES / folder / what).read_text(encoding="utf-8")
+        if what.endswith(".ipynb"):
+            cells = json.loads(text)["cells"]
+            text = "\n\n\n".join("".join(cell["source"]) for cell in cells)
         return f"{options.language or language_of(what)}\n{part(text, options)}"
     if kind == "show":
         text = (runner.folder(folder) / what).read_text(encoding="utf-8")

@@ -7,6 +7,7 @@ browser on PATH. Where the programs were run is not in the pictures.
 """
 
 import gzip
+import html
 import importlib.util
 import os
 import shutil
@@ -24,6 +25,7 @@ IMAGES = ROOT / "docs" / "images"
 TOUR = ROOT / "docs" / "examples" / "model" / "train.py"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ELSEWHERE = "/home/you/project"
+NOTEBOOK = ROOT / "docs" / "examples" / "notebook" / "session.ipynb"
 LINE = f"#pin={ELSEWHERE}/train.py:12&stage=forward"
 
 
@@ -39,7 +41,7 @@ def moved(dump: Path, here: Path, to: Path) -> Path:
     return to
 
 
-def take(page_file: Path, pictures: Dict[Path, str]) -> None:
+def take(page_file: Path, pictures: Dict[Path, str], width: int = 1360, height: int = 780) -> None:
     """Write pictures of a page: each file with what follows `#` in the address."""
     browser_file = next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
@@ -47,7 +49,8 @@ def take(page_file: Path, pictures: Dict[Path, str]) -> None:
             executable_path=browser_file, args=["--no-sandbox", "--disable-gpu"]
         )
         for picture, anchor in pictures.items():
-            page = browser.new_page(viewport={"width": 1360, "height": 780}, color_scheme="light")
+            size = {"width": width, "height": height}
+            page = browser.new_page(viewport=size, color_scheme="light")
             page.goto(page_file.as_uri() + anchor)
             page.wait_for_selector("html.ready", state="attached")
             page.wait_for_timeout(500)
@@ -59,13 +62,33 @@ def take(page_file: Path, pictures: Dict[Path, str]) -> None:
         print(f"{picture}: {picture.stat().st_size} bytes")
 
 
+def of_notebook(folder: Path) -> Path:
+    """Execute the notebook of the documentation; return the output of its last cell as a page."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.reads(NOTEBOOK.read_text(encoding="utf-8"), as_version=4)
+    path = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=600, resources=path).execute()
+    source = html.escape(notebook.cells[-1].source)
+    value, session = notebook.cells[-1].outputs
+    shown = session.data["text/html"].replace("<details>", "<details open>", 2)
+    shown = shown.replace(str(folder), ELSEWHERE)
+    body = f"<pre class=cell>{source}</pre><pre>{value.data['text/plain']}</pre>{shown}"
+    style = "body{font-family:sans-serif;margin:12px}.cell{background:#f2f2f2;padding:8px}"
+    file = folder / "cell.html"
+    ready = "<script>document.documentElement.className='ready'</script>"
+    file.write_text(f"<style>{style}</style>{body}{ready}", encoding="utf-8")
+    return file
+
+
 def smaller(picture: Path) -> None:
-    """Save a picture with 64 colours, which is all that a page has."""
+    """Save a picture with 256 colours, which is more than a page has."""
     if importlib.util.find_spec("PIL") is not None:
         from PIL import Image
 
         with Image.open(picture) as image:
-            image.convert("RGB").quantize(64).save(picture, optimize=True)
+            image.convert("RGB").quantize(256).save(picture, optimize=True)
 
 
 def main() -> None:
@@ -86,6 +109,7 @@ def main() -> None:
         take(page, {PICTURE: "#graph=spine"})
         page = report(moved(tour, TOUR.parent, folder / "moved_tour"))
         IMAGES.mkdir(exist_ok=True)
+        take(of_notebook(folder), {IMAGES / "notebook.png": ""}, 860, 620)
         take(page, {IMAGES / "tour-page.png": "", IMAGES / "tour-line.png": LINE})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``launch.json``: how VS Code starts the captured program, or attaches to it, to stop in its files."""
+"""``launch.json``: how VS Code starts the captured program again, or attaches to it."""
 
 from __future__ import annotations
 
