@@ -50,7 +50,7 @@ def test_a_cell_is_captured_and_shown(executed):
     assert result.data["text/plain"] == "tensor([3., 3., 3.])"
     assert session.data["text/plain"].startswith("<pellucid.torch.store.session.Session at 0x")
     shown = session.data["text/html"]
-    assert "1 graph break" in shown and "line 5 of a cell" in shown
+    assert "1 graph break" in shown and "line 6 of a cell" in shown
     assert "torch.where" in shown and "__resume_at" in shown
     assert (folder / "dump" / "page.html").exists()
     sources = json.loads((folder / "dump" / "session.json").read_text())

@@ -45,7 +45,8 @@ def capture_html(capture: Capture) -> str:
     if share is not None:
         facts.append(f"{share[0]} of {share[1]} lines in graphs")
     parts = [
-        f"<p><b>{safe(count_line(found))}</b><span class='soft'> · {safe(' · '.join(facts))}</span></p>",
+        f"<p><b>{safe(count_line(found))}</b>"
+        f"<span class='soft'> · {safe(' · '.join(facts))}</span></p>",
         *(_finding(finding) for finding in found[:_FINDINGS]),
         _more(len(found) - _FINDINGS, "finding"),
         *(_frame(capture, frame) for frame in frames[:_FRAMES]),
@@ -131,10 +132,11 @@ def _diff(text: str) -> str:
 def _frame(capture: Capture, frame: Frame) -> str:
     kind = "good" if frame.verdict.proven else "warn"
     runs = "runs from its file" if frame.swapped else "Dynamo's code runs"
+    soft = " · ".join(filter(None, (_at(frame.place), runs, frame.file)))
     return (
         f"<details><summary><span class='mark {kind}'>{safe(frame.verdict.status)}</span> "
         f"<code>[{safe(str(frame.key))}] {safe(frame.place.function)}</code> "
-        f"<span class='soft'>{safe(_at(frame.place))} · {runs} · {safe(frame.file)}</span></summary>"
+        f"<span class='soft'>{safe(soft)}</span></summary>"
         f"{_code(capture.text(frame.file))}</details>"
     )
 
