@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MkDocs asks for while it builds the site: pages from the root, and links to sources.
+"""What MkDocs asks for while it builds the site: pages from the root, links to sources, doctests.
 
 ARCHITECTURE.md and its like stay where people look for them, and are pages of the site as well. A
 link from a page to a file that is no page (a header, an example) becomes the file's name.
@@ -10,12 +10,26 @@ import re
 from pathlib import Path
 from typing import Any
 
+from griffe import Extension
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
 FROM_ROOT = ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\n]*)\]\((?P<to>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
 FENCED = re.compile(r"^( *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
+
+
+DOCTEST = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+
+
+class Doctests(Extension):  # type: ignore[misc]
+    """Examples in docstrings are code, wherever they stand in it."""
+
+    def on_object(self, *, obj: Any, **_: Any) -> None:
+        """Put fences around the examples of a docstring."""
+        if obj.docstring is not None:
+            text = obj.docstring.value.replace("  # doctest: +SKIP", "")
+            obj.docstring.value = DOCTEST.sub(lambda m: f"```pycon\n{m[0]}\n```", text)
 
 
 def on_files(files: Files, config: Any) -> Files:
