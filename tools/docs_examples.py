@@ -226,6 +226,10 @@ def language_of(name: str) -> str:
     return known.get(Path(name).suffix, "text")
 
 
+def _head(name: str, options: Options) -> str:
+    return f'{options.language or language_of(name)} title="{name}"'
+
+
 def block(runner: Runner, folder: str, kind: str, what: str, options: Options) -> str:
     """Return the block that a comment stands for, without its fences: (language, body)."""
     if kind == "file":
@@ -233,11 +237,11 @@ def block(runner: Runner, folder: str, kind: str, what: str, options: Options) -
         if what.endswith(".ipynb"):
             cells = json.loads(text)["cells"]
             text = "\n\n\n".join("".join(cell["source"]) for cell in cells)
-        return f"{options.language or language_of(what)}\n{part(text, options)}"
+        return f"{_head(what, options)}\n{part(text, options)}"
     if kind == "show":
         text = (runner.folder(folder) / what).read_text(encoding="utf-8")
         text = settled(text)
-        return f"{options.language or language_of(what)}\n{part(text, options)}"
+        return f"{_head(what, options)}\n{part(text, options)}"
     status, said = runner.run(folder, what, options.input)
     if status != options.status:
         raise RuntimeError(f"`{what}` in {folder} exits with {status}:\n{said}")
