@@ -66,7 +66,8 @@ VARYING = (
 
 
 def settled(text: str) -> str:
-    """Return what a command printed without the places of this machine."""
+    """Return what a command printed without torch's log and the places of this machine."""
+    text = re.sub(r"^[VIWE]\d{4} [\d:.]+ \d+ .*\n?", "", text, flags=re.MULTILINE)  # torch's log
     # torch shortens some paths from the left.
     text = re.sub(r"[^\s'\"(\[=:]*" + HOME, f"/{HOME}", text)
     text = re.sub(r"(/[^\s:'\"]*)?/site-packages/", "…/site-packages/", text)

@@ -50,7 +50,7 @@ def test_blocks_are_made_of_comments(runner: docs_examples.Runner) -> None:
     assert "def toy_example(a, b):\n    x = a / (torch.abs(a) + 1)\n```" in made
     assert "$ echo took 12 of 3; exit 3\ntook 12 of 3\n```" in made
     assert "\n/home/you/project\n1.23 s\n```" in made
-    assert "```text\na\n…\n```" in made
+    assert '```text title="made.txt"\na\n…\n```' in made
     assert docs_examples.remade(made, runner) == made
 
 
@@ -66,6 +66,12 @@ def test_what_varies_stays_and_what_does_not_is_told(runner: docs_examples.Runne
     assert docs_examples.remade(wrong, runner) == made.replace(
         "took 12 of 3\n```", "took 99 of 4\n```"
     )
+
+
+def test_torchs_log_is_left_out(runner: docs_examples.Runner) -> None:
+    said = "W1126 11:26:11.496000 886 torch/_dynamo/variables/tensor.py:1759] [1/0] Graph break"
+    page = f"<!-- in: first -->\n<!-- run: echo '{said}'; echo W1 -->\n"
+    assert docs_examples.remade(page, runner).endswith("echo W1\nW1\n```\n")
 
 
 def test_a_command_that_fails_is_an_error(runner: docs_examples.Runner) -> None:
