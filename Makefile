@@ -34,7 +34,7 @@ NEWEST := $(if $(CI),build/newest/.stamp,$(wildcard build/newest/.stamp))
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cmake/*.cmake) \
            $(shell find src include tests/unit -type f ! -name '*.txt' 2>/dev/null)
 
-.PHONY: help demo test test-cpp update-golden bench fuzz corpus adversary random matrix models wheels canary cases newest asan format lint package clean
+.PHONY: help demo test test-cpp update-golden bench fuzz corpus adversary random matrix models wheels canary cases newest docs examples asan format lint package clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -130,6 +130,14 @@ canary:
 asan: build/asan/.stamp
 	build/asan/pellucid_tests
 
+## make docs     the documentation as a site, into build/site
+docs: $(BUILD)/.stamp $(STAMPS)/test
+	$(BIN)/python -m mkdocs build --strict
+
+## make examples run the examples of the documentation, and write what they print into its pages
+examples: $(BUILD)/.stamp $(STAMPS)/torch
+	$(BIN)/python tools/docs_examples.py --update
+
 ## make format   rewrite our C++ and Python in the one format
 format: $(STAMPS)/dev
 	$(BIN)/python tools/lint.py --fix
@@ -167,7 +175,7 @@ $(BUILD)/.stamp: $(STAMPS)/tools $(SOURCES)
 
 $(STAMPS)/test: $(STAMPS)/tools pyproject.toml
 	@echo "make: installing what the tests import"
-	@$(BIN)/python tools/extras.py test > $@.txt && $(PIP) -r $@.txt
+	@$(BIN)/python tools/extras.py test docs > $@.txt && $(PIP) -r $@.txt
 	@touch $@
 
 $(STAMPS)/dev: $(STAMPS)/tools pyproject.toml

@@ -83,6 +83,8 @@ USES_EXTENSION = (
     "pellucid.__main__",
 )
 THIRD_PARTY = {"rich", "jinja2", "pygments", "torch", "pyarrow", "fsspec", "pebble", "ray"}
+# What only IPython loads.
+FROM_IPYTHON = ("pellucid.notebook.magic",)
 
 # The folders of the PyTorch side, and what each may import of the others.
 _VALUES = ["pellucid.torch.model"]
@@ -97,6 +99,7 @@ PYTHON_LAYERS: Dict[str, List[str]] = {
     "pellucid.findings": [*_READ],
     "pellucid.report": [*_READ, "pellucid.findings"],
     "pellucid.comparison": [*_READ, "pellucid.findings", "pellucid.report"],
+    "pellucid.notebook": [*_READ, "pellucid.findings", "pellucid.report"],
     "pellucid.torch.text": [*_WRITTEN, "pellucid.findings"],
     "pellucid.torch.capture": [*_WRITTEN, "pellucid.findings", "pellucid.torch.text"],
     "pellucid.torch.api": [
@@ -259,6 +262,8 @@ def check_python() -> Iterator[str]:
                 other = layer_of(name)
                 if folder and other not in ("", folder, *PYTHON_LAYERS[folder]):
                     yield f"{where}: {folder} must not know {other} ({name})"
+            elif top == "IPython" and module in FROM_IPYTHON:
+                continue
             elif standard and top not in standard and top not in THIRD_PARTY:
                 yield f"{where}: {top} is no dependency of pellucid"
 

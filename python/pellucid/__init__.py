@@ -78,5 +78,10 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Give an IPython shell the ``%%pellucid`` magic; ``%load_ext pellucid`` calls this."""
+    importlib.import_module("pellucid.notebook.magic").load(shell)
+
+
 def __dir__() -> List[str]:
     return sorted({*globals(), *_LAZY})

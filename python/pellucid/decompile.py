@@ -179,6 +179,12 @@ class Decompilation:
         codes = [code for code in verdict.codes if code.status == "unproven"]
         return [code for code in codes if code.code not in lacking]
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from pellucid.notebook.html import decompilation_html
+
+        return decompilation_html(self)
+
     def _verdict_of_live_code(self, code: types.CodeType) -> Verdict:
         return _verdict(
             _core.compare_codes(code, self._recompiled, extra_locals=True, facts=self._facts)

@@ -60,7 +60,7 @@ def find_difference(
         there is a difference.  ``print`` it, or take its fields, or :meth:`.Difference.as_json`.
 
     Raises:
-        Whatever ``fn`` raises, eager or compiled.
+        Exception: whatever ``fn`` raises, eager or compiled.
         ValueError: ``reference`` is no type of fractions, or a tolerance is negative.
 
     >>> find_difference(lambda x: x.sin() + 1, torch.ones(3))  # doctest: +SKIP

@@ -127,7 +127,7 @@ def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
         What was found; ``print`` it.
 
     Raises:
-        Whatever ``fn`` raises.
+        Exception: whatever ``fn`` raises.
     """
     if CAPTURE.innermost is not None:
         return _watched(CAPTURE.innermost, fn, args, kwargs)

@@ -22,6 +22,7 @@ from ..taps.shapes import SHAPES
 from ..text.full_code import full_code_name, full_code_text
 from ..text.full_code_names import bindings
 from ..text.index import index_text
+from ..text.launch import LAUNCH, launch_text, target_of
 from .sources import add_sources
 
 
@@ -149,6 +150,11 @@ def write_summary(session: Session) -> None:
         # Two runs write one index, however long a compile took.
         told = [finding for finding in session.findings if finding.kind != "slow"]
         session.write(INDEX, index_text(session, full, told))
+    with session.guard("writing how a debugger starts the program"):
+        name, target = target_of(session.mark.program)
+        is_alone = not session.process and (session.world_size or 1) == 1
+        dump = str(session.directory) if session.is_automatic else ""
+        session.write(LAUNCH, launch_text(name, target if is_alone else None, dump))
     with session.guard("writing the times"):
         session.write(TIMES, times_text(session.snapshot()))
     with session.guard("writing what lies beside the record"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping, TypeVar
@@ -21,8 +22,16 @@ PAGE, FINDINGS = "page.html", "findings.json"
 E = TypeVar("E")
 
 
+class Shown:
+    """What a notebook shows as HTML: how that looks is not known here, and loaded when needed."""
+
+    def _repr_html_(self) -> str:
+        html: str = importlib.import_module("pellucid.notebook.html").html_of(self)
+        return html
+
+
 @dataclass(frozen=True)
-class Capture:
+class Capture(Shown):
     """One capture: its events in order, and the files beside them.
 
     What lies in a file of the dump is not repeated in an event that was read back: the text of a

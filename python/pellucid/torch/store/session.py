@@ -20,7 +20,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, Callable, Iterator, TypeVar
 
-from ..model.capture import FINDINGS, PAGE, Capture
+from ..model.capture import FINDINGS, PAGE, Capture, Shown
 from ..model.events import (
     CacheEntry,
     CompileKey,
@@ -73,7 +73,7 @@ def write_atomic(path: Path, content: str | bytes) -> None:
         raise
 
 
-class Session:
+class Session(Shown):
     """The store of one capture.
 
     Args:

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Captures and decompilations as HTML for the output of a notebook's cell.
+
+Each is one element that asks for nothing: no script, no picture, no address. All that comes from a
+program or a file is escaped, and characters that are not printed are written out, so a name can
+neither leave its element nor turn the text around.
+"""
+
+import html
+import re
+from typing import Any, Callable, Dict, List, Sequence
+
+from pellucid.findings import Finding, count_line, find
+from pellucid.findings.shares import share_of_lines
+from pellucid.findings.text import short
+from pellucid.torch.model.capture import PAGE, Capture
+from pellucid.torch.model.events import Frame, Graph, Place
+
+from .style import STYLE
+
+_FINDINGS, _FRAMES, _LINES = 12, 12, 80
+"""How many of each are shown; the dump has all."""
+_CELL = re.compile(r"(?:^|/)(?:ipykernel_\d+/\d+\.py|<ipython-input-[^>]*>)$")
+_WIDEST = 2000
+"""A longer line is cut."""
+
+
+def safe(text: str) -> str:
+    """Return a text as HTML, with what is not printed written out.
+
+    >>> safe("a<b\\u202e")
+    'a&lt;b\\\\u202e'
+    """
+    shown = (c if c in "\n\t" or c.isprintable() else ascii(c)[1:-1] for c in text)
+    return html.escape("".join(shown))
+
+
+def capture_html(capture: Capture) -> str:
+    """Return a capture as HTML: what was found, and what runs."""
+    found = find(capture)
+    frames = capture.of(Frame)
+    graphs = len({graph.file for graph in capture.of(Graph) if graph.stage == "captured"})
+    facts = [_counted(len(frames), "compiled version"), _counted(graphs, "graph")]
+    share = share_of_lines([capture])
+    if share is not None:
+        facts.append(f"{share[0]} of {share[1]} lines in graphs")
+    parts = [
+        f"<p><b>{safe(count_line(found))}</b>"
+        f"<span class='soft'> · {safe(' · '.join(facts))}</span></p>",
+        *(_finding(finding) for finding in found[:_FINDINGS]),
+        _more(len(found) - _FINDINGS, "finding"),
+        *(_frame(capture, frame) for frame in frames[:_FRAMES]),
+        _more(len(frames) - _FRAMES, "version"),
+        _where(capture),
+    ]
+    return _element(parts)
+
+
+def decompilation_html(found: Any) -> str:
+    """Return a decompilation as HTML: its verdict and its source."""
+    verdict = found.verdict
+    kind = "warn" if verdict.status == "unproven" else "good"
+    said = [f"<p><span class='mark {kind}'>{safe(verdict.status)}</span> "]
+    said.append(f"<span class='soft'>{safe(verdict.reason or verdict.tier)}</span></p>")
+    notes = [*found.notes, *(diagnostic.message for diagnostic in found.diagnostics)]
+    lines = "".join(f"<p class='soft'>{safe(note)}</p>" for note in notes[:_FINDINGS])
+    return _element(["".join(said), lines, _code(found.source)])
+
+
+_SHOWN: Dict[str, Callable[[Any], str]] = {
+    "Session": lambda session: capture_html(session.snapshot()),
+    "Capture": capture_html,
+    "Decompilation": decompilation_html,
+}
+
+
+def html_of(value: Any) -> str:
+    """Return what stands for a session, a capture or a decompilation in a notebook."""
+    return _SHOWN[type(value).__name__](value)
+
+
+def _element(parts: Sequence[str]) -> str:
+    return f"<div class='pellucid'><style>{STYLE}</style>{''.join(parts)}</div>"
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def _more(number: int, word: str) -> str:
+    return f"<p class='soft'>and {_counted(number, f'more {word}')}</p>" if number > 0 else ""
+
+
+def _at(place: "Place | None") -> str:
+    if place is None:
+        return ""
+    return f"line {place.line} of a cell" if _CELL.search(place.file) else short(place)
+
+
+def _finding(finding: Finding) -> str:
+    times = f" ({finding.count}x)" if finding.count > 1 else ""
+    rows: List[str] = []
+    if finding.code:
+        rows.append(f"<pre>{safe(finding.code[:_WIDEST])}</pre>")
+    if finding.remedy:
+        rows.append(f"<p><b>change:</b> {safe(finding.remedy)}</p>")
+    if finding.diff:
+        rows.append(f"<pre>{_diff(finding.diff)}</pre>")
+    if finding.quoted and finding.sure == "unknown":
+        rows.append(f"<pre>{safe(finding.quoted)}</pre>")
+    known = [
+        f"sure: {finding.sure}",
+        *[f"compiles {', '.join(finding.keys[:8])}"] * bool(finding.keys),
+    ]
+    known += [link.file for link in finding.links[:4]]
+    rows.append(f"<p class='soft'>{safe(' · '.join(known))}</p>")
+    return (
+        f"<details><summary><span class='mark warn'>{safe(finding.kind)}</span> "
+        f"<span class='soft'>{safe(_at(finding.place) + times)}</span> {safe(finding.cause)}"
+        f"</summary>{''.join(rows)}</details>"
+    )
+
+
+def _diff(text: str) -> str:
+    lines = []
+    for line in text.splitlines():
+        kind = {"+": "new", "-": "old"}.get(line[:1], "") if line[:3] not in ("+++", "---") else ""
+        lines.append(f"<span class='{kind}'>{safe(line)}</span>" if kind else safe(line))
+    return "\n".join(lines)
+
+
+def _frame(capture: Capture, frame: Frame) -> str:
+    kind = "good" if frame.verdict.proven else "warn"
+    runs = "runs from its file" if frame.swapped else "Dynamo's code runs"
+    soft = " · ".join(filter(None, (_at(frame.place), runs, frame.file)))
+    return (
+        f"<details><summary><span class='mark {kind}'>{safe(frame.verdict.status)}</span> "
+        f"<code>[{safe(str(frame.key))}] {safe(frame.place.function)}</code> "
+        f"<span class='soft'>{safe(soft)}</span></summary>"
+        f"{_code(capture.text(frame.file))}</details>"
+    )
+
+
+def _where(capture: Capture) -> str:
+    page = capture.directory / PAGE
+    shown = page if page.exists() else capture.directory
+    return f"<p class='soft'>{safe(str(shown))}</p>"
+
+
+def _code(text: str) -> str:
+    lines = [line[:_WIDEST] for line in text.splitlines()]
+    cut = f"\n… {_counted(len(lines) - _LINES, 'more line')}" if len(lines) > _LINES else ""
+    return f"<pre>{_coloured(chr(10).join(lines[:_LINES]))}{cut}</pre>"
+
+
+def _coloured(text: str) -> str:
+    """Return Python as HTML with comments, strings and keywords told apart."""
+    from pygments import token
+    from pygments.lexers.python import PythonLexer
+
+    kinds = ((token.Comment, "c"), (token.String, "s"), (token.Keyword, "k"))
+    parts = []
+    for found, piece in PythonLexer(stripnl=False, ensurenl=False).get_tokens(text):
+        kind = next((name for each, name in kinds if found in each), "")
+        parts.append(f"<span class='{kind}'>{safe(piece)}</span>" if kind else safe(piece))
+    return "".join(parts)
