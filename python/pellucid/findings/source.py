@@ -44,16 +44,20 @@ class Program:
         self._capture = capture
         self.memory: dict[tuple[str, Any], Any] = {}
         self._frames = {frame.file: frame for frame in capture.of(Frame)}
-        self._sources = {source.file: source for source in capture.of(Source)}
+        self._sources: dict[str, list[Source]] = {}
+        for source in capture.of(Source):
+            self._sources.setdefault(source.file, []).append(source)
 
     @_kept
     def lines(self, file: str) -> tuple[str, ...]:
         """Return the lines of a file of the program's; none if it is unknown."""
-        source = self._sources.get(file)
-        if source is not None and source.text:
-            return ("",) * (source.first - 1) + tuple(source.text.splitlines())
-        if source is not None:
-            return ()
+        parts = self._sources.get(file)
+        if parts is not None:
+            found: list[str] = []
+            for part in sorted(parts, key=lambda part: part.first):
+                found += [""] * (part.first - 1 - len(found))
+                found[part.first - 1 :] = part.text.splitlines()
+            return tuple(found)
         # A dump that does not have the program's text: the file as it is, if it is that old.
         try:
             made = os.stat(str(self._capture.directory / _RECORD)).st_mtime
@@ -77,6 +81,8 @@ class Program:
     @_kept
     def tree(self, file: str) -> ast.Module | None:
         """Return the syntax tree of a file; None where it has none that this Python can read."""
+        if any(not part.sha256 for part in self._sources.get(file, ())):
+            return None  # lines that a log has shown, of a file that nobody has seen
         try:
             return ast.parse("\n".join(self.lines(file)) + "\n") if self.lines(file) else None
         except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -28,14 +28,13 @@ class SpanReader:
         self._threads: dict[int, int] = {}
         self._lock = threading.Lock()
 
-    def take(self, key: CompileKey, event: Any) -> Span | None:
-        """Take one of torch's events; return the span that it ends."""
+    def take(self, key: CompileKey, event: Any, ident: int) -> Span | None:
+        """Take one of torch's events, of a thread; return the span that it ends."""
         if isinstance(event, str):
             event = json.loads(event)
         if not isinstance(event, Mapping) or not isinstance(event.get("ts"), (int, float)):
             return None
         name, phase, at = str(event.get("name")), event.get("ph"), float(event["ts"]) / 1e6
-        ident = threading.get_ident()
         with self._lock:
             thread = self._threads.setdefault(ident, len(self._threads))
             waiting = self._open.setdefault(thread, [])
@@ -52,10 +51,10 @@ class SpanReader:
         return Span(begun, name, start_here, round(max(at - start, 0.0), 6), thread)
 
 
-def take(session: Session, key: CompileKey, event: Any) -> None:
+def take(session: Session, key: CompileKey, event: Any, thread: int) -> None:
     """Record the span that one of torch's events ends."""
     if session.span_reader is None:
         session.span_reader = SpanReader(session.opened)
-    span = session.span_reader.take(key, event)
+    span = session.span_reader.take(key, event, thread)
     if span is not None and span.seconds >= _SHORTEST:
         session.record(span)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import CodeType
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from pellucid.findings import find
 
@@ -143,6 +143,11 @@ def write_summary(session: Session) -> None:
     _add_what_goes_on(session)
     with session.guard("keeping the user's files"):
         add_sources(session, hooks.folder())
+    write_record(session, full)
+
+
+def write_record(session: Session, full: Mapping[str, Sequence[Frame]]) -> None:
+    """Write index and record; ``full`` maps each full-code file to the versions that it is of."""
     with session.guard("finding causes"):
         session.findings = tuple(find(session.snapshot()))
     with session.guard("writing the index"):

@@ -79,7 +79,7 @@ class Source:
     file: str
     text: str = field(metadata=IN_FILE)
     sha256: str
-    """Of the whole file, whatever part of it is kept."""
+    """Of the whole file, whatever part of it is kept; empty where a log has shown lines of it."""
     first: int = field(default=1, metadata=SPARSE)
     """The line of the file with which ``text`` begins."""
 
@@ -219,6 +219,37 @@ class Span:
     seconds: float
     thread: int = 0
     """0 for the first thread seen, 1 for the next."""
+
+
+@dataclass(frozen=True)
+class Log:
+    """The log of torch's trace that a capture was made from: pellucid was not there itself."""
+
+    name: str
+    """The name of the log's file."""
+    lines: int
+    """How many lines of it were read."""
+    lacks: tuple[str, ...] = ()
+    """What a capture has and this log does not say."""
+    cut: str = field(default="", metadata=SPARSE)
+    """What is missing at its end; empty for a log that is whole."""
+    passed: int = field(default=0, metadata=SPARSE)
+    """How many lines were passed over, because they belong to no record."""
+    unfinished: tuple[CompileKey, ...] = field(default=(), metadata=SPARSE)
+    """The compiles that had not ended when the log did."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is wrong with the log, in words."""
+        found = []
+        if self.cut:
+            found.append(f"it ends too early: {self.cut}")
+        if self.unfinished:
+            keys = ", ".join(map(str, self.unfinished[:20]))
+            found.append(f"it ends before a compile has ended: {keys}")
+        if self.passed:
+            found.append(f"lines that belong to no record, and were passed over: {self.passed}")
+        return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,8 @@ class Session:
         self.world_size: int | None = None
         self.process = child_number()
         self.warns_when_empty = True
+        self.unfinished: set[CompileKey] = set()
+        """The compiles that had not ended when what a capture is made of ended."""
         self.findings: tuple[Any, ...] = ()
         self._remove_previous()
 
@@ -174,6 +176,15 @@ class Session:
             self.mark.remove_below(self.directory)  # nobody else will be forked inside
         if self._claim is not None:
             self._claim.release()
+
+    def discard(self) -> None:
+        """Remove what was written, and give the directory back."""
+        for name in self.files():
+            with contextlib.suppress(OSError):
+                self.path(name).unlink()
+        self.close()
+        with contextlib.suppress(OSError):
+            self.directory.rmdir()
 
     @property
     def here(self) -> bool:
@@ -418,7 +429,7 @@ def left_alone(session: Session) -> list[Skipped]:
     silent = [
         Skipped(started.key, started.place, "", "a frame without a graph is kept")
         for started in session.of(Started)
-        if started.key not in told
+        if started.key not in told and started.key not in session.unfinished
     ]
     left = (event for event in (*silent, *told.values()) if event.key not in done)
     return [event for event in left if not event.raised]
