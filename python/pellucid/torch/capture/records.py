@@ -67,8 +67,8 @@ def on_record(
         spans.take(session, key, event, process.thread())
         return None
     if kind == "inductor_output_code" and payload is not None:
-        of = program_stage(payload)
-        program = write_graph(session, key, of, None, payload, runs, subgraph, process)
+        written = program_stage(payload)
+        program = write_graph(session, key, written, None, payload, runs, subgraph, process)
         _kernels(session, program, graph_text(program), process)
         data = record.data if isinstance(record.data, dict) else {}
         path = data.get("file_path", data.get("filename"))  # older torch says the second only
@@ -142,7 +142,7 @@ def write_graph(
     """Write a graph of a compile to its file, which runs in its place if ``runs``; record it."""
     # Several graphs of one stage in one compile are told apart by a number; torch starting an
     # attempt over makes the same graph again, which replaces the first.
-    name = graph_name(key, f"{stage}_{identifier(subgraph)}" if subgraph else stage)
+    name = graph_name(key, f"{stage}_{identifier(subgraph)[:80]}" if subgraph else stage)
     if stage != "captured":
         name = session.claim(name, (key, stage, text))
     needs = None

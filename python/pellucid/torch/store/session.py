@@ -53,6 +53,7 @@ INDEX = "index.md"
 _TEMPORARY = PREFIX
 _LIST = f"{PREFIX}files"
 _FIRST_RECORDS = 16
+_LONGEST_NAME = 200
 _numbers = itertools.count()
 
 E = TypeVar("E")
@@ -319,8 +320,9 @@ class Session:
         the earlier one.
         """
         stem, dot, suffix = name.rpartition(".")
+        stem = stem[:_LONGEST_NAME]  # longer ones no file system takes
         with self._lock:
-            candidate, number = name, 1
+            candidate, number = f"{stem}{dot}{suffix}", 1
             while candidate in self._files and self._files[candidate] != owner:
                 number += 1
                 candidate = f"{stem}_{number}{dot}{suffix}"
