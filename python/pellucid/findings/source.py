@@ -12,7 +12,7 @@ from typing import Any, Callable, Sequence, TypeVar
 
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.dynamo_names import broken_function
-from pellucid.torch.model.events import Frame, Place, Source
+from pellucid.torch.model.events import Frame, Link, Log, Place, Source
 from pellucid.torch.model.failures import is_own
 
 _RECORD = "session.json"
@@ -44,6 +44,7 @@ class Program:
         self._capture = capture
         self.memory: dict[tuple[str, Any], Any] = {}
         self._frames = {frame.file: frame for frame in capture.of(Frame)}
+        self._is_of_log = bool(capture.of(Log))
         self._sources: dict[str, list[Source]] = {}
         for source in capture.of(Source):
             self._sources.setdefault(source.file, []).append(source)
@@ -81,7 +82,7 @@ class Program:
     @_kept
     def tree(self, file: str) -> ast.Module | None:
         """Return the syntax tree of a file; None where it has none that this Python can read."""
-        if any(not part.sha256 for part in self._sources.get(file, ())):
+        if self._is_of_log and any(not part.sha256 for part in self._sources.get(file, ())):
             return None  # lines that a log has shown, of a file that nobody has seen
         try:
             return ast.parse("\n".join(self.lines(file)) + "\n") if self.lines(file) else None
@@ -104,15 +105,19 @@ class Program:
         frame = self._frames.get(os.path.basename(place.file))
         if frame is None:
             return place
-        links = [link for link in frame.links if link.kind == "user" and link.line <= place.line]
+        function = broken_function(frame.place.function)[0]
+        links = [link for link in frame.links if link.kind == "user"]
         if links:
-            file, _, line = max(links, key=lambda link: link.line).target.rpartition(":")
-            return Place(file, int(line), frame.place.function) if line.isdigit() else None
+            above = [link for link in links if link.line <= place.line]
+            # What stands before the first of them is a part of its statement.
+            nearest = max(above, key=_line) if above else min(links, key=_line)
+            file, _, line = nearest.target.rpartition(":")
+            return Place(file, int(line), function) if line.isdigit() else None
         text = self._capture.text(frame.file).splitlines()[: place.line]
         for line in reversed(text[-6:]):
             found = _IN_COMMENT.search(line)
             if found is not None:
-                return Place(frame.place.file, int(found[1]), frame.place.function)
+                return Place(frame.place.file, int(found[1]), function)
         return None
 
     @_kept
@@ -179,6 +184,10 @@ class Program:
             return ""
         last = imports[-1].end_lineno or imports[-1].lineno
         return self.diff(file, last + 1, last, ["", line])
+
+
+def _line(link: Link) -> int:
+    return link.line
 
 
 def _first(node: ast.stmt) -> int:

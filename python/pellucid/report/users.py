@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Tuple
 
 from pellucid.torch.model.breaks import break_of
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Break, Frame, Graph, Place, Skipped, Source
+from pellucid.torch.model.events import Break, Frame, Graph, Log, Place, Skipped, Source
 from pellucid.torch.model.graph_text import FILE_COMMENT, nodes_of_text
 
 GRAPH, PYTHON, TRACED, BREAK, EAGER, NONE = "g", "p", "t", "b", "x", " "
@@ -66,7 +66,8 @@ def _files(capture: Capture) -> Iterator[UserFile]:
         if not lines[-1]:
             lines.pop()
         # Of a file that nobody has seen a log shows single lines; what is between them is unknown.
-        shown = {n: x for n, x in enumerate(lines, event.first) if x or event.sha256}
+        is_whole = bool(event.sha256) or not capture.of(Log)
+        shown = {n: x for n, x in enumerate(lines, event.first) if x or is_whole}
         known.setdefault(event.file, {}).update(shown)
     for path, lines_of in {**_partial(capture), **known}.items():
         if lines_of:

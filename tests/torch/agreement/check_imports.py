@@ -78,7 +78,7 @@ def examine(name: str, folder: Path, plain: bool, timeout: int) -> List[str]:
     """Run a program, import its log, print a line of figures, and return what differs."""
     capture, log = folder / "capture", folder / ("plain" if plain else "log")
     made = folder / ("of_plain" if plain else "made")
-    for path in (log, made, *(() if plain else (capture,))):
+    for path in (log, made, folder / f"cache_{log.name}", *(() if plain else (capture,))):
         shutil.rmtree(path, ignore_errors=True)
     log.mkdir(parents=True)
     problem = in_process(name, None if plain else capture, log, timeout)
@@ -96,7 +96,7 @@ def examine(name: str, folder: Path, plain: bool, timeout: int) -> List[str]:
     figures += [len(live.of(events().Frame)), len(graphs_of(live)), len(guards_of(live))]
     widths = (8, 9, 6, 6, 6)
     told = " ".join(f"{figure:{width}}" for figure, width in zip(figures, widths))
-    different = list(differences(live, read, plain))
+    different = list(differences(live, read))
     print(f"{name + (' (plain)' if plain else ''):44} {told} {'DIFFERS' if different else ''}")
     return different
 
@@ -186,13 +186,11 @@ def caches_of(capture: Any) -> Counter:
 COMPARED = (found_in, frames_of, breaks_of, recompiles_of, left_of, graphs_of, guards_of, caches_of)
 
 
-def differences(live: Any, read: Any, plain: bool) -> Iterator[str]:
+def differences(live: Any, read: Any) -> Iterator[str]:
     """Yield what one of a capture and an import has and the other has not."""
     live = without_live(live)
     held = {str(entry.key) for entries in live.caches.values() for entry in entries}
     for compared in COMPARED:
-        if compared is caches_of and plain:
-            continue  # the second run finds what the first has left
         one, two = compared(live), compared(read)
         if compared is guards_of:  # what torch has dropped meanwhile has no guards any more
             two = Counter({row: number for row, number in two.items() if row[0] in held})
@@ -247,7 +245,7 @@ def run(name: str, capture: Any, log: Path) -> None:
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(log.parent / "cache")
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(log.parent / f"cache_{log.name}")
     logging_of_torch.LOG_TRACE_HANDLER.root_dir = str(log)
     with contextlib.ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())

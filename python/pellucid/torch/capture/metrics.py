@@ -134,8 +134,9 @@ def _skipped(
         place = Place(code.co_filename, code.co_firstlineno, code.co_name)
     else:
         same = [f.place for f in session.of(Frame) if f.key.frame == key.frame]
-        started = [s.place for s in session.of(Started) if s.key == key and s.place]
-        place = next(iter(started + same), None)
+        began = [(s.key == key, s.place) for s in session.of(Started) if s.key.frame == key.frame]
+        started = [place for _, place in sorted(began, key=lambda pair: not pair[0])]
+        place = next((place for place in started + same if place is not None), None)
     frames = stack_of(text if failed is None else failed.text) or stack_of(text)
     if values.get("fail_user_frame_filename"):
         line = int(values.get("fail_user_frame_lineno") or 0)
