@@ -113,8 +113,10 @@ class Program:
             nearest = max(above, key=_line) if above else min(links, key=_line)
             file, _, line = nearest.target.rpartition(":")
             return Place(file, int(line), function) if line.isdigit() else None
-        text = self._capture.text(frame.file).splitlines()[: place.line]
-        for line in reversed(text[-6:]):
+        text = self._capture.text(frame.file).splitlines()
+        near = text[max(place.line - 6, 0) : place.line]
+        # A call whose result the rest of the function is given stands before what names its line.
+        for line in (*reversed(near), *text[place.line : place.line + 3]):
             found = _IN_COMMENT.search(line)
             if found is not None:
                 return Place(frame.place.file, int(found[1]), function)

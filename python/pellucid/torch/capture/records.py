@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -138,19 +139,22 @@ def write_graph(
     runs: bool,
     subgraph: str = "",
     process: Process = PROCESS,
+    metadata: dict[str, Any] | None = None,
 ) -> Graph:
     """Write a graph of a compile to its file, which runs in its place if ``runs``; record it."""
-    # Several graphs of one stage in one compile are told apart by a number; torch starting an
-    # attempt over makes the same graph again, which replaces the first.
-    name = graph_name(key, f"{stage}_{identifier(subgraph)[:80]}" if subgraph else stage)
+    # Several graphs of one stage in one compile are told apart by their metadata, or by a number;
+    # torch starting an attempt over makes the same graph again, which replaces the first.
+    told = "" if not metadata else json.dumps(metadata)
+    parts = (stage, identifier(subgraph)[:80] if subgraph else "", _short(metadata))
+    name = graph_name(key, "_".join(filter(None, parts)))
     if stage != "captured":
-        name = session.claim(name, (key, stage, text))
+        name = session.claim(name, (key, stage, text, told))
     needs = None
     with session.guard(f"describing the inputs of {name}"):
         needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
         if needs is not None:
             needs = replace(needs, operators=process.operators(text))
-    event = Graph(key, stage, name, text, needs, subgraph)
+    event = Graph(key, stage, name, text, needs, subgraph, metadata=metadata)
     written = graph_text(event)
     session.write(name, written)
     if not event.is_program:
@@ -162,12 +166,28 @@ def write_graph(
     return event
 
 
+def _short(metadata: dict[str, Any] | None) -> str:
+    """The metadata of a graph as a part of its file's name.
+
+    >>> _short({"range": [1, 8], "pass": "fusion"})
+    'range_1_8_pass_fusion'
+    """
+    return identifier(json.dumps(metadata))[:60].strip("_") if metadata else ""
+
+
 def _nodes(session: Session, event: Graph, text: str) -> str:
     """Keep the nodes of a graph that was written; return its hash."""
-    modules = None if event.needs is None else dict(event.needs.modules)
-    nodes = nodes_of_text(text, modules)
-    session.nodes[event.file] = nodes
-    return graph_hash(nodes, text.split("\n"))
+    # A graph often goes through a stage as it is: then the file is the same but for its head.
+    head = re.match(r"(?:#.*\n)*", text)
+    end = 0 if head is None else head.end()
+    known = (text.count("\n", 0, end), text[end:])
+    last = session.last_nodes
+    if last is None or last[0] != known:
+        modules = None if event.needs is None else dict(event.needs.modules)
+        nodes = nodes_of_text(text, modules)
+        last = session.last_nodes = (known, nodes, graph_hash(nodes, text.split("\n")))
+    session.nodes[event.file] = last[1]
+    return last[2]
 
 
 def _sizes(session: Session, key: CompileKey) -> dict[str, int]:

@@ -148,17 +148,18 @@ def write_summary(session: Session) -> None:
 
 def write_record(session: Session, full: Mapping[str, Sequence[Frame]]) -> None:
     """Write index and record; ``full`` maps each full-code file to the versions that it is of."""
+    known = session.snapshot()
     with session.guard("finding causes"):
-        session.findings = tuple(find(session.snapshot()))
+        session.findings = tuple(find(known))
     with session.guard("writing the index"):
         # Two runs write one index, however long a compile took.
         told = [finding for finding in session.findings if finding.kind != "slow"]
         session.write(INDEX, index_text(session, full, told))
     with session.guard("writing the times"):
-        session.write(TIMES, times_text(session.snapshot()))
+        session.write(TIMES, times_text(known))
     with session.guard("writing what lies beside the record"):
         session.write(NODES, nodes_to_bytes(session.nodes))
-        for name, data in side_files(session.snapshot()).items():
+        for name, data in side_files(known).items():
             session.write(name, data)
     with session.guard("writing the record"):
         session.write(RECORD, record_text(session.snapshot()))

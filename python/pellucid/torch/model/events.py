@@ -7,6 +7,7 @@ keeps them, :mod:`~dump` turns them into files.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -98,6 +99,18 @@ class Graph:
     """The name of the part of the compile that it belongs to, where torch tells one."""
     hash: str = field(default="", metadata=SPARSE)
     """The same for graphs of the same operations, sizes and edges, whatever their names."""
+    metadata: dict[str, Any] | None = field(default=None, hash=False, metadata=SPARSE)
+    """What `dump_graph` was told of it: the range of sizes, the pass, the configuration."""
+
+    @property
+    def told(self) -> str:
+        """The metadata in one line; empty where there is none.
+
+        >>> Graph(CompileKey("0/0"), "fused", "a.py", "", metadata={"range": [1, 8]}).told
+        'range [1, 8]'
+        """
+        parts = (f"{name} {json.dumps(v)}" for name, v in (self.metadata or {}).items())
+        return scrub(" ".join(", ".join(parts).split()))
 
     @property
     def is_program(self) -> bool:

@@ -111,6 +111,8 @@ class Session:
         """The user's files as they were when first heard of; empty for what cannot be read."""
         self.nodes: dict[str, tuple[Node, ...]] = {}
         """The nodes of each graph file, with the lines of the file as it is now."""
+        self.last_nodes: tuple[tuple[int, str], tuple[Node, ...], str] | None = None
+        """The text of the graph that was read last, its nodes and its hash."""
         self.buffers: dict[str, Any] = {}
         """For each program what its buffers hold, as `taps.inductor` tells it."""
         self.resumes = Resumes()

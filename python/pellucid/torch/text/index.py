@@ -146,6 +146,7 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
             for graph in graphs.get(frame.key, {}).values():
                 note = " · runs from this file" if graph.file in runs else ""
                 what = STAGES.get(graph.stage, graph.stage)
+                what += f" ({graph.told})" if graph.metadata else ""
                 lines.append(f"- [{frame.key}] {_link(graph.file)}: {what}{note}")
                 made = dict.fromkeys(kernels.get(graph.file, ()))
                 lines += [f"  - kernel {_link(kernel.file)}" for kernel in made]
