@@ -213,7 +213,7 @@ def test_graphs_of_one_stage_are_told_apart_by_their_metadata(graphs, torch, tmp
         torch.compile(graphs.scaled, backend=backend)(torch.ones(2), 3)
     names = [f"__compiled_fn_0_0.fused_range_{n}_pass_fusion.py" for n in ("1_16", "17_512")]
     assert [file.name for file in files] == names
-    assert "# range: [17, 512]\n# pass: \"fusion\"\n" in files[1].read_text()
+    assert '# range: [17, 512]\n# pass: "fusion"\n' in files[1].read_text()
     for graph in (session.of(Graph), pellucid.load(tmp_path).of(Graph)):
         told = [event.metadata for event in graph if event.stage == "fused"]
         assert told == [{"range": n, "pass": "fusion"} for n in ([1, 16], [17, 512])]

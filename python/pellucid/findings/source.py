@@ -59,6 +59,8 @@ class Program:
                 found += [""] * (part.first - 1 - len(found))
                 found[part.first - 1 :] = part.text.splitlines()
             return tuple(found)
+        if self._is_of_log:
+            return ()  # whoever wrote the log named the file
         # A dump that does not have the program's text: the file as it is, if it is that old.
         try:
             made = os.stat(str(self._capture.directory / _RECORD)).st_mtime
