@@ -132,9 +132,14 @@ def found_in(capture: Any) -> Counter:
 
 
 def frames_of(capture: Any) -> Counter:
-    """Return the frames: compile, function and line."""
+    """Return the frames: compile, function and line.
+
+    What torch wraps in a function called `inner` has no name in a log.
+    """
+    frames = [f for f in capture.of(events().Frame) if not f.before]
+    wrapped = os.path.join("_dynamo", "external_utils.py")
     return Counter(
-        (str(f.key), _short(f.place)) for f in capture.of(events().Frame) if not f.before
+        (str(f.key), _short(f.place)[: 2 if f.place.file.endswith(wrapped) else 3]) for f in frames
     )
 
 
