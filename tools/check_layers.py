@@ -102,6 +102,13 @@ PYTHON_LAYERS: Dict[str, List[str]] = {
     "pellucid.notebook": [*_READ, "pellucid.findings", "pellucid.report"],
     "pellucid.torch.text": [*_WRITTEN, "pellucid.findings"],
     "pellucid.torch.capture": [*_WRITTEN, "pellucid.findings", "pellucid.torch.text"],
+    "pellucid.torch.logs": [
+        *_WRITTEN,
+        "pellucid.findings",
+        "pellucid.report",
+        "pellucid.torch.text",
+        "pellucid.torch.capture",
+    ],
     "pellucid.torch.api": [
         *_WRITTEN,
         "pellucid.findings",

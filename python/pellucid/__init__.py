@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, List
 
 from pellucid._version import __version__
 from pellucid.decompile import Decompilation, Verdict, decompile, decompile_ex, decompile_pyc
-from pellucid.errors import CannotStandIn, DecompileError, NotADump
+from pellucid.errors import CannotStandIn, DecompileError, NotADump, NotALog
 
 if TYPE_CHECKING:
     from pellucid.decompiler import Decompiler
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         prepare_debug,
         uninstall,
     )
+    from pellucid.torch.logs.folder import import_log
     from pellucid.torch.store.load import load
 
 # Loaded on first use: importing pellucid must not import torch.
@@ -33,6 +34,7 @@ _LAZY: Dict[str, str] = {
     "dump_graph": "pellucid.torch",
     "find_difference": "pellucid.torch",
     "find_nan": "pellucid.torch",
+    "import_log": "pellucid.torch.logs.folder",
     "install": "pellucid.torch",
     "load": "pellucid.torch.store.load",
     "report": "pellucid.report",
@@ -51,6 +53,7 @@ __all__ = [
     "DecompileError",
     "Decompiler",
     "NotADump",
+    "NotALog",
     "Verdict",
     "__version__",
     "debug",
@@ -60,6 +63,7 @@ __all__ = [
     "dump_graph",
     "find_difference",
     "find_nan",
+    "import_log",
     "install",
     "load",
     "prepare_debug",

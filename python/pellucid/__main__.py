@@ -17,6 +17,7 @@ from pellucid.inputs import Job, jobs_of, split_errors
 from pellucid.report.command import add_report
 from pellucid.shell.command import add_shell
 from pellucid.torch.commands import add_find_difference
+from pellucid.torch.logs.command import add_import
 
 STAGES = {
     "module": "the code objects as they were read",
@@ -296,6 +297,7 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     add.set_defaults(command=_explain)
 
+    add_import(commands, _Help)
     add_find_difference(commands, _Help)
     add_diff(commands, _Help)
 

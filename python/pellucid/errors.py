@@ -38,3 +38,16 @@ class CannotStandIn(ValueError):
 
 class NotADump(ValueError):
     """Say which file is no part of a dump, or cannot be read, and why, in one line."""
+
+
+class NotALog(ValueError):
+    """Say which file is no log of torch's structured trace, at which line, and why.
+
+    `line` is 0 where the reason is no line's.
+    """
+
+    def __init__(self, file: str, line: int, reason: str) -> None:
+        super().__init__(f"{file}:{line}: {reason}" if line else f"{file}: {reason}")
+        self.file = file
+        self.line = line
+        self.reason = reason

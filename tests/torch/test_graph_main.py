@@ -4,7 +4,9 @@ import os
 import subprocess
 import sys
 
+import pellucid
 import pytest
+from pellucid.report import page_of
 from pellucid.torch import dump_graph, prepare_debug
 from pellucid.torch.model.events import Graph
 from pellucid.torch.model.needs import needs_of_text
@@ -197,6 +199,33 @@ def test_graph_of_a_third_party_is_dumped_under_its_compile(graphs, torch, tmp_p
     assert [file.name for file in files] == ["__compiled_fn_0_0.after_fusion.py"]
     assert "relu" in files[0].read_text()
     assert dump_graph("nowhere", torch.fx.symbolic_trace(torch.nn.ReLU())) is None
+
+
+def test_graphs_of_one_stage_are_told_apart_by_their_metadata(graphs, torch, tmp_path):
+    files = []
+
+    def backend(graph, inputs):
+        for sizes in ([1, 16], [17, 512]):
+            files.append(dump_graph("fused", graph, metadata={"range": sizes, "pass": "fusion"}))
+        return graph.forward
+
+    with prepare_debug(tmp_path) as session:
+        torch.compile(graphs.scaled, backend=backend)(torch.ones(2), 3)
+    names = [f"__compiled_fn_0_0.fused_range_{n}_pass_fusion.py" for n in ("1_16", "17_512")]
+    assert [file.name for file in files] == names
+    assert '# range: [17, 512]\n# pass: "fusion"\n' in files[1].read_text()
+    for graph in (session.of(Graph), pellucid.load(tmp_path).of(Graph)):
+        told = [event.metadata for event in graph if event.stage == "fused"]
+        assert told == [{"range": n, "pass": "fusion"} for n in ([1, 16], [17, 512])]
+    assert '(range [17, 512], pass "fusion")' in (tmp_path / "index.md").read_text()
+    nodes = pellucid.load(tmp_path).nodes(names[1])
+    lines = files[1].read_text().split("\n")
+    assert [node.name in lines[node.line - 1] for node in nodes[:-1]] == [True] * (len(nodes) - 1)
+    ((view,),) = [page_of([tmp_path]).views]
+    assert 'fused (range [1, 16], pass "fusion")' in [file.stage for file in view.files.files]
+    for wrong in ({"range": object()}, {1: 2}):
+        with pytest.raises(TypeError):
+            dump_graph("fused", None, metadata=wrong)
 
 
 def test_nodes_carry_the_path_of_their_module(graphs, torch, tmp_path):

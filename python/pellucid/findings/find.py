@@ -51,10 +51,10 @@ CAUSES: tuple[Cause, ...] = (
 )
 
 ORDER = (
+    "ranks",
     "failed",
     "nothing",
     "limit",
-    "ranks",
     "stance",
     "hook",
     "nan",

@@ -12,7 +12,7 @@ from typing import Any, Callable, Sequence, TypeVar
 
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.dynamo_names import broken_function
-from pellucid.torch.model.events import Frame, Place, Source
+from pellucid.torch.model.events import Frame, Link, Log, Place, Source
 from pellucid.torch.model.failures import is_own
 
 _RECORD = "session.json"
@@ -44,16 +44,23 @@ class Program:
         self._capture = capture
         self.memory: dict[tuple[str, Any], Any] = {}
         self._frames = {frame.file: frame for frame in capture.of(Frame)}
-        self._sources = {source.file: source for source in capture.of(Source)}
+        self._is_of_log = bool(capture.of(Log))
+        self._sources: dict[str, list[Source]] = {}
+        for source in capture.of(Source):
+            self._sources.setdefault(source.file, []).append(source)
 
     @_kept
     def lines(self, file: str) -> tuple[str, ...]:
         """Return the lines of a file of the program's; none if it is unknown."""
-        source = self._sources.get(file)
-        if source is not None and source.text:
-            return ("",) * (source.first - 1) + tuple(source.text.splitlines())
-        if source is not None:
-            return ()
+        parts = self._sources.get(file)
+        if parts is not None:
+            found: list[str] = []
+            for part in sorted(parts, key=lambda part: part.first):
+                found += [""] * (part.first - 1 - len(found))
+                found[part.first - 1 :] = part.text.splitlines()
+            return tuple(found)
+        if self._is_of_log:
+            return ()  # whoever wrote the log named the file
         # A dump that does not have the program's text: the file as it is, if it is that old.
         try:
             made = os.stat(str(self._capture.directory / _RECORD)).st_mtime
@@ -77,6 +84,8 @@ class Program:
     @_kept
     def tree(self, file: str) -> ast.Module | None:
         """Return the syntax tree of a file; None where it has none that this Python can read."""
+        if self._is_of_log and any(not part.sha256 for part in self._sources.get(file, ())):
+            return None  # lines that a log has shown, of a file that nobody has seen
         try:
             return ast.parse("\n".join(self.lines(file)) + "\n") if self.lines(file) else None
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -98,15 +107,21 @@ class Program:
         frame = self._frames.get(os.path.basename(place.file))
         if frame is None:
             return place
-        links = [link for link in frame.links if link.kind == "user" and link.line <= place.line]
+        function = broken_function(frame.place.function)[0]
+        links = [link for link in frame.links if link.kind == "user"]
         if links:
-            file, _, line = max(links, key=lambda link: link.line).target.rpartition(":")
-            return Place(file, int(line), frame.place.function) if line.isdigit() else None
-        text = self._capture.text(frame.file).splitlines()[: place.line]
-        for line in reversed(text[-6:]):
+            above = [link for link in links if link.line <= place.line]
+            # What stands before the first of them is a part of its statement.
+            nearest = max(above, key=_line) if above else min(links, key=_line)
+            file, _, line = nearest.target.rpartition(":")
+            return Place(file, int(line), function) if line.isdigit() else None
+        text = self._capture.text(frame.file).splitlines()
+        near = text[max(place.line - 6, 0) : place.line]
+        # A call whose result the rest of the function is given stands before what names its line.
+        for line in (*reversed(near), *text[place.line : place.line + 3]):
             found = _IN_COMMENT.search(line)
             if found is not None:
-                return Place(frame.place.file, int(found[1]), frame.place.function)
+                return Place(frame.place.file, int(found[1]), function)
         return None
 
     @_kept
@@ -173,6 +188,10 @@ class Program:
             return ""
         last = imports[-1].end_lineno or imports[-1].lineno
         return self.diff(file, last + 1, last, ["", line])
+
+
+def _line(link: Link) -> int:
+    return link.line
 
 
 def _first(node: ast.stmt) -> int:

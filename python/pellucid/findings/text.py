@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any, Sequence
 
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Calls, Frame, Graph, Place
+from pellucid.torch.model.events import Calls, Frame, Graph, Log, Place
 from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.names import is_resumed
 
@@ -30,6 +30,8 @@ def explanation(captures: Sequence[Capture], findings: Sequence[Finding]) -> str
     functions = _functions(captures)
     if functions:
         lines.append(f"compiled: {functions}")
+    for log in (log for capture in captures for log in capture.of(Log)):
+        lines += [f"{log.name}: {note}" for note in log.notes]
     counted = _calls(captures)
     if counted:
         lines.append(f"calls that ran compiled: {counted}")

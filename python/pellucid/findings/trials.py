@@ -69,6 +69,9 @@ def _others(entry: CacheEntry, source: str, kind: str) -> frozenset[str]:
             if guard.kind == "TENSOR_MATCH" and kind in ("size", "stride", "shape"):
                 texts.add(_same(_LAYOUT.sub("", guard.text)))
             continue
+        if guard.kind == "NO_TENSOR_ALIASING":  # worded by the order, which torch changes
+            texts.add(f"no alias of {about}")
+            continue
         if not about and as_written(guard.text.partition(" == ")[0]) == source:
             continue
         texts.add(_same(guard.text))

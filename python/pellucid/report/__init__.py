@@ -98,7 +98,7 @@ def page_of(directories: Sequence[str | os.PathLike[str]]) -> Page:
     """Return the model of the page of some captures."""
     from pellucid.torch.store.load import load_all
 
-    from .groups import first_difference, grouped, joined, name_of
+    from .groups import first_difference, grouped, joined, name_of, usual_first
     from .model import Page, title_of, view_of
     from .pool import Pool
 
@@ -110,7 +110,7 @@ def page_of(directories: Sequence[str | os.PathLike[str]]) -> Page:
             captures.append((name, capture))
     # A launcher compiles nothing: its ranks are what is looked for.
     captures = [(n, c) for n, c in captures if not _only_started(c)] or captures
-    groups = grouped(captures)
+    groups = usual_first(grouped(captures))
     views = []
     for names, capture in groups:
         view = view_of(capture, pool, joined(names) if len(captures) > 1 else "")

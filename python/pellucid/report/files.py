@@ -49,7 +49,8 @@ class Files:
                 self._dumped(capture, name, FULL)
         for graph in capture.of(Graph):
             kind = PROGRAM if graph.is_program else GRAPH
-            self._dumped(capture, graph.file, kind, str(graph.key), graph.stage)
+            stage = f"{graph.stage} ({graph.told})" if graph.metadata else graph.stage
+            self._dumped(capture, graph.file, kind, str(graph.key), stage)
         for kernel in capture.of(KernelFile):
             self._dumped(capture, kernel.file, KERNEL, str(kernel.key))
 

@@ -7,6 +7,7 @@ import hashlib
 import re
 from typing import Any, Dict, List, Sequence, Tuple
 
+from pellucid.findings.ranks import is_folder, parting_of, settings_apart
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import (
     Break,
@@ -14,6 +15,7 @@ from pellucid.torch.model.events import (
     Frame,
     Graph,
     KernelFile,
+    Log,
     Metrics,
     Problem,
     Recompile,
@@ -48,10 +50,18 @@ def grouped(captures: Sequence[Tuple[str, Capture]]) -> List[Tuple[List[str], Ca
     return list(found.values())
 
 
+def usual_first(
+    groups: Sequence[Tuple[List[str], Capture]],
+) -> List[Tuple[List[str], Capture]]:
+    """Return groups with the one first that most captures are in, so that the odd ones are told."""
+    return sorted(groups, key=lambda group: -len(group[0]))
+
+
 def _digest(capture: Capture) -> bytes:
     digest = hashlib.sha256()
-    kept = [event for event in capture.events if not isinstance(event, (Metrics, Problem))]
-    text = repr((kept, capture.caches, sorted(capture.versions.items())))
+    kept = [event for event in capture.events if not isinstance(event, (Log, Metrics, Problem))]
+    settings = [(name, v) for name, v in capture.configuration.items() if not is_folder(v)]
+    text = repr((kept, capture.caches, sorted(capture.versions.items()), settings))
     digest.update(_alike(text).encode("utf-8", "backslashreplace"))
     for file in sorted(capture.files):
         if file.endswith((".json", ".md", ".gz")):
@@ -91,13 +101,17 @@ def first_difference(
     """Return the finding that tells where two captures part."""
     a, b = joined(one[0]), joined(other[0])
     versions = _differing(one[1].versions, other[1].versions)
-    settings = _differing(one[1].configuration, other[1].configuration)
-    cause, place, keys, quoted = _parting(a, one[1], b, other[1])
-    if versions or settings:
+    settings = settings_apart(one[1], other[1])
+    found = _of_ranks(one, other)
+    if found is not None and not versions:
+        cause, place, keys, quoted = found
+    else:
+        cause, place, keys, quoted = _parting(a, one[1], b, other[1])
+    if versions or (settings and found is None):
         told = [f"{name}: {x} and {y}" for name, x, y in (*versions, *settings)]
         quoted = "\n".join([*told, *([quoted] if quoted else [])])
-        if versions:
-            cause = f"{a} has {versions[0][0]} {versions[0][1]}, {b} {versions[0][2]}. {cause}"
+        for what, x, y in (versions or settings)[:1]:
+            cause = f"{a} has {what} {x}, {b} {y}. {cause}"
     return {
         "id": f"ranks-{one[0][0]}-{other[0][0]}".replace(" ", "-"),
         "kind": "ranks",
@@ -113,6 +127,19 @@ def first_difference(
         "keys": keys,
         "links": [],
     }
+
+
+def _of_ranks(
+    one: Tuple[List[str], Capture], other: Tuple[List[str], Capture]
+) -> Tuple[str, Dict[str, Any] | None, List[str], str] | None:
+    """Where ranks of a job part, as `pellucid explain` says it; None for what are none."""
+    if any(capture.rank is None or capture.process for _, capture in (one, other)):
+        return None
+    found = parting_of(one[1], other[1], joined(one[0]), joined(other[0]))
+    if found is None:
+        return None
+    place = None if found.place is None else vars(found.place)
+    return found.cause, place and dict(place), list(found.keys), found.quoted
 
 
 def _differing(a: Any, b: Any) -> List[Tuple[str, str, str]]:

@@ -19,6 +19,7 @@ from pellucid.torch.model.events import (
     Graph,
     GraphRun,
     KernelFile,
+    Log,
     Metrics,
     Problem,
     Recompile,
@@ -280,7 +281,15 @@ def rest_of(view: View) -> Dict[str, Any]:
         "versions": dict(capture.versions),
         "configuration": dict(capture.configuration),
         "caches": [[str(c.key), c.cache, c.result, c.reason] for c in capture.of(CacheUse)],
-        "problems": [[p.where, p.what, p.detail] for p in capture.of(Problem)],
+        "problems": [
+            *([f"made from {g.name}", w, ""] for g in capture.of(Log) for w in g.notes),
+            *(
+                [f"made from {g.name}", f"a log lacks {w}", ""]
+                for g in capture.of(Log)
+                for w in g.lacks
+            ),
+            *([p.where, p.what, p.detail] for p in capture.of(Problem)),
+        ],
         "skipped": [
             [str(s.key), str(s.place) if s.place else "", s.brief] for s in capture.of(Skipped)
         ],

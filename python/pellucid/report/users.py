@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Tuple
 
 from pellucid.torch.model.breaks import break_of
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Break, Frame, Graph, Place, Skipped
+from pellucid.torch.model.events import Break, Frame, Graph, Log, Place, Skipped, Source
 from pellucid.torch.model.graph_text import FILE_COMMENT, nodes_of_text
 
 GRAPH, PYTHON, TRACED, BREAK, EAGER, NONE = "g", "p", "t", "b", "x", " "
@@ -60,20 +60,17 @@ def _paths(capture: Capture) -> Iterator[str]:
 
 
 def _files(capture: Capture) -> Iterator[UserFile]:
-    seen = set()
-    for event in capture.events:
-        if type(event).__name__ == "Source" and event.file not in seen:
-            seen.add(event.file)
-            text = getattr(event, "text", "") or ""
-            if not isinstance(text, str) or not text:
-                continue
-            lines = text.split("\n")
-            if lines and not lines[-1]:
-                lines.pop()
-            first = getattr(event, "first", 1)
-            yield UserFile(event.file, list(range(first, first + len(lines))), lines)
-    for path, lines_of in _partial(capture).items():
-        if path not in seen and lines_of:
+    known: Dict[str, Dict[int, str]] = {}
+    for event in capture.of(Source):
+        lines = event.text.split("\n")
+        if not lines[-1]:
+            lines.pop()
+        # Of a file that nobody has seen a log shows single lines; what is between them is unknown.
+        is_whole = bool(event.sha256) or not capture.of(Log)
+        shown = {n: x for n, x in enumerate(lines, event.first) if x or is_whole}
+        known.setdefault(event.file, {}).update(shown)
+    for path, lines_of in {**_partial(capture), **known}.items():
+        if lines_of:
             numbers = sorted(lines_of)
             yield UserFile(path, numbers, [lines_of[number] for number in numbers])
 

@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/pellucid
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_pellucid_subparsers=(decompile dis dump inspect run explain find-difference diff demo report corpus textconv completion)
+_shtab_pellucid_subparsers=(decompile dis dump inspect run explain import find-difference diff demo report corpus textconv completion)
 
 _shtab_pellucid_decompile_option_strings=(-h --help -o --out --no-verify --verify --keep-lines --unstructured --follow --python-version --jobs --json)
 _shtab_pellucid_dis_option_strings=(-h --help --python-version)
@@ -13,6 +13,7 @@ _shtab_pellucid_dump_option_strings=(-h --help --stage --python-version)
 _shtab_pellucid_inspect_option_strings=(-h --help --python-version --json)
 _shtab_pellucid_run_option_strings=(-h --help --out --calls -m)
 _shtab_pellucid_explain_option_strings=(-h --help --json --fail-on)
+_shtab_pellucid_import_option_strings=(-h --help --source --lenient)
 _shtab_pellucid_find_difference_option_strings=(-h --help --reference --rtol --atol --json)
 _shtab_pellucid_diff_option_strings=(-h --help --json -o --out)
 _shtab_pellucid_demo_option_strings=(-h --help --out)
@@ -31,6 +32,7 @@ _shtab_pellucid_inspect_pos_0_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_run_pos_0_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_run___out_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_explain_pos_0_COMPGEN=_shtab_compgen_dirs
+_shtab_pellucid_import_pos_1_COMPGEN=_shtab_compgen_dirs
 _shtab_pellucid_find_difference_pos_0_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_diff_pos_0_COMPGEN=_shtab_compgen_dirs
 _shtab_pellucid_diff_pos_1_COMPGEN=_shtab_compgen_dirs
@@ -48,7 +50,7 @@ _shtab_pellucid_textconv_pos_0_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_find_difference___reference_choices=(float64)
 _shtab_pellucid_corpus___engine_choices=(local ray)
 _shtab_pellucid_completion_pos_0_choices=(bash zsh fish)
-_shtab_pellucid_pos_0_choices=(decompile dis dump inspect run explain find-difference diff demo report corpus textconv completion)
+_shtab_pellucid_pos_0_choices=(decompile dis dump inspect run explain import find-difference diff demo report corpus textconv completion)
 
 _shtab_pellucid_decompile_pos_0_nargs=+
 _shtab_pellucid_decompile__h_nargs=0
@@ -77,6 +79,9 @@ _shtab_pellucid_run__m_nargs=0
 _shtab_pellucid_explain__h_nargs=0
 _shtab_pellucid_explain___help_nargs=0
 _shtab_pellucid_explain___json_nargs=0
+_shtab_pellucid_import__h_nargs=0
+_shtab_pellucid_import___help_nargs=0
+_shtab_pellucid_import___lenient_nargs=0
 _shtab_pellucid_find_difference__h_nargs=0
 _shtab_pellucid_find_difference___help_nargs=0
 _shtab_pellucid_find_difference___json_nargs=0

@@ -50,8 +50,8 @@ function _shtab_pellucid_using
   test "$_shtab_pellucid_cmdpath" = "$argv"
 end
 
-set -g _shtab_pellucid_commands decompile dis dump inspect run explain find-difference diff demo report corpus textconv completion
-set -g _shtab_pellucid_opts_with_value --address --atol --dot --engine --fail-on --jobs --max-size --memory --out --python-version --reference --rtol --seconds --stage -o
+set -g _shtab_pellucid_commands decompile dis dump inspect run explain import find-difference diff demo report corpus textconv completion
+set -g _shtab_pellucid_opts_with_value --address --atol --dot --engine --fail-on --jobs --max-size --memory --out --python-version --reference --rtol --seconds --source --stage -o
 
 complete -c pellucid -e
 complete -c pellucid -f
@@ -96,6 +96,11 @@ complete -c pellucid -n '_shtab_pellucid_using explain' -s h -l help -d 'show th
 complete -c pellucid -n '_shtab_pellucid_using explain' -l json -d 'print JSON instead of text'
 complete -c pellucid -n '_shtab_pellucid_using explain' -l fail-on -x -d 'exit with 1 if one of these was found, as break,recompile,eager'
 complete -c pellucid -n '_shtab_pellucid_using explain; and test $_shtab_pellucid_npos -eq 0' -ka "(__fish_complete_directories)" -d 'the directory of the capture'
+complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a import -d 'Make captures, findings and a page of what torch has logged under TORCH_TRACE, in a process in which'
+complete -c pellucid -n '_shtab_pellucid_using import' -s h -l help -d 'show this help message and exit'
+complete -c pellucid -n '_shtab_pellucid_using import' -l source -x -d 'a folder in which the program'"'"'s files may be looked for (default: none is read)'
+complete -c pellucid -n '_shtab_pellucid_using import' -l lenient -d 'pass over lines that belong to no record'
+complete -c pellucid -n '_shtab_pellucid_using import; and test $_shtab_pellucid_npos -eq 1' -ka "(__fish_complete_directories)" -d 'where the capture goes'
 complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a find-difference -d 'Run a function that needs no arguments by each stage of its compile, and say'
 complete -c pellucid -n '_shtab_pellucid_using find-difference' -s h -l help -d 'show this help message and exit'
 complete -c pellucid -n '_shtab_pellucid_using find-difference' -l reference -xka "float64" -d 'also say which stage is nearer to this type'

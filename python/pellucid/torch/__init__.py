@@ -9,6 +9,7 @@
 :mod:`store`     a capture on disk: opened, written, loaded again
 :mod:`text`      events to the text of files
 :mod:`capture`   hook calls to events and files, while the program runs
+:mod:`logs`      the same from a log of torch's trace, without torch
 :mod:`api`       what a user calls
 ==============  ====================================================================================
 

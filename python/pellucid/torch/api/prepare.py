@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import warnings
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, Mapping
 
 from pellucid.explain.global_variables import data
 from pellucid.findings import count_line
@@ -98,7 +99,9 @@ def job() -> Job:
     return Job(hooks.rank(), size or 1, hooks.is_ranked())
 
 
-def dump_graph(name: str, graph_module: Any) -> Path | None:
+def dump_graph(
+    name: str, graph_module: Any, metadata: Mapping[str, Any] | None = None
+) -> Path | None:
     """Add a graph of a stage of your own to the captures that are open.
 
     Its file is named by the compile that goes on and by ``name``, and runs by itself where its
@@ -107,13 +110,34 @@ def dump_graph(name: str, graph_module: Any) -> Path | None:
     Args:
         name: the stage, such as ``"after fusion"``.
         graph_module: a ``torch.fx.GraphModule``.
+        metadata: what tells it from other graphs of that stage, such as ``{"range": [1, 16],
+            "pass": "fusion"}``: values that JSON knows. It is in the name and at the head of the
+            file, in the index and in the page.
 
     Returns:
         The file, or None when no capture is open.
+
+    Raises:
+        TypeError: ``metadata`` has a key that is no string, or a value that JSON does not know.
     """
+    known = _of_json(metadata)
     session = CAPTURE.innermost
-    file = CAPTURE.add_graph(stage_named(name), graph_module)
+    file = CAPTURE.add_graph(stage_named(name), graph_module, known)
     return None if session is None or file is None else session.path(file)
+
+
+def _of_json(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The metadata of a graph as JSON has it."""
+    if metadata is None:
+        return None
+    table = dict(metadata)
+    if not all(isinstance(name, str) for name in table):
+        raise TypeError("dump_graph: the keys of metadata have to be strings")
+    try:
+        found: dict[str, Any] = json.loads(json.dumps(table))
+    except ValueError as error:  # a value that has itself in it
+        raise TypeError(f"dump_graph: metadata: {error}") from None
+    return found or None
 
 
 _SERIOUS = ("limit", "eager", "hook")

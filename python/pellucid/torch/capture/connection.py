@@ -295,7 +295,9 @@ class Capture:
         if not sent_twice(name):
             self.add_graph(stage_named(name), graph)
 
-    def add_graph(self, stage: str, graph: Any) -> str | None:
+    def add_graph(
+        self, stage: str, graph: Any, metadata: dict[str, Any] | None = None
+    ) -> str | None:
         """Write a graph into every open session; return its file's name in the innermost one."""
         sessions = self.open_sessions()
         if not sessions or getattr(self._busy, "now", False):
@@ -307,7 +309,8 @@ class Capture:
                 text = named_class(graph_hooks.readable(graph))
                 for session in sessions:
                     key = session.key(hooks.current_compile_id())
-                    file = write_graph(session, key, stage, graph, text, False).file
+                    event = write_graph(session, key, stage, graph, text, False, metadata=metadata)
+                    file = event.file
         finally:
             self._busy.now = False
         return file

@@ -22,8 +22,8 @@ from ..model.events import (
 from ..model.failures import NO_REASON, limit_in
 from ..model.names import scrub
 from ..store.session import Session
-from ..taps import outcomes
 from ..taps.trace import TraceRecord
+from .process import Process
 
 # Of torch's metrics, those that are the same in the next run.
 _STABLE_METRICS = (
@@ -69,11 +69,11 @@ T = TypeVar("T", "dict[str, Any]", "list[Any]")
 _CACHES = ("fx_graph_cache", "aotautograd_cache")
 
 
-def take(session: Session, key: CompileKey, record: TraceRecord) -> bool:
+def take(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> bool:
     """Make events of a record that tells a fact; False when it tells none."""
     kind, data = record.kind, record.data
     if kind in ("compilation_metrics", "bwd_compilation_metrics") and isinstance(data, Mapping):
-        _metrics(session, key, kind.startswith("bwd"), data)
+        _metrics(session, key, kind.startswith("bwd"), data, process)
         return True
     cache, _, result = kind.rpartition(":")[2].rpartition("_")
     if cache in _CACHES:
@@ -86,7 +86,13 @@ def take(session: Session, key: CompileKey, record: TraceRecord) -> bool:
     return False
 
 
-def _metrics(session: Session, key: CompileKey, backward: bool, data: Mapping[str, Any]) -> None:
+def _metrics(
+    session: Session,
+    key: CompileKey,
+    backward: bool,
+    data: Mapping[str, Any],
+    process: Process,
+) -> None:
     values = {k: data[k] for k in _STABLE_METRICS if data.get(k) is not None}
     values.update((k, _in_order(data[k])) for k in _UNUSUAL_METRICS if data.get(k))
     seconds = dict(sorted(_seconds(data)))
@@ -98,7 +104,7 @@ def _metrics(session: Session, key: CompileKey, backward: bool, data: Mapping[st
         return
     session.record(Metrics(key, values))
     if values.get("fail_reason") or not values.get("has_guarded_code"):
-        _skipped(session, key, values)
+        _skipped(session, key, values, process)
 
 
 def _in_order(value: Any) -> Any:
@@ -108,9 +114,11 @@ def _in_order(value: Any) -> Any:
     return scrub(value) if isinstance(value, str) else value
 
 
-def _skipped(session: Session, key: CompileKey, values: Mapping[str, Any]) -> None:
+def _skipped(
+    session: Session, key: CompileKey, values: Mapping[str, Any], process: Process
+) -> None:
     kind = str(values.get("fail_type") or "")
-    failed = outcomes.failure(kind) if kind else None
+    failed = process.failure(kind, values) if kind else None
     raised = failed is not None and failed.raised
     if any(frame.key == key for frame in session.of(Frame)) and not raised:
         return
@@ -126,8 +134,9 @@ def _skipped(session: Session, key: CompileKey, values: Mapping[str, Any]) -> No
         place = Place(code.co_filename, code.co_firstlineno, code.co_name)
     else:
         same = [f.place for f in session.of(Frame) if f.key.frame == key.frame]
-        started = [s.place for s in session.of(Started) if s.key == key and s.place]
-        place = next(iter(same + started), None)
+        began = [(s.key == key, s.place) for s in session.of(Started) if s.key.frame == key.frame]
+        started = [place for _, place in sorted(began, key=lambda pair: not pair[0])]
+        place = next((place for place in started + same if place is not None), None)
     frames = stack_of(text if failed is None else failed.text) or stack_of(text)
     if values.get("fail_user_frame_filename"):
         line = int(values.get("fail_user_frame_lineno") or 0)

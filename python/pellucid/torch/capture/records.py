@@ -27,24 +27,26 @@ from ..model.needs import needs_of_text
 from ..model.program_text import add_origins, kernels_of_text
 from ..model.stages import kernels, program_stage, stage_of
 from ..store.session import Session
-from ..taps import graph_hooks, guard_ways, hooks
+from ..taps import guard_ways
 from ..taps.fx_meta import describe
-from ..taps.inductor import origins_of_buffers
-from ..taps.operators import operators_to_register
 from ..taps.shapes import SHAPES
 from ..taps.trace import OURS, UNREADABLE, TraceRecord
 from ..text.dump import graph_name, graph_text, kernel_name, kernel_text, named_class
-from . import graph_files, sources, spans
+from . import graph_files, spans
 from . import metrics as facts
+from .process import PROCESS, Process
 from .saved import add_saved, keep_sources
 from .summary import write_summary
 
 
-def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph, str] | None:
+def on_record(
+    session: Session, record: TraceRecord, runs: bool, process: Process = PROCESS
+) -> tuple[Graph, str] | None:
     """Make events, and graph files, of one record of the structured trace.
 
-    Where several captures are open, ``runs`` is true for the one whose files are to run.  Returns a
-    program of Inductor's with the path of its own file, from which torch will load it.
+    Where several captures are open, ``runs`` is true for the one whose files are to run.  What the
+    record does not say ``process`` is asked for.  Returns a program of Inductor's with the path of
+    its own file, from which torch will load it.
     """
     kind, payload, subgraph = record.kind, record.payload, record.subgraph
     if kind == UNREADABLE:
@@ -53,30 +55,33 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
     if kind.startswith(f"artifact:{OURS}"):
         return None
     if kind == "dynamo_start":
-        place, stack = place_of(record.data), _stack(record.data)
+        place, stack = place_of(record.data, process), _stack(record.data, process)
         session.record(Started(session.start(record.compile_id), place, stack))
         if place is not None:
-            sources.keep(session, place.file)
+            process.keep_source(session, place.file)
         return None
     key = session.key(record.compile_id)
     if kind == guard_ways.EVENT:
-        session.ways[key] = guard_ways.guard_ways()
+        session.ways[key] = process.ways()
         return None
     if kind == spans.EVENT:
-        spans.take(session, key, record.data if payload is None else payload)
+        event = record.data if payload is None else payload
+        spans.take(session, key, event, process.thread())
         return None
     if kind == "inductor_output_code" and payload is not None:
-        program = write_graph(session, key, program_stage(payload), None, payload, runs, subgraph)
-        _kernels(session, program, graph_text(program))
+        written = program_stage(payload)
+        program = write_graph(session, key, written, None, payload, runs, subgraph, process)
+        _kernels(session, program, graph_text(program), process)
         data = record.data if isinstance(record.data, dict) else {}
         path = data.get("file_path", data.get("filename"))  # older torch says the second only
         return None if path is None or not runs else (program, str(path))
-    stage = stage_of(kind, payload, graph_hooks.direction() if "post_grad" in kind else "")
+    stage = stage_of(kind, payload, process.direction() if "post_grad" in kind else "")
     if stage == "forward" and not _has_joint(session, key):
         stage = "inference"  # which torch 2.4 calls by the same name
     if stage is not None and payload is not None:
-        module = graph_hooks.emitted_graph(kind, payload)
-        graph = write_graph(session, key, stage, module, named_class(payload), runs, subgraph)
+        module = process.graph(kind, payload)
+        text = named_class(payload)
+        graph = write_graph(session, key, stage, module, text, runs, subgraph, process)
         with session.guard(f"finding what {graph.file} is kept for"):
             if stage == "captured":
                 keep_sources(session, key, module)
@@ -90,11 +95,11 @@ def on_record(session: Session, record: TraceRecord, runs: bool) -> tuple[Graph,
         reasons = tuple(map(scrub, _reasons(payload)))
         session.record(Recompile(key, reasons, failures_of(key, reasons)))
     elif kind == "symbolic_shape_specialization" and isinstance(record.data, dict):
-        frames = places_of(record.data.get("user_stack"))
+        frames = places_of(record.data.get("user_stack"), process)
         of = tuple(map(str, record.data.get("sources") or ()))
         value = str(record.data.get("value"))
         session.record(Specialized(key, of, value, innermost(frames), frames))
-    elif facts.take(session, key, record) and kind == "compilation_metrics":
+    elif facts.take(session, key, record, process) and kind == "compilation_metrics":
         session.settle(key)  # a compile that failed makes no frame
         with session.recorded_early() as wanted:
             if wanted:
@@ -106,11 +111,11 @@ def _has_joint(session: Session, key: CompileKey) -> bool:
     return any(graph.key == key and graph.stage == "joint" for graph in session.of(Graph))
 
 
-def _kernels(session: Session, program: Graph, text: str) -> None:
+def _kernels(session: Session, program: Graph, text: str, process: Process) -> None:
     """Write the kernels of a program, and tell what each of its calls computes."""
     found = kernels_of_text(text)
     with session.guard(f"finding what {program.file} was generated from"):
-        origins = origins_of_buffers()
+        origins = process.origins()
         session.buffers[program.file] = origins
         add_origins(found, {name: origin[:2] for name, origin in origins.items()})
     by_name = {kernel.name: kernel for kernel in found if kernel.kind != "extern"}
@@ -140,19 +145,23 @@ def write_graph(
     text: str,
     runs: bool,
     subgraph: str = "",
+    process: Process = PROCESS,
+    metadata: dict[str, Any] | None = None,
 ) -> Graph:
     """Write a graph of a compile to its file, which runs in its place if ``runs``; record it."""
-    # Several graphs of one stage in one compile are told apart by a number; torch starting an
-    # attempt over makes the same graph again, which replaces the first.
-    name = graph_name(key, f"{stage}_{identifier(subgraph)}" if subgraph else stage)
+    # Several graphs of one stage in one compile are told apart by their metadata, or by a number;
+    # torch starting an attempt over makes the same graph again, which replaces the first.
+    told = "" if not metadata else json.dumps(metadata)
+    parts = (stage, identifier(subgraph)[:80] if subgraph else "", _short(metadata))
+    name = graph_name(key, "_".join(filter(None, parts)))
     if stage != "captured":
-        name = session.claim(name, (key, stage, text))
+        name = session.claim(name, (key, stage, text, told))
     needs = None
     with session.guard(f"describing the inputs of {name}"):
         needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
         if needs is not None:
-            needs = replace(needs, operators=operators_to_register(text))
-    event = Graph(key, stage, name, text, needs, subgraph)
+            needs = replace(needs, operators=process.operators(text))
+    event = Graph(key, stage, name, text, needs, subgraph, metadata=metadata)
     written = graph_text(event)
     session.write(name, written)
     if not event.is_program:
@@ -164,12 +173,28 @@ def write_graph(
     return event
 
 
+def _short(metadata: dict[str, Any] | None) -> str:
+    """The metadata of a graph as a part of its file's name.
+
+    >>> _short({"range": [1, 8], "pass": "fusion"})
+    'range_1_8_pass_fusion'
+    """
+    return identifier(json.dumps(metadata))[:60].strip("_") if metadata else ""
+
+
 def _nodes(session: Session, event: Graph, text: str) -> str:
     """Keep the nodes of a graph that was written; return its hash."""
-    modules = None if event.needs is None else dict(event.needs.modules)
-    nodes = nodes_of_text(text, modules)
-    session.nodes[event.file] = nodes
-    return graph_hash(nodes, text.split("\n"))
+    # A graph often goes through a stage as it is: then the file is the same but for its head.
+    head = re.match(r"(?:#.*\n)*", text)
+    end = 0 if head is None else head.end()
+    known = (text.count("\n", 0, end), text[end:])
+    last = session.last_nodes
+    if last is None or last[0] != known:
+        modules = None if event.needs is None else dict(event.needs.modules)
+        nodes = nodes_of_text(text, modules)
+        last = session.last_nodes = (known, nodes, graph_hash(nodes, text.split("\n")))
+    session.nodes[event.file] = last[1]
+    return last[2]
 
 
 def _sizes(session: Session, key: CompileKey) -> dict[str, int]:
@@ -179,12 +204,12 @@ def _sizes(session: Session, key: CompileKey) -> dict[str, int]:
     return {value.symbol: int(value.literal) for value in values if value.symbol}
 
 
-def places_of(stack: Any) -> tuple[Place, ...]:
+def places_of(stack: Any, process: Process) -> tuple[Place, ...]:
     """The calls of a stack in torch's trace, whose file names may be numbers there."""
     calls = stack if isinstance(stack, list) else ()
     return tuple(
         Place(
-            hooks.interned(c.get("filename")) or "?",
+            process.string(c.get("filename")) or "?",
             int(c.get("line") or 0),
             str(c.get("name") or ""),
         )
@@ -193,37 +218,34 @@ def places_of(stack: Any) -> tuple[Place, ...]:
     )
 
 
-def place_of(data: Any) -> Place | None:
-    """The frame of which a record says that Dynamo begins to look at it."""
+def place_of(data: Any, process: Process = PROCESS) -> Place | None:
+    """Return the frame of which a record says that Dynamo begins to look at it."""
     stack = data.get("stack") if isinstance(data, dict) else None
     if not stack or not isinstance(stack[-1], dict) or not {"filename", "line"} <= set(stack[-1]):
         SHAPES.missed("place where a compile starts")
         return None
-    if any(_IN_COMPILER.search(str(hooks.interned(call.get("filename")))) for call in stack):
+    if any(process.is_compilers(str(process.string(call.get("filename")))) for call in stack):
         # Older releases do not name the frame itself, and tell of their own compiler instead.
-        code = graph_hooks.code_being_compiled()
+        code = process.code()
         return None if code is None else Place(code.co_filename, code.co_firstlineno, code.co_name)
     top = stack[-1]
-    file = hooks.interned(top.get("filename"))
+    file = process.string(top.get("filename"))
     return Place(file or "?", int(top.get("line") or 0), str(top.get("name") or ""))
 
 
-def _stack(data: Any) -> tuple[Place, ...]:
+def _stack(data: Any, process: Process) -> tuple[Place, ...]:
     """The user's calls that led to a frame, outermost first, the last of them the frame itself."""
     calls = data.get("stack") if isinstance(data, dict) else None
     found = [
-        Place(str(hooks.interned(call.get("filename"))), int(call["line"]), str(call.get("name")))
+        Place(str(process.string(call.get("filename"))), int(call["line"]), str(call.get("name")))
         for call in calls or ()
         if isinstance(call, dict) and str(call.get("line")).isdigit()
     ]
-    users = [place for place in found[:-1] if sources.is_users(place.file)]
+    users = [place for place in found[:-1] if process.is_users(place.file)]
     return (*users[-_DEEPEST:], *found[-1:])
 
 
 _DEEPEST = 12
-
-
-_IN_COMPILER = re.compile(r"/torch/_dynamo/convert_frame\.py$")
 
 
 def _reasons(payload: str | None) -> tuple[str, ...]:

@@ -9,11 +9,12 @@ import linecache
 import os
 import re
 from pathlib import Path
-from typing import Iterator, Mapping
+from typing import Callable, Iterator, Mapping
 
 from ..model.events import Break, Frame, Place, Skipped, Source, Started
 from ..store.session import Session
 
+Keep = Callable[[Session, str], None]
 WHOLE = 200_000
 """A file of at most so many bytes is kept whole, of a larger one what is compiled."""
 _LINE = re.compile(r'(?:File "([^"]+)", line (\d+)|in user code at ([^\n]+?):(\d+))')
@@ -36,19 +37,21 @@ def is_users(file: str) -> bool:
     )
 
 
-def keep(session: Session, file: str) -> None:
+def keep_file(session: Session, file: str) -> None:
     """Keep a file as it is now, if this is the first that is heard of it."""
     if file not in session.sources:
         session.sources[file] = _content(file)
 
 
-def add_sources(session: Session, own: str) -> None:
+def add_sources(session: Session, own: str, keep: Keep | None = None) -> None:
     """Record the files of the user's in which something was compiled.
 
     Args:
         session: its events and nodes say which files these are.
         own: torch's own folder, whose files are told function by function.
+        keep: what keeps a file of which nothing was heard before; :func:`keep_file` unless given.
     """
+    keep = keep or keep_file
     told = {source.file for source in session.of(Source)}
     for file, lines in sorted(_lines(session).items()):
         if file in told or ours(file):

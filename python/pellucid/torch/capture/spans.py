@@ -67,13 +67,12 @@ class SpanReader:
         self._threads: dict[int, int] = {}
         self._lock = threading.Lock()
 
-    def take(self, key: CompileKey, event: Any) -> Span | None:
-        """Take one of torch's events; return the span that it ends."""
+    def take(self, key: CompileKey, event: Any, ident: int) -> Span | None:
+        """Take one of torch's events, of a thread; return the span that it ends."""
         read = event_of(event)
         if read is None:
             return None
         name, phase, at = read
-        ident = threading.get_ident()
         with self._lock:
             thread = self._threads.setdefault(ident, len(self._threads))
             waiting = self._open.setdefault(thread, [])
@@ -91,13 +90,13 @@ class SpanReader:
         return Span(begun, name, start_here, seconds, thread, about_of(event))
 
 
-def take(session: Session, key: CompileKey, event: Any) -> None:
+def take(session: Session, key: CompileKey, event: Any, thread: int) -> None:
     """Record the span that one of torch's events ends."""
     if key.id is None:
         key = session.key(_compile_of(event))
     if session.span_reader is None:
         session.span_reader = SpanReader(session.opened)
-    span = session.span_reader.take(key, event)
+    span = session.span_reader.take(key, event, thread)
     if span is not None and span.seconds >= _SHORTEST:
         session.record(span)
 

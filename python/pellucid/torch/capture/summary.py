@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import CodeType
-from typing import Any, Callable, Iterable
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from pellucid.findings import find
 
@@ -144,8 +144,14 @@ def write_summary(session: Session) -> None:
     _add_what_goes_on(session)
     with session.guard("keeping the user's files"):
         add_sources(session, hooks.folder())
+    write_record(session, full)
+
+
+def write_record(session: Session, full: Mapping[str, Sequence[Frame]]) -> None:
+    """Write index and record; ``full`` maps each full-code file to the versions that it is of."""
+    known = session.snapshot()
     with session.guard("finding causes"):
-        session.findings = tuple(find(session.snapshot()))
+        session.findings = tuple(find(known))
     with session.guard("writing the index"):
         # Two runs write one index, however long a compile took.
         told = [finding for finding in session.findings if finding.kind != "slow"]
@@ -156,10 +162,10 @@ def write_summary(session: Session) -> None:
         dump = str(session.directory) if session.is_automatic else ""
         session.write(LAUNCH, launch_text(name, target if is_alone else None, dump))
     with session.guard("writing the times"):
-        session.write(TIMES, times_text(session.snapshot()))
+        session.write(TIMES, times_text(known))
     with session.guard("writing what lies beside the record"):
         session.write(NODES, nodes_to_bytes(session.nodes))
-        for name, data in side_files(session.snapshot()).items():
+        for name, data in side_files(known).items():
             session.write(name, data)
     with session.guard("writing the record"):
         session.write(RECORD, record_text(session.snapshot()))

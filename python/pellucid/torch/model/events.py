@@ -7,6 +7,7 @@ keeps them, :mod:`~dump` turns them into files.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -81,7 +82,7 @@ class Source:
     file: str
     text: str = field(metadata=IN_FILE)
     sha256: str
-    """Of the whole file, whatever part of it is kept."""
+    """Of the whole file, whatever part of it is kept; empty where a log has shown lines of it."""
     first: int = field(default=1, metadata=SPARSE)
     """The line of the file with which ``text`` begins."""
 
@@ -100,6 +101,18 @@ class Graph:
     """The name of the part of the compile that it belongs to, where torch tells one."""
     hash: str = field(default="", metadata=SPARSE)
     """The same for graphs of the same operations, sizes and edges, whatever their names."""
+    metadata: dict[str, Any] | None = field(default=None, hash=False, metadata=SPARSE)
+    """What `dump_graph` was told of it: the range of sizes, the pass, the configuration."""
+
+    @property
+    def told(self) -> str:
+        """The metadata in one line; empty where there is none.
+
+        >>> Graph(CompileKey("0/0"), "fused", "a.py", "", metadata={"range": [1, 8]}).told
+        'range [1, 8]'
+        """
+        parts = (f"{name} {json.dumps(v)}" for name, v in (self.metadata or {}).items())
+        return scrub(" ".join(", ".join(parts).split()))
 
     @property
     def is_program(self) -> bool:
@@ -223,6 +236,37 @@ class Span:
     """0 for the first thread seen, 1 for the next."""
     about: str = field(default="", metadata=SPARSE)
     """What torch says of it; of autotuning: sizes, number of candidates, the best and its time."""
+
+
+@dataclass(frozen=True)
+class Log:
+    """The log of torch's trace that a capture was made from: pellucid was not there itself."""
+
+    name: str
+    """The name of the log's file."""
+    lines: int
+    """How many lines of it were read."""
+    lacks: tuple[str, ...] = ()
+    """What a capture has and this log does not say."""
+    cut: str = field(default="", metadata=SPARSE)
+    """What is missing at its end; empty for a log that is whole."""
+    passed: int = field(default=0, metadata=SPARSE)
+    """How many lines were passed over, because they belong to no record."""
+    unfinished: tuple[CompileKey, ...] = field(default=(), metadata=SPARSE)
+    """The compiles that had not ended when the log did."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is wrong with the log, in words."""
+        found = []
+        if self.cut:
+            found.append(f"it ends too early: {self.cut}")
+        if self.unfinished:
+            keys = ", ".join(map(str, self.unfinished[:20]))
+            found.append(f"it ends before a compile has ended: {keys}")
+        if self.passed:
+            found.append(f"lines that belong to no record, and were passed over: {self.passed}")
+        return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,7 @@ INDEX = "index.md"
 _TEMPORARY = PREFIX
 _LIST = f"{PREFIX}files"
 _FIRST_RECORDS = 16
+_LONGEST_NAME = 200
 _numbers = itertools.count()
 
 E = TypeVar("E")
@@ -110,6 +111,8 @@ class Session(Shown):
         """The user's files as they were when first heard of; empty for what cannot be read."""
         self.nodes: dict[str, tuple[Node, ...]] = {}
         """The nodes of each graph file, with the lines of the file as it is now."""
+        self.last_nodes: tuple[tuple[int, str], tuple[Node, ...], str] | None = None
+        """The text of the graph that was read last, its nodes and its hash."""
         self.buffers: dict[str, Any] = {}
         """For each program what its buffers hold, as `taps.inductor` tells it."""
         self.input_sources: dict[CompileKey, tuple[str, ...]] = {}
@@ -138,6 +141,8 @@ class Session(Shown):
         self.world_size: int | None = None
         self.process = child_number()
         self.warns_when_empty = True
+        self.unfinished: set[CompileKey] = set()
+        """The compiles that had not ended when what a capture is made of ended."""
         self.findings: tuple[Any, ...] = ()
         self._remove_previous()
 
@@ -176,6 +181,15 @@ class Session(Shown):
             self.mark.remove_below(self.directory)  # nobody else will be forked inside
         if self._claim is not None:
             self._claim.release()
+
+    def discard(self) -> None:
+        """Remove what was written, and give the directory back."""
+        for name in self.files():
+            with contextlib.suppress(OSError):
+                self.path(name).unlink()
+        self.close()
+        with contextlib.suppress(OSError):
+            self.directory.rmdir()
 
     @property
     def here(self) -> bool:
@@ -310,8 +324,9 @@ class Session(Shown):
         the earlier one.
         """
         stem, dot, suffix = name.rpartition(".")
+        stem = stem[:_LONGEST_NAME]  # longer ones no file system takes
         with self._lock:
-            candidate, number = name, 1
+            candidate, number = f"{stem}{dot}{suffix}", 1
             while candidate in self._files and self._files[candidate] != owner:
                 number += 1
                 candidate = f"{stem}_{number}{dot}{suffix}"
@@ -420,7 +435,7 @@ def left_alone(session: Session) -> list[Skipped]:
     silent = [
         Skipped(started.key, started.place, "", "a frame without a graph is kept")
         for started in session.of(Started)
-        if started.key not in told
+        if started.key not in told and started.key not in session.unfinished
     ]
     left = (event for event in (*silent, *told.values()) if event.key not in done)
     return [event for event in left if not event.raised]

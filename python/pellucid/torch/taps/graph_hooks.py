@@ -49,13 +49,13 @@ def emitted_graph(kind: str, payload: str) -> Any | None:
     graph_module = PROBE.get("graph_module")
     if name is None or graph_module is None:
         return None
-    for frame in _callers(24):
+    for frame in _callers(25):
         if name in frame.f_code.co_varnames or name in frame.f_code.co_cellvars:
             found = frame.f_locals.get(name)
             if isinstance(found, graph_module):
                 _check_inputs(found)
                 return found
-    if not any(_holds(frame, payload) for frame in _callers(24)):
+    if not any(_holds(frame, payload) for frame in _callers(25)):
         SHAPES.missed("graph of a trace event")
     return None
 

@@ -39,7 +39,7 @@ _TORCHS = os.sep + os.path.join("torch", "")
 def guard_ways() -> Ways:
     """Return how torch came to the guards that it makes now, but those of the program's lines."""
     frame: FrameType | None = sys._getframe(1)
-    for _ in range(24):
+    for _ in range(25):
         if frame is None:
             break
         local = frame.f_locals if frame.f_code.co_name == "__init__" else {}

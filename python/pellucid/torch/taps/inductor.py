@@ -27,7 +27,7 @@ class Origin(NamedTuple):
 def origins_of_buffers() -> Mapping[str, Origin]:
     """Return where each buffer of the program comes from whose event is being handled."""
     frame: FrameType | None = sys._getframe(1)
-    for _ in range(24):
+    for _ in range(25):
         if frame is None:
             break
         found = frame.f_locals.get("self")

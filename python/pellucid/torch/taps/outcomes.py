@@ -13,7 +13,7 @@ import sys
 import weakref
 from dataclasses import dataclass
 from types import CodeType, FrameType, MethodType
-from typing import Any, Callable, Iterator, Mapping
+from typing import AbstractSet, Any, Callable, Iterator, Mapping
 
 from ..model.events import Place
 from ..model.failures import is_own
@@ -55,9 +55,24 @@ def failure(kind: str) -> Failure:
         if not isinstance(one_graph, bool):
             SHAPES.missed("outcome of a compile")
     strict = bool(one_graph) or bool(getattr(box, "error_on_graph_break", False))
-    soft = not names.isdisjoint(_SOFT)
-    raised = strict or not (soft or _setting("suppress_errors")) or not names.isdisjoint(_ALWAYS)
+    raised = is_raised(names, strict, bool(_setting("suppress_errors")))
     return Failure(raised, text, code_being_compiled())
+
+
+def is_raised(names: AbstractSet[str], strict: bool, suppressed: bool) -> bool:
+    """Return true if the program sees an error whose class and bases have these names.
+
+    Args:
+        names: without the modules.
+        strict: whether torch was told to make one graph or none.
+        suppressed: whether it was told to keep errors of its own to itself.
+    """
+    return strict or not (is_soft(names) or suppressed) or not names.isdisjoint(_ALWAYS)
+
+
+def is_soft(names: AbstractSet[str]) -> bool:
+    """Return true if torch leaves a frame as it is for such an error, unless told otherwise."""
+    return not names.isdisjoint(_SOFT)
 
 
 def _compiling() -> FrameType | None:
@@ -267,6 +282,8 @@ __all__ = [
     "add_stances",
     "compiled_modules",
     "failure",
+    "is_raised",
+    "is_soft",
     "late_hooks",
     "watch_modules",
 ]

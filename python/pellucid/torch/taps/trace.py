@@ -121,7 +121,7 @@ class TraceHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Receive one record; an exception of ours stays here."""
         metadata = getattr(record, "metadata", None)
-        if not isinstance(metadata, dict):
+        if not isinstance(metadata, dict) or not is_wanted(metadata):
             return
         try:
             event = parse_trace(metadata, getattr(record, "payload", None))
@@ -170,6 +170,18 @@ def wanted(event: str, artifact: str = "") -> bool:
     if event == "artifact":
         return not artifact.startswith(OURS) and not artifact.endswith(_UNWANTED_ARTIFACTS)
     return event in _WANTED
+
+
+def is_wanted(metadata: Mapping[str, Any]) -> bool:
+    """Return true if a capture has a use for the event that a record's metadata names.
+
+    >>> is_wanted({"dynamo_start": {}, "rank": 0}), is_wanted({"artifact": {"name": "x_metadata"}})
+    (True, False)
+    """
+    artifact = metadata.get("artifact")
+    if isinstance(artifact, dict):
+        return wanted("artifact", str(artifact.get("name")))
+    return not _WANTED.isdisjoint(metadata)
 
 
 class Listeners(List[logging.Handler]):

@@ -15,6 +15,7 @@ File names (all stable from run to run; ``0_1`` is compile id 0/1):
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import warnings
 from types import CodeType
@@ -242,6 +243,8 @@ def graph_text(graph: Graph, runs: bool = False) -> str:
     else:
         head += f"\nFor reading: torch does not run this {kind} from this file."
 
+    if graph.metadata:
+        head += "".join(f"\n{name}: {json.dumps(v)}" for name, v in graph.metadata.items())
     body = graph.text.strip("\n")
     if graph.is_program:
         return valid(f"{as_comment(head)}\n{body}\n")

@@ -17,6 +17,7 @@ from ..model.events import (
     Frame,
     Graph,
     KernelFile,
+    Log,
     NonFinite,
     Parting,
     Problem,
@@ -43,7 +44,7 @@ def index_text(
 ) -> str:
     """Make the index; ``full`` maps each full-code file to the versions that it dispatches to."""
     frames = session.of(Frame)
-    parts: list[str] = ["# What torch.compile made\n", _findings(findings)]
+    parts: list[str] = ["# What torch.compile made\n", _log(session), _findings(findings)]
     if not frames:
         parts.append(_nothing(session) + "\n")
     else:
@@ -70,6 +71,17 @@ def _findings(findings: Sequence[Finding]) -> str:
 
 
 _TOLD = 12
+
+
+def _log(session: Session) -> str:
+    """What the capture was made from, where that is a log, and what a log does not tell."""
+    lines: list[str] = []
+    for log in session.of(Log):
+        lines.append(f"Made from {log.lines} lines of `{log.name}`, which has none of this:\n")
+        lines += [f"- {what}" for what in log.lacks]
+        if log.notes:
+            lines += ["\nThe log itself:\n", *(f"- {note}" for note in log.notes)]
+    return "\n".join([*lines, ""]) if lines else ""
 
 
 def _nothing(session: Session) -> str:
@@ -137,6 +149,7 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
             for graph in graphs.get(frame.key, {}).values():
                 note = " · runs from this file" if graph.file in runs else ""
                 what = STAGES.get(graph.stage, graph.stage)
+                what += f" ({graph.told})" if graph.metadata else ""
                 lines.append(f"- [{frame.key}] {_link(graph.file)}: {what}{note}")
                 made = dict.fromkeys(kernels.get(graph.file, ()))
                 lines += [f"  - kernel {_link(kernel.file)}" for kernel in made]

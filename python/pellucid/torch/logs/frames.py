@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transformed frames of a log: what is known of them without their code."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from typing import Mapping, Sequence
+
+from ..model.dynamo_names import broken_function
+from ..model.events import Break, CacheEntry, CompileKey, Frame, Link, Place, Recompile, Verdict
+from ..model.names import as_comment, is_resumed, label
+from ..store.session import Session
+from ..text.dump import counted, frame_status, recompile_lines, transformed_name, valid
+from ..text.full_code import full_code_name
+
+NO_BYTECODE = "a log has no bytecode"
+_RUNS = "# This file is what runs: breakpoints set in it are hit."
+_RAN = "# This file is what ran in the process that has written the log."
+_PROOF = re.compile(r"proven (\w+)\Z")
+
+
+class Frames:
+    """Makes the frames of one session, and numbers the functions that they are of."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._numbers: dict[str, int] = {}
+        self._places: dict[Place, int] = {}
+
+    def number(self, key: CompileKey, place: Place) -> int:
+        """Return the number of the function of a compile; after a reset it has the same."""
+        frame = key.frame
+        if frame not in self._numbers:
+            known = self._places.get(place) if key.epoch else None
+            self._numbers[frame] = len(set(self._numbers.values())) if known is None else known
+            self._places.setdefault(place, self._numbers[frame])
+        return self._numbers[frame]
+
+    def add(self, key: CompileKey, place: Place, text: str | None, listing: str | None) -> Frame:
+        """Write the file of a frame, and record it.
+
+        Args:
+            key: its compile.
+            place: where the function begins, or goes on.
+            text: the file that a capture has sent to the log; None where there was none.
+            listing: torch's own listing of the bytecode; None where the log has none.
+        """
+        session = self._session
+        number = self.number(key, place)
+        name = session.claim(transformed_name(key, place.function), (key, number))
+        verdict = Verdict("failed", NO_BYTECODE)
+        if text is None:
+            text = self._text(key, place, listing)
+        else:
+            proof = _PROOF.search(text.partition("\n")[0])
+            told = f", which says: proven {proof[1]}" if proof else ""
+            verdict = Verdict("unproven", f"it is from the capture beside the log{told}")
+            text = text.replace(_RUNS, _RAN, 1)
+        session.write(name, valid(text))
+        links = () if verdict.status == "failed" else _links(text, place)
+        frame = Frame(key, number, place, None, verdict, name, swapped=False, links=links)
+        frame = replace(frame, parent=self._parent(key, place))
+        session.record(frame)
+        return frame
+
+    def _text(self, key: CompileKey, place: Place, listing: str | None) -> str:
+        head = [
+            f"{label(place.function)} · {place} · compile [{key}] · not decompiled: {NO_BYTECODE}",
+            "NOT RUNNING from this file: it was made from a log",
+        ]
+        breaks = [event for event in self._session.of(Break) if event.key == key]
+        head += [f"graph break: {stop.title}" for stop in breaks if stop.title]
+        if listing is not None:
+            head += ["", "Dynamo's bytecode, as the log lists it:", *listing.split("\n")]
+        return as_comment("\n".join(head)) + "\n"
+
+    def _parent(self, key: CompileKey, place: Place) -> str:
+        """The compile that a resumed function goes on with: the last that broke at its line."""
+        if not is_resumed(place.function):
+            return ""
+        name, line = broken_function(place.function)
+        found = ""
+        for frame in self._session.of(Frame):
+            of, _ = broken_function(frame.place.function)
+            if frame.key.epoch != key.epoch or (of, frame.place.file) != (name, place.file):
+                continue
+            breaks = (stop for stop in self._session.of(Break) if stop.key == frame.key)
+            at = [stop.place.line for stop in breaks if stop.place is not None]
+            if frame.key.frame != key.frame and (line in at or not found):
+                found = frame.key.id or ""
+        return found
+
+    def write_full_code(
+        self, entries: Mapping[CompileKey, CacheEntry]
+    ) -> dict[str, Sequence[Frame]]:
+        """Write a file a function: its versions, and the guards of each; keep the guards' lines.
+
+        Returns the versions by the name of their file.
+        """
+        session = self._session
+        versions: dict[int, list[Frame]] = {}
+        for frame in session.of(Frame):
+            versions.setdefault(frame.function, []).append(frame)
+        full: dict[str, Sequence[Frame]] = {}
+        for number, frames in versions.items():
+            first = frames[0]
+            with session.guard(f"writing the guards of {first.place.function}"):
+                name = session.claim(full_code_name(first.key.frame, first.place.function), number)
+                # The newest first, as torch tries them until one of them has fitted a call.
+                known = [entries[f.key] for f in reversed(frames) if f.key in entries]
+                keys = {frame.key for frame in frames}
+                again = [event for event in session.of(Recompile) if event.key in keys]
+                text, known = _full_code(frames, known, again)
+                session.write(name, text)
+                session.set_cache(number, known)
+                full[name] = frames
+        return full
+
+
+def _links(text: str, place: Place) -> tuple[Link, ...]:
+    """Which of the program's lines the lines of a transformed file stand for, by its comments."""
+    lines = text.split("\n")
+    first = next((n for n, line in enumerate(lines, 1) if line and line[0] not in "# "), 1)
+    end = re.compile(rf"# +\S*{re.escape(os.path.basename(place.file))}:(\d{{1,9}})\b")
+    found = [(n, match[1]) for n, line in enumerate(lines, 1) for match in end.finditer(line)]
+    found = [(n, line) for n, line in found if n >= first]
+    # What stands before the first comment is of the same line of the program's.
+    found[:1] = [(first, line) for _, line in found[:1]]
+    return tuple(Link(n, "user", f"{place.file}:{line}") for n, line in found)
+
+
+def line_of_listing(text: str) -> int | None:
+    """Return the line on which a resume function goes on, by torch's listing of its bytecode.
+
+    A prologue puts back what lay on the stack, and jumps to where the function was broken off.
+
+    >>> text = "  7    0 RESUME 0\\n       2 JUMP_FORWARD 1 (to 6)\\n  8    4 NOP\\n       6 NOP\\n"
+    >>> line_of_listing(text)
+    8
+    """
+    line, target = None, ""
+    for row in text.split("\n"):
+        found = _ROW.match(row)
+        if found is None:
+            continue
+        line = int(found["line"]) if found["line"] else line
+        here = found["label"] or found["offset"]
+        if not target:
+            jump = _JUMP.search(row)
+            target = jump[1] if jump is not None else ""
+        elif found["operation"] != "NOT_TAKEN" and _is_there(here, target):
+            return line
+    return None
+
+
+def _is_there(here: str | None, target: str) -> bool:
+    if here is None or here.isdigit() != target.isdigit():
+        return False
+    return here == target if not here.isdigit() else int(here) >= int(target)
+
+
+_ROW = re.compile(
+    r" *(?:(?P<line>\d{1,9})(?= {2,}\S| +(?:>>|L\d+:)| +\d+ +[A-Z]))? *(?:>> *)?(?:-+> *)?"
+    r"(?:(?P<label>L\d{1,9}): *)?(?:(?P<offset>\d{1,9}) +)?(?P<operation>[A-Z][A-Z_]+)(?: |$)"
+)
+_JUMP = re.compile(r"\bJUMP_(?:FORWARD|ABSOLUTE)\b.*\(to (L?\d{1,9})\)")
+
+
+def _full_code(
+    frames: Sequence[Frame], entries: Sequence[CacheEntry], recompiles: Sequence[Recompile]
+) -> tuple[str, list[CacheEntry]]:
+    """The text of a function's file, and its entries with the lines of their guards."""
+    place = frames[0].place
+    head = [f"{label(place.function)} · {place} · {counted(len(frames), 'compiled version')}"]
+    head += [f"  [{f.key}] {f.file}: {frame_status(f)}" for f in frames]
+    if recompiles:
+        head += ["Compiled again because:", *("  " + line for line in recompile_lines(recompiles))]
+    head.append("Made from a log: the guards are torch's words, and nothing here decides them.")
+    lines = as_comment("\n".join(head)).split("\n")
+    found = []
+    for entry in entries:
+        lines += ["", "", f"# {counted(len(entry.guards), 'guard')} of [{entry.key}]"]
+        guards, last = [], ""
+        for guard in entry.guards:
+            if guard.user_line and guard.user_line != last:
+                last = guard.user_line
+                lines += ["#", as_comment(f"  {last}".replace("\n", " "))]
+            lines.append(as_comment(f"{guard.kind}: {guard.text}".replace("\n", " ")))
+            guards.append(replace(guard, line=len(lines)))
+        found.append(CacheEntry(entry.key, tuple(guards)))
+    return "\n".join(lines) + "\n", found

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A log of torch's structured trace, record by record.
+
+A record is a line of JSON after a prefix of glog's, and a payload on lines that begin with a tab::
+
+    V0102 10:11:05.874000 30270 torch/_dynamo/utils.py:2350] {"dynamo_start": {…}, "frame_id": 0}
+        the payload
+
+Whoever wrote the log need not be trusted: what is read is bounded, every error says where it is.
+A log that ends in the middle of a record is one whose process was killed, and no error.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+import sys
+import zlib
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Callable, Generator, Iterator, Mapping, cast
+
+from pellucid.errors import NotALog
+
+LONGEST_LINE = 64 << 20
+"""In bytes; torch breaks payloads into lines, and metadata is meant to be below a MiB."""
+LARGEST_PAYLOAD = 256 << 20
+LARGEST_LOG = 8 << 30
+"""In bytes, after decompression."""
+MOST_RECORDS = 10_000_000
+_LONGEST_NUMBER = 25
+_PREFIX = re.compile(
+    rb"(?P<level>[VIWEC])(?P<date>\d{4}) (?P<time>\d\d:\d\d:\d\d\.\d{1,9}) +(?P<thread>\d{1,20}) "
+    rb"[^\]]{1,1000}\] *(?=\{)"
+)
+_AT_MOST = 2000
+"""How far into a line its prefix may reach: what ships logs may put a prefix of its own there."""
+_HASH = "has_payload"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One record of a log, as it stands there."""
+
+    line: int
+    """The line on which it begins, from 1 on."""
+    thread: int
+    """The number that glog's prefix has: the process's, or the thread's."""
+    metadata: Mapping[str, Any]
+    payload: str | None
+
+
+class Log:
+    """One log, of one process.
+
+    Args:
+        path: the file, which may be compressed by gzip.
+        lenient: whether lines that belong to no record are passed over.
+    """
+
+    def __init__(self, path: Path, lenient: bool = False) -> None:
+        self.path = path
+        self._lenient = lenient
+        self.lines = 0
+        """How many lines have been read."""
+        self.passed = 0
+        """How many of them were passed over."""
+        self.cut = ""
+        """What is missing at the end; empty for a log that ends with a whole record."""
+
+    def entries(self, wanted: Callable[[Mapping[str, Any]], bool]) -> Iterator[Entry]:
+        """Yield the records whose metadata is ``wanted``, in order.
+
+        Raises:
+            NotALog: the file cannot be read, or a line of it belongs to no record.
+        """
+        self.lines = self.passed = 0
+        self.cut = ""
+        for number, entry in enumerate(self._records(wanted), 1):
+            if number > MOST_RECORDS:
+                raise self._error(entry.line, f"more than {MOST_RECORDS} records")
+            yield entry
+
+    def _records(self, wanted: Callable[[Mapping[str, Any]], bool]) -> Iterator[Entry]:
+        open_record: _Open | None = None
+        with closing(self._read_lines()) as lines:
+            for line in lines:
+                if line[:1] == b"\t":
+                    if open_record is not None:
+                        open_record.add(line, self)
+                        continue
+                    self.pass_over(self.lines, "a payload without a record")
+                    continue
+                begun = self._begun(line, wanted)
+                if begun is not None:
+                    if open_record is not None and open_record.is_wanted:
+                        yield open_record.entry()
+                    open_record = begun
+        if open_record is None:
+            return
+        if not self.cut and not open_record.is_whole():
+            self.cut = f"the record of line {open_record.line} is not whole"
+        if not self.cut and open_record.is_wanted:
+            yield open_record.entry()
+
+    def _begun(self, line: bytes, wanted: Callable[[Mapping[str, Any]], bool]) -> _Open | None:
+        """The record that a line begins; None where it is passed over, or the last one and cut."""
+        is_last = not line.endswith(b"\n")
+        found = _PREFIX.search(line, 0, _AT_MOST)
+        if found is None:
+            if is_last:
+                self.cut = f"line {self.lines} is not whole"
+            elif line.strip():
+                self.pass_over(self.lines, "no record of a structured trace begins or goes on here")
+            return None
+        try:
+            metadata = json_of(line[found.end() :].decode("utf-8", "replace"))
+        except ValueError as error:
+            if is_last:
+                self.cut = f"line {self.lines} is not whole"
+            else:
+                self.pass_over(self.lines, f"no JSON after the prefix: {_words(error)}")
+            return None
+        if not isinstance(metadata, dict):
+            self.pass_over(self.lines, "no object after the prefix")
+            return None
+        if is_last and _HASH in metadata:
+            self.cut = f"the payload of line {self.lines} is missing"
+            return None
+        return _Open(self.lines, int(found["thread"]), metadata, wanted(metadata))
+
+    def pass_over(self, line: int, reason: str) -> None:
+        """Pass over a line, if that is allowed.
+
+        Raises:
+            NotALog: it is not.
+        """
+        if not self._lenient:
+            raise self._error(line, reason)
+        self.passed += 1
+
+    def _error(self, line: int, reason: str) -> NotALog:
+        return NotALog(str(self.path), line, reason)
+
+    def _read_lines(self) -> Generator[bytes, None, None]:
+        read = 0
+        try:
+            with open(self.path, "rb") as raw:
+                packed = raw.peek(2)[:2] == b"\x1f\x8b"
+                stream = cast(IO[bytes], gzip.GzipFile(fileobj=raw)) if packed else raw
+                while True:
+                    line = stream.readline(LONGEST_LINE + 1)
+                    if not line:
+                        return
+                    self.lines += 1
+                    read += len(line)
+                    if len(line) > LONGEST_LINE:
+                        raise self._error(self.lines, f"longer than {LONGEST_LINE} bytes")
+                    if read > LARGEST_LOG:
+                        raise self._error(self.lines, f"the log is larger than {LARGEST_LOG} bytes")
+                    yield line
+        except EOFError:
+            self.cut = f"the compressed data ends after line {self.lines}"
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise self._error(self.lines, f"no gzip data: {_words(error)}") from None
+        except OSError as error:
+            raise self._error(0, _words(error.strerror or error)) from None
+
+
+class _Open:
+    """A record whose payload is being read."""
+
+    def __init__(self, line: int, thread: int, metadata: dict[str, Any], wanted: bool) -> None:
+        self.line = line
+        self.is_wanted = wanted
+        self._thread = thread
+        self._metadata = metadata
+        self._lines: list[bytes] = []
+        self._size = 0
+        digest = metadata.get(_HASH)
+        self._digest = digest if isinstance(digest, str) else None
+        self._sum: Any = None
+        self._ends = True
+
+    def add(self, line: bytes, log: Log) -> None:
+        """Take a line of the payload."""
+        self._size += len(line)
+        if self._size > LARGEST_PAYLOAD:
+            raise log._error(self.line, f"its payload is larger than {LARGEST_PAYLOAD} bytes")
+        self._ends = line.endswith(b"\n")
+        text = line[1:-1] if self._ends else line[1:]
+        if self.is_wanted:
+            self._lines.append(text)
+        if self._digest is not None:
+            if self._sum is None:
+                self._sum = _checksum(text)
+            else:
+                self._sum.update(b"\n" + text)
+
+    def is_whole(self) -> bool:
+        """Return true if nothing of the payload is missing, as far as its checksum tells."""
+        if self._digest is None:
+            return self._ends
+        return self._sum is not None and self._sum.hexdigest() == self._digest
+
+    def entry(self) -> Entry:
+        payload = None
+        if self._digest is not None or self._lines:
+            payload = b"\n".join(self._lines).decode("utf-8", "replace")
+        return Entry(self.line, self._thread, self._metadata, payload)
+
+
+def json_of(text: str) -> Any:
+    """Return what a text of JSON says.
+
+    Raises:
+        ValueError: it is none, it is nested too deeply, or a number in it has too many digits.
+    """
+    try:
+        return json.loads(text, parse_int=_integer)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _checksum(data: bytes) -> Any:
+    if sys.version_info >= (3, 9):  # some systems allow MD5 for nothing that has to be secure
+        return hashlib.md5(data, usedforsecurity=False)
+    return hashlib.md5(data)
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _LONGEST_NUMBER:
+        raise ValueError(f"a number of {len(digits)} digits")
+    return int(digits)
+
+
+def _words(error: object) -> str:
+    return " ".join(str(error).split())[:200]

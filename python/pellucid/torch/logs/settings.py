@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The settings and versions that torch's metrics of a compile have in them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Mapping, Sequence
+
+_TABLES = {
+    "dynamo_config": "torch._dynamo.config",
+    "functorch_config": "torch._functorch.config",
+    "inductor_config": "torch._inductor.config",
+    "compiler_config": "torch.compiler.config",
+}
+_LARGEST = 2_000_000
+_LONGEST = 500
+"""A value that takes more letters is told by its beginning."""
+_DEFAULTS: Mapping[str, Any] = {
+    "torch._dynamo.config.accumulated_recompile_limit": 256,
+    "torch._dynamo.config.disable": False,
+    "torch._dynamo.config.recompile_limit": 8,
+    "torch._dynamo.config.suppress_errors": False,
+    "torch._inductor.config.emulate_precision_casts": False,
+}
+"""Settings that findings ask for, which no release of torch sets otherwise.
+
+Of the others a log does not say which of them are at their default.
+"""
+
+
+def settings_of(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that one compile's metrics tell, by their whole names.
+
+    >>> settings_of({"dynamo_config": '{"recompile_limit": 4}'})
+    {'torch._dynamo.config.recompile_limit': 4}
+    """
+    found: dict[str, Any] = {}
+    for name, module in _TABLES.items():
+        text = metrics.get(name)
+        if not isinstance(text, str) or len(text) > _LARGEST:
+            continue
+        try:
+            table = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(table, dict):
+            found.update((f"{module}.{setting}", value) for setting, value in table.items())
+    return found
+
+
+def changed(settings: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the settings that are known not to be at their default, or that another log has else.
+
+    >>> one, two = {"a.b": 1, "a.c": 2}, {"a.b": 1, "a.c": 3}
+    >>> changed(one, [two])
+    {'a.c': '2'}
+    """
+    found = {name: v for name, v in settings.items() if v != _DEFAULTS.get(name, v)}
+    for name, value in settings.items():
+        if any(other and other.get(name, value) != value for other in others):
+            found[name] = value
+    return {name: _shown(found[name]) for name in sorted(found)}
+
+
+def versions_of(metrics: Mapping[str, Any]) -> dict[str, str]:
+    """Return the versions that one compile's metrics tell.
+
+    >>> versions_of({"python_version": "3.11.7 (main, May) [GCC]", "pytorch_version": "2.13.0"})
+    {'python': '3.11.7', 'torch': '2.13.0'}
+    """
+    python, torch = metrics.get("python_version"), metrics.get("pytorch_version")
+    found = {}
+    if isinstance(python, str) and python:
+        found["python"] = python.split()[0][:80] if python.split() else ""
+    if isinstance(torch, str) and torch:
+        found["torch"] = torch[:80]
+    return found
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
