@@ -112,7 +112,8 @@ models: $(BUILD)/.stamp $(STAMPS)/models
 ## make gallery  captures that teach, with pages and scripts that reproduce them, into build/gallery
 ##               (GALLERY_ARGS for gallery/__main__.py: names, families, --sample N --seed S; models)
 GALLERY_ARGS ?= programs
-gallery: $(BUILD)/.stamp $(STAMPS)/$(if $(findstring programs,$(GALLERY_ARGS)),torch,models)
+gallery: $(BUILD)/.stamp $(STAMPS)/torch
+	@if $(BIN)/python gallery --list $(GALLERY_ARGS) | grep -q ' models '; then $(MAKE) $(STAMPS)/models; fi
 	$(BIN)/python gallery $(GALLERY_ARGS)
 
 ## make wheels   the wheels for Linux on x86-64 and the source archive, into dist
