@@ -34,7 +34,7 @@ NEWEST := $(if $(CI),build/newest/.stamp,$(wildcard build/newest/.stamp))
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cmake/*.cmake) \
            $(shell find src include tests/unit -type f ! -name '*.txt' 2>/dev/null)
 
-.PHONY: help demo test test-cpp update-golden bench fuzz corpus adversary random matrix models wheels canary cases newest docs examples asan format lint package clean
+.PHONY: help demo test test-cpp update-golden bench fuzz corpus adversary random matrix models gallery wheels canary cases newest docs examples asan format lint package clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -108,6 +108,13 @@ matrix: $(BUILD)/.stamp
 ## make models   real models with pellucid and without, compared (MODELS_ARGS for gallery/zoo)
 models: $(BUILD)/.stamp $(STAMPS)/models
 	cd build && PYTHONPATH=../gallery $(BIN)/python -m zoo $(MODELS_ARGS)
+
+## make gallery  captures that teach, with pages and scripts that reproduce them, into build/gallery
+##               (GALLERY_ARGS for gallery/__main__.py: names, families, --sample N --seed S; models)
+GALLERY_ARGS ?= programs
+gallery: $(BUILD)/.stamp $(STAMPS)/torch
+	@if $(BIN)/python gallery --list $(GALLERY_ARGS) | grep -q ' models '; then $(MAKE) $(STAMPS)/models; fi
+	$(BIN)/python gallery $(GALLERY_ARGS)
 
 ## make wheels   the wheels for Linux on x86-64 and the source archive, into dist
 wheels: $(BUILD)/.stamp $(STAMPS)/wheels

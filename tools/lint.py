@@ -22,7 +22,7 @@ PYTHON_FOLDERS = [
         "tests/torch",
         "tests/report",
     ),
-    *("bench", "fuzz/adversary", "fuzz/python", "gallery/zoo"),
+    *("bench", "fuzz/adversary", "fuzz/python", "gallery"),
 ]
 GENERATED = ("src/bytecode/raw/", "src/object/generated/")
 

@@ -20,12 +20,13 @@ import contextlib
 import json
 import logging
 import os
-import signal
 import sys
 import time
 import warnings
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterator, List
+
+from .forked import in_process
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
@@ -33,37 +34,20 @@ os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 Record = Dict[str, Any]
 
 
-def in_process(name: str, mode: str, arguments: argparse.Namespace) -> Record:
-    """Examine a model in a fork, which may crash or take too long."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        null = os.open(os.devnull, os.O_RDWR)
-        for number in range(3):
-            os.dup2(null, number)
-        try:
-            from .model_run import examine  # not before torch: --report needs none
+def examined(name: str, mode: str, arguments: argparse.Namespace) -> Record:
+    """Examine a model in a fork."""
 
-            for record in examine(name, mode, arguments):
-                os.write(writer, json.dumps(record).encode() + b"\n")
-        except BaseException as error:
-            record = {"model": name, "mode": mode, "status": "harness", "why": repr(error)[:300]}
-            os.write(writer, json.dumps(record).encode() + b"\n")
-        os._exit(0)
-    os.close(writer)
-    signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
-    signal.alarm(arguments.timeout)
-    with os.fdopen(reader, "rb") as stream:
-        lines = stream.read().splitlines()
-    signal.alarm(0)
-    state = os.waitpid(child, 0)[1]
-    last: Record = (
-        json.loads(lines[-1]) if lines else {"model": name, "mode": mode, "status": "not built"}
-    )
-    if os.WIFSIGNALED(state):
-        last["why"] = f"signal {os.WTERMSIG(state)}, or more than {arguments.timeout} s"
-    return last
+    def work() -> Iterator[Record]:
+        from .model_run import examine  # not before torch: --report needs none
+
+        return examine(name, mode, arguments)
+
+    what = {"model": name, "mode": mode}
+    record, error, killed = in_process(work, arguments.timeout)
+    if error:
+        return {**what, "status": "harness", "why": error}
+    record = record or {**what, "status": "not built"}
+    return {**record, "why": killed} if killed else record
 
 
 def table(records: List[Record]) -> str:
@@ -158,7 +142,7 @@ def _run_all(arguments: argparse.Namespace, done: List[Record]) -> None:
             for mode in arguments.mode.split(","):
                 if (name, mode) in known or time.monotonic() > until:
                     continue
-                record = in_process(name, mode, arguments)
+                record = examined(name, mode, arguments)
                 done.append(record)
                 out.write(json.dumps(record) + "\n")
                 out.flush()
@@ -173,6 +157,7 @@ def _quiet() -> None:
     logging.disable(logging.CRITICAL)
     import torch
     import torch._dynamo
+
     from . import catalogue
 
     torch.set_num_threads(1)

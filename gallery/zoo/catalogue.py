@@ -13,6 +13,7 @@ import types
 from typing import Any, Dict, Iterator, List, Tuple
 
 import torch
+
 from .bench import SMALL
 from .built import Built, Missing
 from .of_timm import SHALLOW

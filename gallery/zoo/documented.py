@@ -9,6 +9,7 @@ import re
 from typing import Any, Dict, List, NamedTuple, Tuple
 
 import torch
+
 from .inputs import MEL, TOKENS, Settings
 
 _ENTRY = re.compile(r"^\s*(\w+) \(`([^`\n]+)`(?:,? of shape `([^`\n]+)`)?", re.M)

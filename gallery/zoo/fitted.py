@@ -17,6 +17,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple, 
 
 import torch
 from torch.nn.modules.module import register_module_forward_pre_hook
+
 from .built import Inputs, Missing, parts_in
 from .documented import Tensor, documented
 from .inputs import Settings, inputs_of

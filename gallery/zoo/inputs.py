@@ -5,6 +5,7 @@ import inspect
 from typing import Any, Callable, Dict, Iterator, List, Tuple
 
 import torch
+
 from .built import Inputs
 
 TOKENS = 16

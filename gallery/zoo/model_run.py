@@ -33,11 +33,11 @@ def examine(name: str, mode: str, arguments: argparse.Namespace) -> Iterator[Rec
     import torch
     import torch._dynamo
 
-    _seed(arguments.seed)
+    seed_all(arguments.seed)
     record: Record = {"model": name, "mode": mode}
     started = time.monotonic()
     try:
-        record["built"], run, eager = _first_that_runs(name, mode, arguments.seed)
+        record["built"], run, eager = first_that_runs(name, mode, arguments.seed)
     except Exception as error:
         yield {**record, "status": "not built", "why": _short(error)}
         return
@@ -64,7 +64,7 @@ def examine(name: str, mode: str, arguments: argparse.Namespace) -> Iterator[Rec
     yield record
 
 
-def _seed(seed: int) -> None:
+def seed_all(seed: int) -> None:
     """Seed all that a model draws from: some mask inputs by NumPy, or drop whole layers.
 
     Reformer asks the system for the seed of each layer, and would differ from run to run.
@@ -80,8 +80,9 @@ def _seed(seed: int) -> None:
         numpy.random.seed(seed)
 
 
-def _first_that_runs(name: str, mode: str, seed: int) -> Tuple[str, Callable[..., Run], Run]:
+def first_that_runs(name: str, mode: str, seed: int) -> Tuple[str, Callable[..., Run], Run]:
     import torch
+
     from . import catalogue
 
     errors: List[str] = []
@@ -93,7 +94,7 @@ def _first_that_runs(name: str, mode: str, seed: int) -> Tuple[str, Callable[...
             module = built.module
             module.load_state_dict(state)  # a batch norm in training changes its statistics
             module.zero_grad(set_to_none=True)
-            _seed(seed)
+            seed_all(seed)
             inputs = built.inputs()
             call = compiled(module)
             with contextlib.nullcontext() if mode == "training" else torch.no_grad():
@@ -271,6 +272,7 @@ def _under_depyf(run: Callable[..., Run], alone: Run, backend: str) -> Record:
 
 def _tensors(value: Any) -> List[Any]:
     import torch
+
     from .built import parts_in
 
     return [part for part in parts_in(value) if isinstance(part, torch.Tensor)]

@@ -13,6 +13,7 @@ import traceback
 from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
 import torch
+
 from .documented import Tensor, kind_of
 from .inputs import TOKENS, Settings, required
 

@@ -11,13 +11,14 @@ import time
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 import torch
+
 from .built import Built, Missing
 from .filled import filled, lacked
 from .fitted import Search, callable_at_all, fitting
 from .inputs import inputs_of, required
 from .mended import agree, mended
-from .parts import encoding, parts_of
 from .of_timm import channels, smaller
+from .parts import encoding, parts_of
 
 # Attributes of a configuration that say how large a model is, by the size wanted.
 _DEPTHS = """num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers depth

@@ -8,6 +8,7 @@ itself, is run as these, one after the other.
 from typing import Any, Dict, List, Optional
 
 import torch
+
 from .built import Built
 from .fitted import callable_at_all, fitting
 

@@ -43,11 +43,11 @@ def test_a_capture_that_changes_the_results_is_found(
 
 def test_all_that_a_model_draws_from_is_seeded(torch: Any) -> None:
     import numpy
-    from zoo.model_run import _seed
+    from zoo.model_run import seed_all
 
     drawn = []
     for _ in range(2):
-        _seed(3)
+        seed_all(3)
         drawn.append((random.random(), float(numpy.random.rand()), float(torch.rand(1))))
     assert drawn[0] == drawn[1]
 

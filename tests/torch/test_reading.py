@@ -114,6 +114,11 @@ def test_constants_are_described_without_running_anything_of_theirs():
     assert terms("x = 1", {"_const_list": []}, {}) == []
 
 
+def test_devices_and_types_are_described_as_expressions(torch):
+    for value in (torch.device("cpu"), torch.device("cuda", 1), torch.bfloat16):
+        assert eval(described(value), {"torch": torch}) == value
+
+
 def test_a_stack_that_nobody_is_known_to_have_left_is_told_as_one():
     def resumed(___stack0):
         return ___stack0

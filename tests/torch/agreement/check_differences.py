@@ -11,9 +11,7 @@ import argparse
 import contextlib
 import json
 import linecache
-import os
 import re
-import signal
 import sys
 import tempfile
 import time
@@ -22,6 +20,8 @@ from typing import Any, Dict, List
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "gallery"))
+
+from zoo.forked import in_process  # noqa: E402
 
 Record = Dict[str, Any]
 
@@ -61,7 +61,7 @@ def main() -> int:
         for name in names:
             if name in known or time.monotonic() > until:
                 continue
-            record = in_process(name, arguments)
+            record = examined(name, arguments)
             done.append(record)
             out.write(json.dumps(record) + "\n")
             out.flush()
@@ -74,32 +74,12 @@ def main() -> int:
     return min(100, counts.get("differs", 0) + counts.get("missed", 0))
 
 
-def in_process(name: str, arguments: argparse.Namespace) -> Record:
-    """Examine a model in a fork, which may crash or take too long."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        null = os.open(os.devnull, os.O_RDWR)
-        for number in range(3):
-            os.dup2(null, number)
-        started = time.monotonic()
-        try:
-            record = examine(name, arguments)
-        except BaseException as error:
-            record = {"status": "not run", "why": f"{type(error).__name__}: {error}"[:300]}
-        record["s"] = round(time.monotonic() - started)
-        os.write(writer, json.dumps(record).encode())
-        os._exit(0)
-    os.close(writer)
-    signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
-    signal.alarm(arguments.timeout)
-    with os.fdopen(reader, "rb") as stream:
-        text = stream.read()
-    signal.alarm(0)
-    os.waitpid(child, 0)
-    late = {"status": "not run", "why": f"a signal, or more than {arguments.timeout} s"}
-    return {"model": name, **(json.loads(text) if text else late)}
+def examined(name: str, arguments: argparse.Namespace) -> Record:
+    """Examine a model in a fork."""
+    started = time.monotonic()
+    record, error, killed = in_process(lambda: [examine(name, arguments)], arguments.timeout)
+    record = record or {"status": "not run", "why": error or killed}
+    return {"model": name, **record, "s": round(time.monotonic() - started)}
 
 
 def examine(name: str, arguments: argparse.Namespace) -> Record:

@@ -82,6 +82,8 @@ def described(value: Any) -> str:
         return f"the class {type.__dict__['__qualname__'].__get__(value)}"
     if (kind.__module__, kind.__name__) == ("torch", "Size"):
         return f"torch.Size({list(tuple.__iter__(value))!r})"
+    if (kind.__module__, kind.__name__) in (("torch", "device"), ("torch", "dtype")):
+        return f"torch.{str(repr(value)).replace('torch.', '')}"
     text = _literal(value)
     if text is not None and len(text) <= _LONGEST:
         return text
