@@ -39,7 +39,7 @@ bool keeps_order(const Tree& tree, const Assign& node) {
   });
 }
 
-bool starts_behind(const Tree& tree, const Assign& node) {
+bool starts_after_prefix(const Tree& tree, const Assign& node) {
   const auto targets = tree.items(node.targets);
   if (targets.size() != 1 || !tree.is(targets[0], Kind::Name)) return false;
   const Kind kind = tree.kind(node.value);

@@ -22,7 +22,7 @@ bool keeps_order(const Tree& tree, const Assign& node);
 
 // Returns true if an inlined comprehension (3.12+) starts on another line than the name that it is
 // assigned to: the stores that restore its variables would be reordered with that of the name.
-bool starts_behind(const Tree& tree, const Assign& node);
+bool starts_after_prefix(const Tree& tree, const Assign& node);
 
 // Returns true if the pattern both binds names and drops values, by a `_` or the copy that
 // alternatives need: since 3.11 these stores and pops would be reordered too, so its parts keep

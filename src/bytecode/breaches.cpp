@@ -343,12 +343,13 @@ class Finder {
     const std::vector<uint8_t>& table = code_.exceptiontable;
     for (size_t at = 0; at < table.size() && !found_;) {
       for (int field = 0; field < 4; ++field) {
-        bool goes_on = true;
-        for (bool is_first = field == 0; goes_on && at < table.size(); ++at, is_first = false) {
+        bool is_continued = true;
+        for (bool is_first = field == 0; is_continued && at < table.size();
+             ++at, is_first = false) {
           if (((table[at] & kEntryStart) != 0) != is_first) {
             say("the exception table has no such entry", 0);
           }
-          goes_on = (table[at] & 64) != 0;
+          is_continued = (table[at] & 64) != 0;
         }
       }
     }

@@ -8,7 +8,7 @@ using object::LocalKind;
 std::string_view Spot::name_at(size_t k) const {
   if (at + k >= raw.size()) return "";
   for (size_t i = 0; i < k; ++i) {
-    if (!goes_on(at + i)) return "";
+    if (!falls_into_next(at + i)) return "";
   }
   return raw_table(code.version)[raw[at + k].opcode].name;
 }
@@ -43,7 +43,7 @@ bool Spot::follows_kw_names() const {
   size_t before = at;
   const auto name = [&] { return raw_table(code.version)[raw[before].opcode].name; };
   do {
-    if (before-- == 0 || !goes_on(before)) return false;
+    if (before-- == 0 || !falls_into_next(before)) return false;
   } while (name() == "PRECALL");
   return name() == "KW_NAMES";
 }

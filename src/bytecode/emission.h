@@ -17,7 +17,7 @@ namespace pellucid::bytecode {
 // The raw instruction that is translated, and those around it.
 struct Spot {
   // Returns true if control falls from a raw instruction into the next one.
-  bool goes_on(size_t index) const {
+  bool falls_into_next(size_t index) const {
     if (facts.steps.empty()) return true;
     const Step& step = facts.steps[index];
     return step.falls && index + 1 < raw.size() && raw[index + 1].start == step.after;

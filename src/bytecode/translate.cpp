@@ -77,7 +77,7 @@ class Translator {
       return;
     }
     const Step& last = spot_.facts.steps[spot_.at + skip_];
-    if (!last.is_reached || !last.falls || spot_.goes_on(spot_.at + skip_)) return;
+    if (!last.is_reached || !last.falls || spot_.falls_into_next(spot_.at + skip_)) return;
     if (!out_.emit_jump(Op::Jump, last.after)) unsayable(out_.error().message);
   }
 
@@ -308,7 +308,7 @@ class Translator {
                                       : "";
     };
     const bool pops = spot_.code.version.minor >= 13;
-    if (!spot_.goes_on(end) || (pops && !spot_.goes_on(end + 1)))
+    if (!spot_.falls_into_next(end) || (pops && !spot_.falls_into_next(end + 1)))
       return out_.fail("does not lead to END_FOR");
     if (name(end) != "END_FOR" || (pops && name(end + 1) != spot_.pop_after_end_for())) {
       return out_.fail("does not lead to END_FOR");

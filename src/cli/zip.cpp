@@ -51,7 +51,7 @@ Result<std::vector<ZipMember>> zip_members(std::span<const uint8_t> archive) {
   if (size > end) return error(end, "a directory larger than the archive");
   // Data before the archive shifts all its offsets.
   const uint64_t directory = end - size;
-  if (start > directory) return error(end, "a directory behind its end");
+  if (start > directory) return error(end, "a directory after its end");
   const uint64_t moved = directory - start;
   std::vector<ZipMember> members;
   size_t at = static_cast<size_t>(directory);

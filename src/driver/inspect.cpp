@@ -133,7 +133,7 @@ class Inspector {
       }
       Finding finding{"constant", "constant that no instruction loads: "};
       // If code was taken away, every constant that is left tells something.
-      finding.is_common = found.junk == 0 && is_left_behind(code, found, i);
+      finding.is_common = found.junk == 0 && is_left_after(code, found, i);
       if (finding.is_common && is_brief_) continue;
       finding.value = shortened(object::repr(module_, code.consts[i]));
       finding.text += finding.value;
@@ -143,7 +143,7 @@ class Inspector {
 
   // Returns true if a constant is a remainder of folding: compilers fold displays, and leave their
   // parts.
-  bool is_left_behind(const Code& code, const bytecode::Contents& found, size_t index) {
+  bool is_left_after(const Code& code, const bytecode::Contents& found, size_t index) {
     const Const& value = module_[code.consts[index]];
     if (value.kind != ConstKind::Str && value.kind != ConstKind::Bytes) return true;
     if (module_.text(value.text).size() < kShortestText) return true;

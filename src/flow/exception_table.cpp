@@ -95,11 +95,11 @@ uint32_t ExceptionTable::around_jump(uint32_t at) const {
   const auto is_bare = [&](uint32_t i) {
     return code_.gone[i] || (code_.cover[i] == kNoRegion && control_of(code_.instrs[i]));
   };
-  uint32_t before = at, behind = at;
+  uint32_t before = at, last = at;
   constexpr uint32_t kFew = 8;  // in a row
   while (before > 0 && at - before < kFew && is_bare(before)) --before;
-  while (behind + 1 < size_ && behind - at < kFew && is_bare(behind)) ++behind;
-  return code_.common(code_.cover[before], code_.cover[behind]);
+  while (last + 1 < size_ && last - at < kFew && is_bare(last)) ++last;
+  return code_.common(code_.cover[before], code_.cover[last]);
 }
 
 // Returns the region of an instruction. An unprotected jump was either added last, or leaves a

@@ -28,7 +28,7 @@ bool is_stop_iteration_wrapper(const std::vector<Instr>& instrs, uint32_t at) {
 
 // Returns the region that replaces `region` when all cleanup handlers are folded; `restores` counts
 // these.
-uint32_t behind_cleanups(const Regions& regions, uint32_t region, uint32_t& restores) {
+uint32_t region_past_cleanups(const Regions& regions, uint32_t region, uint32_t& restores) {
   // A handler that protects itself is no cleanup handler.
   for (size_t steps = 0; steps <= regions.regions.size(); ++steps) {
     if (region == kNoRegion) return region;
@@ -44,7 +44,7 @@ void fold_cleanups(Regions& regions) {
   std::vector<uint32_t> instead(regions.regions.size());
   std::vector<uint32_t> restores(regions.regions.size(), 0);
   for (uint32_t i = 0; i < instead.size(); ++i)
-    instead[i] = behind_cleanups(regions, i, restores[i]);
+    instead[i] = region_past_cleanups(regions, i, restores[i]);
   for (uint32_t i = 0; i < regions.cover.size(); ++i) {
     uint32_t& cover = regions.cover[i];
     if (cover == kNoRegion || instead[cover] == cover) continue;

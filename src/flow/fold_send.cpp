@@ -42,11 +42,11 @@ class SendFolder {
          jumps_to_[at - 2] != 0 || jumps_to_[at - 1] != 0))
       return;
     const uint32_t cover = regions_.cover[at];
-    uint32_t behind = target;
+    uint32_t after = target;
     if (keeps_iterator) {
       // END_SEND is one raw instruction, so no jump leads into it.
       if (!is(target, Op::Swap) || instrs[target].a != end_size || !is(target + 1, Op::Pop)) return;
-      behind = target + end_size;
+      after = target + end_size;
     }
     uint32_t ways_in = 1;  // to `target`: by SEND
     uint32_t throws = kNoRegion;
@@ -71,14 +71,14 @@ class SendFolder {
     regions_.instrs[at].b = 0;
     regions_.gone[at + 1] = true;
     if (has_slot) regions_.gone[at - 2] = true;
-    for (uint32_t i = target; i < behind; ++i) regions_.gone[i] = true;
+    for (uint32_t i = target; i < after; ++i) regions_.gone[i] = true;
     if (throws != kNoRegion) {
       // (Of the slots that it keeps, only the folded one is missing.)
       regions_.depth_at[at] = regions_.regions[regions_.cover[at + 1]].depth - (has_slot ? 1 : 0);
       regions_.gone[throws] = true;
       if (ways_in == 2) regions_.gone[throws + 1] = true;
     }
-    regions_.instrs[at + 2].a = behind;
+    regions_.instrs[at + 2].a = after;
     loops_.push_back(at + 2);
   }
 

@@ -137,7 +137,7 @@ class ShortcutFolder {
       if (a >= regions_.instrs.size() || b >= regions_.instrs.size()) return false;
       if (!seen.insert(pair).second) continue;
       if (a == b) return false;
-      if (const uint32_t loop_at = loop_behind(a); loop_at != kNoRegion && is(b, Op::Call, 1)) {
+      if (const uint32_t loop_at = loop_after(a); loop_at != kNoRegion && is(b, Op::Call, 1)) {
         if (has_loop || !same_handlers(loop_at, b, delta, todo) || !same_result(loop_at, b)) {
           return false;
         }
@@ -153,7 +153,7 @@ class ShortcutFolder {
   bool fills() const { return builtin_ == kTuple || builtin_ == kList || builtin_ == kSet; }
 
   // Returns the loop that starts here; kNoRegion if there is none.
-  uint32_t loop_behind(uint32_t index) const {
+  uint32_t loop_after(uint32_t index) const {
     if (is(index, Op::ForIter) && at(index).b == 0) return index;
     const uint32_t next = regions_.live(index + 1);
     const bool has_slot = is(index, Op::PushNull) && is(next, Op::ForIter) && at(next).b == 1;
@@ -161,14 +161,14 @@ class ShortcutFolder {
   }
 
   bool same_result(uint32_t loop, uint32_t call) const {
-    const uint32_t behind = settle(call + 1);
+    const uint32_t following = settle(call + 1);
     const uint32_t end = settle(at(loop).a);
     const uint32_t slots = 1 + at(loop).b;  // of the iterator
     if (fills()) {
       const Op add = builtin_ == kSet ? Op::SetAdd : Op::ListAppend;
       if (!is(loop + 1, add, 1 + slots) || settle(loop + 2) != loop) return false;
-      if (builtin_ != kTuple) return same_ends(end, behind);
-      return is(end, Op::ListToTuple) && same_ends(settle(end + 1), behind);
+      if (builtin_ != kTuple) return same_ends(end, following);
+      return is(end, Op::ListToTuple) && same_ends(settle(end + 1), following);
     }
     const uint32_t test = settle(loop + 1);
     const bool found = builtin_ == kAny;
@@ -178,7 +178,7 @@ class ShortcutFolder {
       if (!is(stop, Op::Pop)) return false;
       stop = settle(stop + 1);
     }
-    return same_known(stop, behind, found) && same_known(end, behind, !found);
+    return same_known(stop, following, found) && same_known(end, following, !found);
   }
 
   // Returns true if the paths are the same, where that of the loop knows the result: `value`. The

@@ -148,9 +148,9 @@ class Lifter {
     if (!done_[way.from.index()]) return {};
     const Block& from = out_.blocks[way.from.index()];
     if (from.exit == ExitKind::Branch && way.edge == from.jump) return from.operands[0];
-    const bool goes_on = from.exit == ExitKind::Goto && !from.items.empty() &&
-                         from.handler == out_.blocks[id.index()].handler;
-    if (!goes_on) return {};
+    const bool continues = from.exit == ExitKind::Goto && !from.items.empty() &&
+                           from.handler == out_.blocks[id.index()].handler;
+    if (!continues) return {};
     const Value& last = out_[from.items.back()];
     if (is_op(last, Op::LoadConst)) return from.items.back();
     return stores_name(last) ? out_.operands(last)[0] : ValueId();

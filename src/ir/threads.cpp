@@ -82,7 +82,7 @@ class Threads {
   }
 
   // Returns true if the temporary is None at the end of a block; nothing if that is not known.
-  std::optional<bool> is_none_behind(Symbol name, BlockId at) const {
+  std::optional<bool> is_none_after(Symbol name, BlockId at) const {
     for (size_t steps = 0; steps <= f_.blocks.size(); ++steps) {
       const std::vector<ValueId>& items = f_[at].items;
       for (size_t i = items.size(); i-- > 0;) {
@@ -150,7 +150,7 @@ class Threads {
     }
     std::vector<uint8_t> leads;
     for (const Way& way : ways) {
-      const auto known = is_none_behind(test->name, way.from);
+      const auto known = is_none_after(test->name, way.from);
       if (!known) return false;
       leads.push_back(*known != test->opposite ? 0 : 1);
     }
@@ -160,10 +160,10 @@ class Threads {
     for (size_t i = 0; i < ways.size(); ++i) {
       f_.blocks[ways[i].from.index()].next[ways[i].edge].to = before.next[leads[i]].to;
     }
-    Block& behind = f_.blocks[meet.index()];
-    behind.items.insert(behind.items.begin(), rest.begin(), rest.end());
-    behind.entry_stack = before.entry_stack;
-    behind.drops = 0;
+    Block& joined = f_.blocks[meet.index()];
+    joined.items.insert(joined.items.begin(), rest.begin(), rest.end());
+    joined.entry_stack = before.entry_stack;
+    joined.drops = 0;
     for (const Edge& edge : before.next) {
       if (edge.to != meet) f_.blocks[edge.to.index()].entry_stack = before.entry_stack;
     }

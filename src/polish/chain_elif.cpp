@@ -37,7 +37,7 @@ void chain_elif(ast::Tree& tree, Statements& body) {
     const NodeId first = items[0];
     auto inner = tree.as<ast::If>(first);
     if (!tree.items(inner.orelse).empty() || only_raises(tree, inner.body) ||
-        !never_goes_on(tree, inner.body)) {
+        !never_falls_through(tree, inner.body)) {
       continue;
     }
     const Statements rest(items.begin() + 1, items.end());

@@ -84,7 +84,7 @@ class TryEnds {
     if (handled < 0 || line <= handled || line >= limit || !is_quiet_jump(tree_, starts_, last))
       return;
     const bool handlers_go_on = !std::all_of(handlers.begin(), handlers.end(), [&](NodeId one) {
-      return never_goes_on(tree_, tree_.as<ast::ExceptHandler>(one).body);
+      return never_falls_through(tree_, tree_.as<ast::ExceptHandler>(one).body);
     });
     const Statements rest(inside.begin(), inside.end() - 1);
     attempt.body = tree_.list(rest);

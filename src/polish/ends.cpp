@@ -15,7 +15,7 @@ namespace {
 
 void end_by_jump(ast::Tree& tree, NodeId handler, End end) {
   auto clause = tree.as<ast::ExceptHandler>(handler);
-  if (never_goes_on(tree, clause.body)) return;
+  if (never_falls_through(tree, clause.body)) return;
   const auto list = tree.items(clause.body);
   Statements body(list.begin(), list.end());
   const ast::Where at = tree.where(body.empty() ? handler : body.back());
@@ -61,7 +61,7 @@ void add_lists(const ast::Tree& tree, NodeId statement, End end, std::vector<Lis
   }
 }
 
-bool never_goes_on(const ast::Tree& tree, ListId list) {
+bool never_falls_through(const ast::Tree& tree, ListId list) {
   std::vector<ListId> todo{list};
   while (!todo.empty()) {
     const auto items = tree.items(todo.back());

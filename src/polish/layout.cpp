@@ -85,7 +85,7 @@ class Layout {
   bool handlers_never_go_on(const ast::Try& attempt) const {
     const auto handlers = tree_.items(attempt.handlers);
     return std::all_of(handlers.begin(), handlers.end(), [&](NodeId handler) {
-      return never_goes_on(tree_, tree_.as<ast::ExceptHandler>(handler).body);
+      return never_falls_through(tree_, tree_.as<ast::ExceptHandler>(handler).body);
     });
   }
 
@@ -95,7 +95,7 @@ class Layout {
     const auto handlers = tree_.items(attempt.handlers);
     return std::all_of(handlers.begin(), handlers.end(), [&](NodeId handler) {
       const auto clause = tree_.as<ast::ExceptHandler>(handler);
-      return !clause.name.valid() || never_goes_on(tree_, clause.body);
+      return !clause.name.valid() || never_falls_through(tree_, clause.body);
     });
   }
 
@@ -108,8 +108,8 @@ class Layout {
       todo.pop_back();
       made.push_back(statement);
       const ListId moved = take_outside(statement, todo.empty() ? end : End::Other, column);
-      const auto behind = tree_.items(moved);
-      todo.insert(todo.end(), behind.rbegin(), behind.rend());
+      const auto moved_items = tree_.items(moved);
+      todo.insert(todo.end(), moved_items.rbegin(), moved_items.rend());
     }
     return made;
   }
@@ -119,9 +119,9 @@ class Layout {
     if (tree_.is(statement, Kind::If)) {
       auto branch = tree_.as<ast::If>(statement);
       const ListId orelse = branch.orelse;
-      const bool goes_on = !never_goes_on(tree_, branch.body);
-      if (is_outside(orelse, column) && (!goes_on || end != End::Other)) {
-        if (goes_on) branch.body = tree_.append(branch.body, jump(tree_, end, {}));
+      const bool falls_through = !never_falls_through(tree_, branch.body);
+      if (is_outside(orelse, column) && (!falls_through || end != End::Other)) {
+        if (falls_through) branch.body = tree_.append(branch.body, jump(tree_, end, {}));
         branch.orelse = {};
         tree_.set(statement, branch);
         return orelse;
@@ -147,11 +147,11 @@ class Layout {
   bool takes_else(NodeId statement) const {
     if (tree_.is(statement, Kind::If)) {
       const auto branch = tree_.as<ast::If>(statement);
-      return tree_.items(branch.orelse).empty() && never_goes_on(tree_, branch.body);
+      return tree_.items(branch.orelse).empty() && never_falls_through(tree_, branch.body);
     }
     if (!is_try_without_finally(tree_, statement)) return false;
     const auto attempt = tree_.as<ast::Try>(statement);
-    return tree_.items(attempt.orelse).empty() && !never_goes_on(tree_, attempt.body) &&
+    return tree_.items(attempt.orelse).empty() && !never_falls_through(tree_, attempt.body) &&
            handlers_never_go_on(attempt);
   }
 

@@ -311,7 +311,7 @@ class Release {
   }
 
   // Returns true if items[from...] or the code after them is not quiet.
-  bool goes_on(const Statements& items, size_t from, bool tail) const {
+  bool falls_through(const Statements& items, size_t from, bool tail) const {
     const auto rest = items.begin() + static_cast<ptrdiff_t>(from);
     if (std::any_of(rest, items.end(), [&](NodeId item) { return !is_quiet(item); })) return true;
     return tail && !(from < items.size() && ends(tree_, items));
@@ -377,7 +377,7 @@ class Release {
                const std::vector<size_t>& branches, Symbol name, const Todo& here,
                std::vector<Todo>& todo) {
     if (uses.empty()) {
-      if (here.defined && goes_on(items, 0, here.tail)) insert(items, 0, name, here);
+      if (here.defined && falls_through(items, 0, here.tail)) insert(items, 0, name, here);
       return;
     }
     const size_t last = uses.back();
@@ -395,7 +395,7 @@ class Release {
       }
     }
     const NodeId statement = items[last];
-    const bool goes = goes_on(items, last + 1, here.tail);
+    const bool goes = falls_through(items, last + 1, here.tail);
     const auto fields = ast::fields_of(tree_.kind(statement));
     if (tree_.is(statement, Kind::If)) {
       const auto branch = tree_.as<ast::If>(statement);

@@ -29,7 +29,7 @@ bool is_jump_alike(const ast::Tree& tree, NodeId statement) {
   const auto handlers = tree.items(tree.as<ast::Try>(statement).handlers);
   return std::all_of(handlers.begin(), handlers.end(), [&](NodeId handler) {
     const auto clause = tree.as<ast::ExceptHandler>(handler);
-    return never_goes_on(tree, clause.body) || !clause.name.valid();
+    return never_falls_through(tree, clause.body) || !clause.name.valid();
   });
 }
 

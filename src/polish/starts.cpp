@@ -122,12 +122,12 @@ NodeId Starts::without_not(NodeId node) const {
   return node;
 }
 
-int32_t Starts::gap(NodeId before, NodeId behind) const {
+int32_t Starts::gap(NodeId before, NodeId after) const {
   before = without_not(before);
-  behind = without_not(behind);
-  if (tree_.is(before, Kind::BoolOp) || tree_.is(behind, Kind::BoolOp)) return kUnknown;
+  after = without_not(after);
+  if (tree_.is(before, Kind::BoolOp) || tree_.is(after, Kind::BoolOp)) return kUnknown;
   const uint16_t end = own(before).end;
-  const At start = leftmost(behind);
+  const At start = leftmost(after);
   if (end == object::kNoColumn || start.column == kUnknown) return kUnknown;
   return tree_.where(before).line == start.line ? start.column - end : kUnknown;
 }
@@ -148,12 +148,12 @@ Starts::At Starts::leftmost_target(NodeId target) const {
   return least;
 }
 
-int32_t Starts::behind(NodeId expression, int32_t keyword) const {
+int32_t Starts::keyword_before(NodeId expression, int32_t keyword) const {
   const int32_t column = leftmost(expression).column;
   return column >= keyword ? column - keyword : kUnknown;
 }
 
-int32_t Starts::of_test(NodeId test) const { return behind(test, width_of("if ")); }
+int32_t Starts::of_test(NodeId test) const { return keyword_before(test, width_of("if ")); }
 
 int32_t Starts::width(NodeId statement) const {
   const object::Columns found = own(statement);
@@ -216,7 +216,7 @@ int32_t Starts::of_try(NodeId statement) const {
     const NodeId type = tree_.as<ast::ExceptHandler>(handler).type;
     if (!type.valid()) continue;
     const bool is_star = tree_.as<ast::Try>(statement).is_star != 0;
-    return behind(type, is_star ? width_of("except* ") : width_of("except "));
+    return keyword_before(type, is_star ? width_of("except* ") : width_of("except "));
   }
   const int32_t inside = of_simple(tree_.as<ast::Try>(statement).body);
   return inside >= kStep ? inside - kStep : kUnknown;
@@ -244,7 +244,7 @@ int32_t Starts::of_simple(ast::ListId list) const {
 
 // Corrects for a test in parentheses: the body is one step further right than the `if`.
 int32_t Starts::of_branch(NodeId test, ast::ListId body, int32_t keyword) const {
-  const int32_t column = behind(test, keyword);
+  const int32_t column = keyword_before(test, keyword);
   const int32_t inside = of_simple(body);
   const bool is_one_off = column > 0 && inside > column && (inside - column) % kStep == kStep - 1;
   return is_one_off ? column - 1 : column;
@@ -262,11 +262,12 @@ int32_t Starts::of(NodeId statement) const {
     case Kind::AnnAssign:
       return leftmost(tree_.as<ast::AnnAssign>(statement).target).column;
     case Kind::Delete:
-      return behind(tree_.items(tree_.as<ast::Delete>(statement).targets)[0], width_of("del "));
+      return keyword_before(tree_.items(tree_.as<ast::Delete>(statement).targets)[0],
+                            width_of("del "));
     case Kind::Return:
       return of_return(statement);
     case Kind::Assert:
-      return behind(tree_.as<ast::Assert>(statement).test, width_of("assert "));
+      return keyword_before(tree_.as<ast::Assert>(statement).test, width_of("assert "));
     case Kind::If:
       return of_branch(tree_.as<ast::If>(statement).test, tree_.as<ast::If>(statement).body,
                        width_of("if "));
@@ -275,15 +276,15 @@ int32_t Starts::of(NodeId statement) const {
                        width_of("while "));
     case Kind::For: {
       const auto loop = tree_.as<ast::For>(statement);
-      return behind(loop.target, loop.is_async ? width_of("async for ") : width_of("for "));
+      return keyword_before(loop.target, loop.is_async ? width_of("async for ") : width_of("for "));
     }
     case Kind::With: {
       const auto with = tree_.as<ast::With>(statement);
       const auto first = tree_.as<ast::withitem>(tree_.items(with.items)[0]).context_expr;
-      return behind(first, with.is_async ? width_of("async with ") : width_of("with "));
+      return keyword_before(first, with.is_async ? width_of("async with ") : width_of("with "));
     }
     case Kind::Match:
-      return behind(tree_.as<ast::Match>(statement).subject, width_of("match "));
+      return keyword_before(tree_.as<ast::Match>(statement).subject, width_of("match "));
     case Kind::Try:
       return of_try(statement);
     case Kind::FunctionDef:

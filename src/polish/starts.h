@@ -42,7 +42,7 @@ class Starts {
 
   // Returns the number of columns between two operands, including a `not` before the second one;
   // kUnknown if they are on different lines.
-  int32_t gap(ast::NodeId before, ast::NodeId behind) const;
+  int32_t gap(ast::NodeId before, ast::NodeId after) const;
 
   bool known() const { return !columns_.empty(); }
 
@@ -63,7 +63,7 @@ class Starts {
   ast::NodeId without_not(ast::NodeId node) const;
   bool is_negated_outside(ast::NodeId comparison, bool negated) const;
   int32_t width(ast::NodeId statement) const;
-  int32_t behind(ast::NodeId expression, int32_t keyword) const;
+  int32_t keyword_before(ast::NodeId expression, int32_t keyword) const;
   int32_t of_return(ast::NodeId statement) const;
   int32_t of_simple(ast::ListId list) const;
   int32_t of_branch(ast::NodeId test, ast::ListId body, int32_t keyword) const;

@@ -80,10 +80,10 @@ void Page::place(NodeId id, uint32_t depth, NodeId previous) {
   where = tree.where(id);
   if (style.keep_lines) {
     const int32_t to = line_of(tree, id);
-    const bool is_behind = to > 0 && to < static_cast<int64_t>(line);
-    if (is_behind && previous.valid() && can_share_a_line(tree, previous) &&
+    const bool continues_line = to > 0 && to < static_cast<int64_t>(line);
+    if (continues_line && previous.valid() && can_share_a_line(tree, previous) &&
         can_share_a_line(tree, id)) {
-      behind("; ");
+      append_to_line("; ");
       map_line(id);
       return;
     }
@@ -102,7 +102,7 @@ void Page::place(NodeId id, uint32_t depth, NodeId previous) {
   map_line(id);
 }
 
-void Page::behind(const char* separator) {
+void Page::append_to_line(const char* separator) {
   if (out.ends_with('\n')) {
     out.pop_back();
     --line;

@@ -46,7 +46,7 @@ struct Page {
   // Goes to the line where a statement, or a clause with a node, starts.
   void place(ast::NodeId id, uint32_t depth, ast::NodeId previous);
   // Continues after the text that was written last.
-  void behind(const char* separator);
+  void append_to_line(const char* separator);
   // Moves a `pass` to its usual place, a separate line, if the text after it leaves room. A `pass`
   // has no instruction, and so no line: at first it is written after its header.
   void settle_pass();

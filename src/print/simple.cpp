@@ -57,7 +57,8 @@ void assign(Page& page, NodeId id) {
     page.out += " = ";
   }
   Place value_place = whole(kTopLevel);
-  if (!page.before(12) && ast::starts_behind(page.tree, node)) value_place.flags |= Place::kApart;
+  if (!page.before(12) && ast::starts_after_prefix(page.tree, node))
+    value_place.flags |= Place::kApart;
   page.expression(node.value, value_place);
 }
 

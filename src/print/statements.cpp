@@ -77,7 +77,7 @@ void next_in_body(Page& page, Step step) {
       page.pass_at = page.out.size();
       page.pass_depth = step.depth;
     }
-    page.behind(step.index > 0 ? "; " : " ");
+    page.append_to_line(step.index > 0 ? "; " : " ");
     page.map_line(id);
   } else {
     page.place(id, step.depth, step.index > 0 ? items[step.index - 1] : NodeId());

@@ -161,7 +161,7 @@ class Wrapper {
     const size_t room = room_in(column_);
     const bool may_fit = end - position(i) <= 4 * room;
     if (may_fit && columns_here() + columns_between(position(i), end) <= room) return;
-    if (!is_row && is_better_broken_behind(i)) return;
+    if (!is_row && is_better_broken_after(i)) return;
     group.is_broken = true;
     if (is_row) return;
     out_ += '(';
@@ -179,7 +179,7 @@ class Wrapper {
 
   // Returns true if an operation with one operator is better broken in the brackets at its end, or
   // not at all.
-  bool is_better_broken_behind(size_t i) const {
+  bool is_better_broken_after(size_t i) const {
     if (groups_[i].operators.size() > 1) return false;
     const size_t at = position(groups_[i].operators[0]), end = position(partner_[i]);
     const size_t room = room_in(indent_ + kIndent * (levels_ + 1));

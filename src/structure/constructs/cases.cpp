@@ -62,7 +62,7 @@ class Matches {
       const auto& stack = g_[edge.to].entry_stack;
       for (size_t depth = 1; depth <= std::min<size_t>(stack.size(), 2); ++depth) {
         const ValueId value = g_.resolve(stack[stack.size() - depth]);
-        if (is_left_in(id, guard, value) && behind_guard(id, value).valid()) return value;
+        if (is_left_in(id, guard, value) && case_after_guard(id, value).valid()) return value;
       }
     }
     return {};
@@ -76,7 +76,7 @@ class Matches {
       return std::find(values.begin(), values.end(), value) != values.end();
     };
     // It is computed here, passed along several ways, or made by the comprehension that ends here.
-    const bool is_made = has(block.items) && !is_filled_behind(id, value);
+    const bool is_made = has(block.items) && !is_filled_after(id, value);
     if (!is_made && !has(block.params) && !is_filled_before(id, value)) return false;
     // In `a == b == c` the value that stays is part of the test.
     const auto looks_at = [&](ValueId item) {
@@ -92,7 +92,7 @@ class Matches {
 
   // Returns true if the loop of an inlined comprehension adds to the value after the block that
   // makes it: such a loop is no part of a guard.
-  bool is_filled_behind(BlockId id, ValueId value) const {
+  bool is_filled_after(BlockId id, ValueId value) const {
     const auto filled = filled_in_.find(value);
     return filled != filled_in_.end() && filled->second != id;
   }
@@ -166,7 +166,7 @@ class Matches {
     std::vector<BlockId> read;
     std::unordered_set<BlockId> started;
     bool typed = false;
-    bool goes_on = true;  // the subject is kept for another case that tests it
+    bool keeps_subject = true;  // the subject is kept for another case that tests it
     for (size_t steps = 0; steps <= g_.size(); ++steps) {
       const auto& rest = g_[start.block].items;
       if (!cases.empty() && start.index < rest.size() && names_subject(rest[start.index]) &&
@@ -191,16 +191,16 @@ class Matches {
       const bool is_case = cases.empty() || holds(start.block, subject);
       BlockId next = one.fail();
       if (!next.valid() && one.repeats()) next = split_held(one.end(), subject);
-      if (!next.valid() && is_case) next = behind_guard(one.end().block, subject);
+      if (!next.valid() && is_case) next = case_after_guard(one.end().block, subject);
       if (one.is_empty() && !next.valid()) {
         const bool are_alternatives = join_alternatives(g_, cases);
         typed = typed || are_alternatives;
-        if (!are_alternatives && !cases.empty() && goes_on &&
+        if (!are_alternatives && !cases.empty() && keeps_subject &&
             is_guard_before_default(start.block, subject)) {
           const ir::Block& guard = g_[start.block];
-          const BlockId behind = guard.next[guard.jump].to;
-          if (!g_[behind].params.empty()) return false;
-          cases.push_back({start, start, behind, one.root(), 0});
+          const BlockId after = guard.next[guard.jump].to;
+          if (!g_[after].params.empty()) return false;
+          cases.push_back({start, start, after, one.root(), 0});
         }
         break;
       }
@@ -217,11 +217,11 @@ class Matches {
       // Alternatives that match everything, and keep the subject for an unreachable case.
       Pattern& pattern = g_.patterns[one.root().index()];
       if (!one.fail().valid() && pattern.kind == PatternKind::Or && one.holds_more()) {
-        pattern.goes_on = true;
+        pattern.is_followed = true;
       }
       // No case starts where the subject is computed again, in the next iteration of a loop.
       if (!next.valid() || (next == id && is_made)) break;
-      goes_on = one.keeps_subject();
+      keeps_subject = one.keeps_subject();
       start = {next, 0};
     }
     typed = join_alternatives(g_, cases) || typed;
@@ -266,7 +266,7 @@ class Matches {
     if (last.end.index >= items.size()) return;
     const ir::Value& next = g_[items[last.end.index]];
     if (!drops(next, ir::Dropped::Stored) || g_.resolve(g_.f.operands(next)[0]) != subject) return;
-    g_.patterns[last.pattern.index()].goes_on = true;
+    g_.patterns[last.pattern.index()].is_followed = true;
   }
 
   // Splits a block at a place where the value is on the stack. Returns the new block.
@@ -317,7 +317,7 @@ class Matches {
     for (size_t steps = 0; steps < kGuardBlocks; ++steps) {
       const ir::Block& block = g_[id];
       if (block.exit == ExitKind::Branch) {
-        const BlockId chosen = behind_choice(id);
+        const BlockId chosen = block_after_choice(id);
         if (!chosen.valid()) return id;
         id = chosen;
         continue;
@@ -340,7 +340,7 @@ class Matches {
   // Returns the merge point of a branch that chooses a value, as in `(a or b).c`; invalid: the
   // branch decides where control goes. A block is passed once all ways into it have been passed, so
   // that the only block ahead is on every way from the branch, and on no other.
-  BlockId behind_choice(BlockId id) const {
+  BlockId block_after_choice(BlockId id) const {
     std::vector<std::pair<BlockId, size_t>> ahead;  // and how many ways into it were passed
     for (size_t steps = 0; steps < kGuardBlocks; ++steps) {
       if (g_[id].exit != ExitKind::Branch && g_[id].exit != ExitKind::Goto) return {};
@@ -366,28 +366,28 @@ class Matches {
   }
 
   // Returns the target of a failing guard, which is the next case; invalid: it is unknown.
-  BlockId behind_guard(BlockId start, ValueId subject) const {
+  BlockId case_after_guard(BlockId start, ValueId subject) const {
     const BlockId guard = end_of_guard(start);
     if (!guard.valid()) return {};
     const auto names = [&](ValueId item) {
       return stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == subject;
     };
-    const auto goes_on_with = [&](BlockId id) {
+    const auto continues_with = [&](BlockId id) {
       const auto& items = g_[id].items;
       return id != guard &&
              (tested_by(g_, id) == subject || std::any_of(items.begin(), items.end(), names));
     };
     // Code after a case that tests the subject again is the body of that case, or of later ones.
-    const std::vector<BlockId> held = while_held(guard, subject, goes_on_with);
-    const auto next = std::find_if(held.begin(), held.end(), goes_on_with);
+    const std::vector<BlockId> held = while_held(guard, subject, continues_with);
+    const auto next = std::find_if(held.begin(), held.end(), continues_with);
     if (next == held.end() && !holds(guard, subject)) return {};
-    const BlockId behind = behind_body(held, guard, subject);
-    return behind.valid() || next == held.end() ? behind : *next;
+    const BlockId after = case_after_body(held, guard, subject);
+    return after.valid() || next == held.end() ? after : *next;
   }
 
   // Returns the next case: the first block that no longer leads to the body of this one. The body
   // drops the subject and is before the next case in the bytecode.
-  BlockId behind_body(const std::vector<BlockId>& held, BlockId guard, ValueId subject) const {
+  BlockId case_after_body(const std::vector<BlockId>& held, BlockId guard, ValueId subject) const {
     const auto before = [&](BlockId a, BlockId b) {
       return !b.valid() || g_[a].offset < g_[b].offset;
     };

@@ -193,7 +193,7 @@ ValueId Choices::add_region(BlockId id, RegionKind kind, ValueId operand, Parts 
 
 ValueId Choices::join(BlockId id, RegionKind kind, ValueId first, Part part, uint32_t uses) {
   Parts parts;
-  part.behind_lost_test = g_[id].is_lost_test;
+  part.follows_lost_test = g_[id].is_lost_test;
   // `a and (b and c)` is `a and b and c`, `a < b` and the rest of its chain are one chain: takes
   // over the parts of an equal region at the end of the part.
   const ValueId last = part.result;

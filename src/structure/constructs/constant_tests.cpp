@@ -29,11 +29,12 @@ bool goes_into_more(const Graph& g, BlockId id, size_t length) {
   if (length == 0 || length >= items.size()) return false;
   const ir::Value& user = g[items[length]];
   if (stores_name(user) || fills_container(user) || is_op(user, Op::Pop)) return false;
-  const auto first = items.begin(), behind = first + static_cast<ptrdiff_t>(length);
+  const auto first = items.begin(), rest_begin = first + static_cast<ptrdiff_t>(length);
   const auto operands = g.f.operands(user);
   return std::any_of(operands.begin(), operands.end(), [&](ValueId operand) {
     operand = g.resolve(operand);
-    return g[operand].kind != ValueKind::Null && std::find(first, behind, operand) == behind;
+    return g[operand].kind != ValueKind::Null &&
+           std::find(first, rest_begin, operand) == rest_begin;
   });
 }
 
@@ -78,9 +79,9 @@ bool reduce_constant_test(Choices& choices, BlockId a) {
   if (!is_tested && !goes_into_more(g, b, length)) return false;
   const ValueId truth = choices.constant_at(a, object::ConstKind::True);
   const ValueId always = choices.add_region(a, RegionKind::Or, test, {{{truth}, truth}}, 1);
-  const auto behind = g[b].items.begin() + static_cast<ptrdiff_t>(length);
-  std::vector<ValueId> items(g[b].items.begin(), behind);
-  std::vector<ValueId> rest(behind, g[b].items.end());
+  const auto rest_begin = g[b].items.begin() + static_cast<ptrdiff_t>(length);
+  std::vector<ValueId> items(g[b].items.begin(), rest_begin);
+  std::vector<ValueId> rest(rest_begin, g[b].items.end());
   const ValueId last = items.back();
   const uint32_t uses = g[last].uses;
   // Users of the value use the choice instead: the part needs a separate value.

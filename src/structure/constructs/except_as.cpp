@@ -12,7 +12,7 @@
 namespace pellucid::structure {
 namespace {
 
-bool may_be_behind_break(const ir::Value& value) {
+bool may_follow_break(const ir::Value& value) {
   return !is_op(value, Op::LoadConst) && !is_leaving(value) && !is_op(value, Op::Pop) &&
          !stores_name(value) && !deletes_name(value);
 }
@@ -37,7 +37,7 @@ void NameCleanups::drop_those_of_nothing() {
       const ir::Value& value = g_[g_[id].items[i]];
       if (stores_name(value) &&
           g_[g_.resolve(g_.f.operands(value)[0])].kind == ValueKind::Exception) {
-        drop_cleanup_behind(id, i + 1, value.symbol());
+        drop_cleanup_after(id, i + 1, value.symbol());
       }
     }
   }
@@ -145,10 +145,10 @@ void NameCleanups::keep_end(HandlerId id) {
     for (const ir::Edge& edge : g_[block].next) {
       if (edge.to == end || (edge.to.valid() && clears_name_before(edge.to, end))) return;
     }
-    const bool is_behind =
+    const bool continues_line =
         !last.valid() || g_[block].offset > g_[last].offset ||
         (g_[block].offset == g_[last].offset && g_[block].exc_depth >= g_[last].exc_depth);
-    if (is_behind) last = block;
+    if (continues_line) last = block;
   }
   // The end of a `finally` body or a clause inside is not the last exit of this clause.
   if (last.valid() && g_[last].exit == ExitKind::Raise &&
@@ -178,7 +178,7 @@ void NameCleanups::keep_end(HandlerId id) {
   });
   const bool leaves = g_.within(g_[last].handler, id) ||
                       std::none_of(mark.base(), items.end(),
-                                   [&](ValueId item) { return may_be_behind_break(g_[item]); });
+                                   [&](ValueId item) { return may_follow_break(g_[item]); });
   if (!leaves) return;
   g_.redirect(last, 0, end);
   mark_end_of_clause(end, 0);
@@ -191,7 +191,7 @@ void NameCleanups::mark_end_of_clause(BlockId block, size_t index) {
   items.insert(items.begin() + static_cast<ptrdiff_t>(index), end);
 }
 
-void NameCleanups::drop_cleanup_behind(BlockId id, size_t i, Symbol name) {
+void NameCleanups::drop_cleanup_after(BlockId id, size_t i, Symbol name) {
   Cursor at{id, i};
   const auto passes = [&](ValueId item) {
     return is_op(g_[item], Op::LoadConst) || is_leaving(g_[item]);

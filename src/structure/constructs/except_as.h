@@ -30,7 +30,7 @@ class NameCleanups {
 
  private:
   bool starts_with_name(BlockId block, Symbol name) const;
-  void drop_cleanup_behind(BlockId id, size_t i, Symbol name);
+  void drop_cleanup_after(BlockId id, size_t i, Symbol name);
   void keep_end(HandlerId id);
   void note_end(BlockId clause, BlockId end);
   bool clears_name_before(BlockId block, BlockId end) const;

@@ -89,7 +89,8 @@ class ExceptStar {
     if (clauses.empty()) return;
     for (size_t i = 0; i < clauses.size(); ++i) {
       const bool last = i + 1 == clauses.size();
-      if (!goes_on(clauses[i], last ? statement.end : clauses[i].next, first[0])) return;
+      if (!leads_to_next_clause(clauses[i], last ? statement.end : clauses[i].next, first[0]))
+        return;
     }
     g_.handlers[handler->second.index()].kind = HandlerKind::ExceptStar;
     g_.handlers[handler->second.index()].exit = g_[statement.handled].items[0];
@@ -151,7 +152,7 @@ class ExceptStar {
 
   // Returns true if every way out of the body only clears the name, if anything, and leads to the
   // next clause.
-  bool goes_on(const Clause& clause, BlockId next, ValueId raised) const {
+  bool leads_to_next_clause(const Clause& clause, BlockId next, ValueId raised) const {
     if (!clause.handler.valid()) return leads_to({clause.body, clause.start}, next, raised);
     for (const Way& way : inside(clause).ways_out) {
       if (!leads_to({g_[way.from].next[way.edge].to}, next, raised)) return false;

@@ -28,7 +28,7 @@ std::vector<Way> ways_out(const Graph& g, HandlerId handler, std::span<const Blo
 
 // Returns the ways out of the region from unreachable code: the code after a clause whose end is
 // never reached.
-std::vector<Way> ways_behind_clauses(const Graph& g, HandlerId handler) {
+std::vector<Way> ways_after_clauses(const Graph& g, HandlerId handler) {
   std::vector<BlockId> ends;
   for (const auto& [exception, end] : g.clause_ends()) {
     if (!g.reachable(end)) ends.push_back(end);
@@ -145,7 +145,7 @@ bool strip_copies(Graph& g, const object::Module& module, HandlerId handler,
     }
   }
   keep_inside(g, handler, rounds);
-  for (const Way& way : ways_behind_clauses(g, handler)) {
+  for (const Way& way : ways_after_clauses(g, handler)) {
     const BlockId start = g[way.from].next[way.edge].to;
     std::optional<SameCode::Copy> copy;
     if (!copies.count(start)) copy = SameCode::copy(g, module, handler, start);

@@ -48,13 +48,13 @@ bool PatternReader::step() {
     open(test->on, fail);
   }
   if (!fail_.block.valid() && open_.empty()) {
-    held_ = held_behind(block, test->success);
+    held_ = held_after(block, test->success);
     tested_ = test->kind == Kind::Sequence || test->kind == Kind::Mapping ? 1 : 0;
   }
   // An alternative has its own copy of the subject.
   const bool is_alternative = fresh && test->on == subject_ && !open_.empty();
   const bool keeps = test->kind == Kind::Sequence || test->kind == Kind::Mapping;
-  if (is_alternative && held_behind(block, test->success) < (keeps ? 2 : 1)) failed_ = true;
+  if (is_alternative && held_after(block, test->success) < (keeps ? 2 : 1)) failed_ = true;
   if (!apply(*test)) failed_ = true;
   if (failed_ || !fails_to(std::move(fail))) return false;
   // A guard that is constant and false: the body was removed.
@@ -142,7 +142,7 @@ bool PatternReader::is_named_next() const {
 }
 
 // Returns how many copies of the subject are on the stack after the test.
-size_t PatternReader::held_behind(const ir::Block& test, uint8_t success) const {
+size_t PatternReader::held_after(const ir::Block& test, uint8_t success) const {
   const auto known = g_.held.find(test.exit_offset);
   return known == g_.held.end() ? 0 : known->second[success];
 }

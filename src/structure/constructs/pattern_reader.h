@@ -107,7 +107,7 @@ class PatternReader {
   bool fails_to(Target target);
   void pass(const ir::Edge& edge);
   bool is_named_next() const;
-  size_t held_behind(const ir::Block& test, uint8_t success) const;
+  size_t held_after(const ir::Block& test, uint8_t success) const;
   size_t own_copies() const;
   void captures();
   void place_last(int32_t line);

@@ -89,7 +89,7 @@ void emit_match(Emission& e, const Action& action, NodeId first, Statements& out
   for (size_t i = 0; i + 1 < cases.size(); ++i) {
     const ast::match_case one = e.tree.as<ast::match_case>(cases[i]);
     if (!one.guard.valid() && takes_everything(e.tree, one.pattern)) {
-      fail(e, "a case that hides those behind it",
+      fail(e, "a case that makes those after it unreachable",
            i < plan.cases.size() ? plan.cases[i].test : block);
     }
   }

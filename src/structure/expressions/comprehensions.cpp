@@ -346,10 +346,10 @@ NodeId returned_expression(ast::Tree& tree, ListId body) {
                                             tree.is(side.statements.back(), Kind::If));
       };
       if (ends(then) == ends(otherwise) && !rest.empty()) return NodeId();
-      Pending& goes_on = ends(then) ? otherwise : then;
+      Pending& open_arm = ends(then) ? otherwise : then;
       then.ends_here = otherwise.ends_here = task.ends_here && rest.empty();
-      goes_on.ends_here = task.ends_here;
-      goes_on.statements.insert(goes_on.statements.end(), rest.begin(), rest.end());
+      open_arm.ends_here = task.ends_here;
+      open_arm.statements.insert(open_arm.statements.end(), rest.begin(), rest.end());
       made = tree.add(ast::IfExp{branch.test, NodeId(), NodeId()}, tree.where(first));
       then.owner = otherwise.owner = made;
       todo.push_back(std::move(then));

@@ -191,8 +191,8 @@ NodeId lazy_value(ast::Tree& tree, NodeId literal) {
   }
   const NodeId value = returned_expression(tree, tree.list(statements));
   if (!value.valid()) return value;
-  const NodeId with_names = behind_comprehensions(tree, value, dead.bound);
-  return behind_constant(tree, text, with_mentions(tree, with_names, dead.mentions));
+  const NodeId with_names = after_comprehensions(tree, value, dead.bound);
+  return after_constant(tree, text, with_mentions(tree, with_names, dead.mentions));
 }
 
 namespace {

@@ -23,7 +23,7 @@ class Ways {
   static constexpr uint32_t kNone = ~0u;
 
   struct Link {
-    uint32_t before = kNone, behind = kNone;
+    uint32_t before = kNone, after = kNone;
     flow::BlockId into;  // invalid: in no list
   };
   struct List {
@@ -43,7 +43,7 @@ class Ways {
     Iterator(const Ways* ways, uint32_t at) : ways_(ways), at_(at) {}
     Way operator*() const { return way_of(at_); }
     Iterator& operator++() {
-      at_ = ways_->links_[at_].behind;
+      at_ = ways_->links_[at_].after;
       return *this;
     }
     Iterator operator++(int) {
@@ -98,7 +98,7 @@ class Ways {
     if (to.index() >= lists_.size()) lists_.resize(to.index() + 1);
     List& list = lists_[to.index()];
     links_[at] = {list.last, kNone, to};
-    (list.last == kNone ? list.first : links_[list.last].behind) = static_cast<uint32_t>(at);
+    (list.last == kNone ? list.first : links_[list.last].after) = static_cast<uint32_t>(at);
     list.last = static_cast<uint32_t>(at);
     ++list.count;
   }
@@ -111,8 +111,8 @@ class Ways {
     Link& link = links_[at];
     if (!link.into.valid()) return;
     List& list = lists_[link.into.index()];
-    (link.before == kNone ? list.first : links_[link.before].behind) = link.behind;
-    (link.behind == kNone ? list.last : links_[link.behind].before) = link.before;
+    (link.before == kNone ? list.first : links_[link.before].after) = link.after;
+    (link.after == kNone ? list.last : links_[link.after].before) = link.before;
     --list.count;
     link = {};
   }

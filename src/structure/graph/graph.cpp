@@ -315,10 +315,11 @@ void Graph::thread_empty_blocks() {
         // 3.12 leaves jumps back within a body unprotected, but then the header inside has other
         // ways into it. With a block stack, no jump from outside enters a body.
         const BlockId head = target.next[0].to;
-        const HandlerId behind = f.blocks[head.index()].handler;
-        if (behind != target.handler && within(behind, target.handler) &&
-            (ways_into(head).size() == 1 || repeats(edge.to, behind) ||
-             (f.handlers[behind.index()].is_on_block_stack() && target.offset <= f[id].offset))) {
+        const HandlerId head_region = f.blocks[head.index()].handler;
+        if (head_region != target.handler && within(head_region, target.handler) &&
+            (ways_into(head).size() == 1 || repeats(edge.to, head_region) ||
+             (f.handlers[head_region.index()].is_on_block_stack() &&
+              target.offset <= f[id].offset))) {
           break;
         }
         if (edge.args.size() != target.params.size()) {

@@ -50,7 +50,7 @@ enum class PatternKind : uint8_t { Any, Value, Singleton, Sequence, Mapping, Cla
 struct Part {
   std::vector<ValueId> items;
   ValueId result;
-  bool behind_lost_test = false;  // And, Or: the test of the operand before it is flow::kLostTest
+  bool follows_lost_test = false;  // And, Or: the test of the operand before it is flow::kLostTest
 };
 
 // The parts of a region, which grow at both ends: `a and b and c` is read from its end.
@@ -102,7 +102,7 @@ struct ComprehensionStep {
 
 struct Pattern {
   PatternKind kind = PatternKind::Any;
-  bool goes_on = false;       // another case follows it, though it matches everything
+  bool is_followed = false;   // another case follows it, though it matches everything
   bool is_spelt = false;      // Any: `_` before the first of the names
   int32_t line = -1;          // of its start; -1: no instruction has it
   std::vector<Symbol> names;  // bound to the matched value, in order

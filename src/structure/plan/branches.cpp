@@ -140,7 +140,7 @@ BlockId Planner::for_loop(BlockId block, const Scope& scope) {
   }
   add(ActionKind::Run, block);
   if (changes_in_loop(c_, block, graph_.resolve(b.operands[0]))) {
-    refuse("a for loop that goes on with another iterator", block);
+    refuse("a for loop that continues with another iterator", block);
   }
   const BlockId exhausted = skip_markers(c_, b.next[1].to, scope);
   const BlockId follow = follow_of_for(c_, block, scope);

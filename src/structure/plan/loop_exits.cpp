@@ -212,7 +212,7 @@ BlockId forced_out(const PlanContext& c, const Loop& loop, const Scope& scope) {
 
 // Returns true if a handler of the loop continues with other statements of the loop, after the
 // `try`.
-bool goes_on_after_try(const PlanContext& c, const Loop& loop) {
+bool continues_after_try(const PlanContext& c, const Loop& loop) {
   const Graph& graph = c.graph;
   const HandlerId outside = graph[loop.header].handler;
   const uint32_t handled = graph.exceptions_at(loop.header, 0);
@@ -260,10 +260,11 @@ BlockId pick_place(const PlanContext& c, const std::vector<BlockId>& places, boo
     if (is_return && returns_from_outer(graph, target)) continue;
     // Code that leads to another such place is a statement of the loop, before a `break`.
     const bool is_named = target == scope.follow || is_jump_target(target, scope);
-    const bool goes_on = !is_named && std::any_of(places.begin(), places.end(), [&](BlockId other) {
-      return other != target && !only_returns(graph, other) && leads_to(c, target, other);
-    });
-    if (goes_on) continue;
+    const bool leads_to_another =
+        !is_named && std::any_of(places.begin(), places.end(), [&](BlockId other) {
+          return other != target && !only_returns(graph, other) && leads_to(c, target, other);
+        });
+    if (leads_to_another) continue;
     // Code outside of the region around the loop cannot be written into the loop.
     const auto is_outside = [&](BlockId id) { return !graph.within(graph[id].handler, around); };
     // A block that raises fits anywhere; code that continues does not.
@@ -305,7 +306,7 @@ BlockId follow_of_while(const PlanContext& c, const Loop& loop, BlockId exhauste
     const BlockId forced = is_after ? BlockId() : forced_out(c, loop, scope);
     // If only that code reaches the end of the body around the loop, the loop is left for it.
     const auto is_on_the_way = [&] {
-      if (best != scope.follow || !goes_on_after_try(c, loop)) return false;
+      if (best != scope.follow || !continues_after_try(c, loop)) return false;
       const std::vector<BlockId> others = left_for(c, loop, exhausted, scope, forced).places;
       return std::find(others.begin(), others.end(), best) == others.end();
     };
@@ -350,7 +351,7 @@ bool changes_in_loop(const PlanContext& c, BlockId header, ValueId parameter) {
   return false;
 }
 
-bool goes_on_outside(const PlanContext& c, const Loop& loop, HandlerId region) {
+bool continues_outside(const PlanContext& c, const Loop& loop, HandlerId region) {
   const Graph& graph = c.graph;
   const auto is_outside = [&](BlockId id) { return !graph.within(graph[id].handler, region); };
   if (std::none_of(loop.blocks.begin(), loop.blocks.end(), is_outside)) return false;

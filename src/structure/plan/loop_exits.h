@@ -32,6 +32,6 @@ bool changes_in_loop(const PlanContext& c, BlockId header, ValueId parameter);
 // Returns true if a path back to the header goes through a block that the region does not protect.
 // The end of a clause follows a `return` that ends it, and may be in the loop; but no path gets
 // there from the `return`, nor from the `finally` bodies around the loop that run before it.
-bool goes_on_outside(const PlanContext& c, const Loop& loop, HandlerId region);
+bool continues_outside(const PlanContext& c, const Loop& loop, HandlerId region);
 
 }  // namespace pellucid::structure

@@ -21,7 +21,7 @@ HandlerId entered(const PlanContext& c, BlockId block, const Scope& scope) {
     enter = c.graph.handlers[enter.index()].outer;
   }
   const Loop* loop = loop_at(c, block);
-  return loop != nullptr && goes_on_outside(c, *loop, enter) ? HandlerId() : enter;
+  return loop != nullptr && continues_outside(c, *loop, enter) ? HandlerId() : enter;
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ BlockId Planner::try_finally(HandlerId handler, BlockId block, const Scope& scop
   const size_t index = plan_.tries.size();
   plan_.tries.push_back({handler, follow, SuiteId(plan_.suites.size()), {}, {}, {}});
   add(ActionKind::Finally, block, index);
-  if (follow == block) refuse_in_suite("a try statement that goes on at its own start", block);
+  if (follow == block) refuse_in_suite("a try statement that continues at its own start", block);
   // Nothing follows a `finally` body that never ends.
   if (follow.valid() && never_ends(graph_, follow)) follow = plan_.tries[index].follow = {};
   suite(block, {follow, scope.loop, handler, scope.handled});
@@ -82,7 +82,8 @@ BlockId Planner::try_except(HandlerId handler, const TryEnds& ends, BlockId bloc
   const size_t index = plan_.tries.size();
   plan_.tries.push_back({handler, follow, SuiteId(plan_.suites.size()), {}, {}, {}});
   add(ActionKind::Try, block, index);
-  if (body_follow == block) refuse_in_suite("a try statement that goes on at its own start", block);
+  if (body_follow == block)
+    refuse_in_suite("a try statement that continues at its own start", block);
   suite(block, {body_follow, scope.loop, handler, scope.handled});
   clauses(index, {follow, scope.loop, scope.handler, scope.handled + 1});
   if (orelse.valid()) {

@@ -147,8 +147,8 @@ bool Endings::makes_function(BlockId block, size_t length, ValueId code) const {
   return std::any_of(items.end() - static_cast<ptrdiff_t>(length), items.end(), [&](ValueId item) {
     if (!code.valid() || !is_op(g_[item], Op::MakeFunction)) return false;
     const auto operands = g_.f.operands(item);
-    const size_t behind = g_[item].b == 1 ? 2 : 1;  // the name, up to 3.10
-    return operands.size() >= behind && g_.resolve(operands[operands.size() - behind]) == code;
+    const size_t from_end = g_[item].b == 1 ? 2 : 1;  // the name, up to 3.10
+    return operands.size() >= from_end && g_.resolve(operands[operands.size() - from_end]) == code;
   });
 }
 

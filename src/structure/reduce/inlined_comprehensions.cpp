@@ -83,8 +83,8 @@ BlockId after_markers(const Graph& g, BlockId block) {
 
 // Returns true if the body returns a constant after the first item.
 bool returns_after_first(const Graph& g, BlockId block) {
-  const bool goes_on = g[block].exit == ExitKind::Goto && g[block].items.size() == 1;
-  return goes_on ? returns_constant(g, g[block].next[0].to) : returns_constant(g, block, 1);
+  const bool continues = g[block].exit == ExitKind::Goto && g[block].items.size() == 1;
+  return continues ? returns_constant(g, g[block].next[0].to) : returns_constant(g, block, 1);
 }
 
 }  // namespace
@@ -170,8 +170,8 @@ bool fold_inlined_comprehension(Graph& g, const object::Module& module, BlockId 
   Region region;
   add_hidden(g, block, static_cast<size_t>(made - items.begin()), region);
   items.erase(made);
-  for (const BlockId behind : {after, after_markers(g, after)}) {
-    std::erase_if(g[behind].items, [&](ValueId item) {
+  for (const BlockId block_after : {after, after_markers(g, after)}) {
+    std::erase_if(g[block_after].items, [&](ValueId item) {
       const bool goes = restores(g, item);
       if (goes) g.release(item);
       return goes;

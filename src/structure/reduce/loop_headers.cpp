@@ -26,7 +26,7 @@ HandlerId region_of(const Graph& graph, const Loop& loop) {
 // Puts an empty block before the header, for every way into it except those for which `stays` is
 // true.
 template <typename Stays>
-void put_in_front(Graph& graph, BlockId header, HandlerId region, const Stays& stays) {
+void insert_before_header(Graph& graph, BlockId header, HandlerId region, const Stays& stays) {
   ir::Block empty;
   empty.handler = region;
   empty.exc_depth = graph[header].exc_depth;
@@ -50,7 +50,7 @@ void put_before_region(Graph& graph, const Loop& loop) {
   // On the block stack, protection starts with an instruction there: a jump back from inside the
   // region belongs to a loop in its body.
   const bool on_block_stack = graph.f.handlers[inside.index()].is_on_block_stack();
-  put_in_front(graph, loop.header, region, [&](BlockId from) {
+  insert_before_header(graph, loop.header, region, [&](BlockId from) {
     return on_block_stack && graph.within(graph[from].handler, inside);
   });
 }
@@ -116,7 +116,7 @@ void part_from_outer(Graph& graph, const Analysis& analysis, const Loop& loop) {
                                           [&](const Way& way) { return is_inner(way.from); }));
     if (inner == 0 || inner == loop.back_edges.size()) continue;
     if (!is_tested && !is_own_loop(graph, analysis, loop, body)) continue;
-    put_in_front(graph, loop.header, region_of(graph, loop), is_inner);
+    insert_before_header(graph, loop.header, region_of(graph, loop), is_inner);
     return;
   }
 }

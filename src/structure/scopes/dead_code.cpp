@@ -185,7 +185,7 @@ NodeId with_mentions(ast::Tree& tree, NodeId value, Nodes mentions) {
   return tree.add(ast::IfExp{test, value, mentions_of(tree, mentions)}, at);
 }
 
-NodeId behind_comprehensions(ast::Tree& tree, NodeId value, const std::vector<Symbol>& names) {
+NodeId after_comprehensions(ast::Tree& tree, NodeId value, const std::vector<Symbol>& names) {
   if (names.empty()) return value;
   Nodes lending;
   for (const Symbol name : names) lending.push_back(empty_comprehension(tree, name));

@@ -50,8 +50,8 @@ std::vector<ast::NodeId> mentions_without_binding(ast::Tree& tree, ast::ListId b
 
 // Returns `[None for name in ()] if False else value`, for each of the names: inlined
 // comprehensions make locals of the names that they bind, which those in the value may read.
-ast::NodeId behind_comprehensions(ast::Tree& tree, ast::NodeId value,
-                                  const std::vector<Symbol>& names);
+ast::NodeId after_comprehensions(ast::Tree& tree, ast::NodeId value,
+                                 const std::vector<Symbol>& names);
 
 // Returns several mentions as one expression; there is at least one.
 ast::NodeId mentions_of(ast::Tree& tree, const std::vector<ast::NodeId>& mentions);

@@ -333,11 +333,11 @@ class BodyEnds {
     nest_in_else_of_loop(items, i);
     const size_t field = else_field(items[i]);
     Statements other = to_vector(tree_, ListId(tree_.slot(items[i], field)));
-    const bool goes_on =
+    const bool continues =
         other.empty() ||
         !(tree_.is(other.back(), Kind::Continue) || tree_.is(other.back(), Kind::Break) ||
           tree_.is(other.back(), Kind::Return) || tree_.is(other.back(), Kind::Raise));
-    if (goes_on) other.push_back(tree_.add(ast::Continue{}, at));
+    if (continues) other.push_back(tree_.add(ast::Continue{}, at));
     tree_.set_slot(items[i], field, tree_.list(other).value);
     items.push_back(tree_.add(ast::Break{}, at));
   }

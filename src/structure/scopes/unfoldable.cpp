@@ -68,7 +68,7 @@ NodeId tested_operand(ast::Tree& tree, NodeId operand) {
   return tree.add(ast::BoolOp{static_cast<uint32_t>(op), tree.list({operand, again})}, at);
 }
 
-NodeId behind_constant(ast::Tree& tree, NodeId constant, NodeId value) {
+NodeId after_constant(ast::Tree& tree, NodeId constant, NodeId value) {
   if (!constant.valid()) return value;
   const bool is_true = object::is_true(tree.module(), *constant_of(tree, constant));
   const auto op = static_cast<uint32_t>(is_true ? ast::BoolOperator::And : ast::BoolOperator::Or);

@@ -27,7 +27,7 @@ ast::NodeId tested_operand(ast::Tree& tree, ast::NodeId operand);
 
 // Returns `constant or value`, or else `constant and value`: the one that evaluates to the value.
 // Without a constant the value itself.
-ast::NodeId behind_constant(ast::Tree& tree, ast::NodeId constant, ast::NodeId value);
+ast::NodeId after_constant(ast::Tree& tree, ast::NodeId constant, ast::NodeId value);
 
 // Returns an operand of `not` that becomes a constant truth value only when the code is optimised:
 // `not True` would be folded before.

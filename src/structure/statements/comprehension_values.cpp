@@ -97,8 +97,8 @@ class LoopReader {
       tests_.push_back(or_true(c_.tree, block.jump == 0 ? test : negated(c_.tree, test)));
       return;
     }
-    const bool goes_on = block.next[0].to != step.header || block.next[1].to == step.header;
-    tests_.push_back(goes_on ? test : negated(c_.tree, test));
+    const bool continues = block.next[0].to != step.header || block.next[1].to == step.header;
+    tests_.push_back(continues ? test : negated(c_.tree, test));
   }
 
   // Takes the statements that were read: generators, or the element. Returns false if there are

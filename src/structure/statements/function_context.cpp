@@ -80,8 +80,7 @@ void FunctionContext::name_given(ValueId giver, ValueId value) {
   auto known = materialized.find(value);
   if (known == materialized.end()) {
     if (target == targets.end()) {
-      throw NotStructured("a value that is stored behind the statement it is of",
-                          graph[giver].offset);
+      throw NotStructured("a value that is stored after its statement", graph[giver].offset);
     }
     const bool is_item = graph[giver].kind == ValueKind::Item;
     known = materialized.emplace(value, fresh_name(is_item ? "item" : "entered")).first;

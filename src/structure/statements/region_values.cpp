@@ -21,7 +21,7 @@ bool holds_lost_test(const Graph& graph, ValueId id) {
   const ir::Value& value = graph[id];
   if (value.kind != ValueKind::Region) return false;
   const Parts& parts = graph.regions[value.a].parts;
-  return std::any_of(parts.begin(), parts.end(), [](const Part& p) { return p.behind_lost_test; });
+  return std::any_of(parts.begin(), parts.end(), [](const Part& p) { return p.follows_lost_test; });
 }
 
 // The operands of an `and` or `or`.
@@ -94,7 +94,7 @@ NodeId boolean_operation(FunctionContext& c, ValueId id, const Region& region, N
   std::vector<size_t> lost;
   operands.add_tested(first, c.operand(id, 0));
   for (const Part& p : region.parts) {
-    if (p.behind_lost_test) lost.push_back(values.size() - 1);
+    if (p.follows_lost_test) lost.push_back(values.size() - 1);
     const NodeId node = part_expression(c, p);
     const bool is_last = &p == &region.parts.back();
     is_last ? operands.add(node, p.result) : operands.add_tested(node, p.result);
@@ -129,7 +129,7 @@ NodeId comparison_chain(FunctionContext& c, const Region& region, NodeId first, 
 // Returns a case without a body. `subject`: of the `match` that it begins, if it does.
 NodeId tested_case(Run& r, const Region& region, NodeId subject, ast::Where at) {
   NodeId guard;
-  if (r.graph.patterns[region.pattern.index()].goes_on) {
+  if (r.graph.patterns[region.pattern.index()].is_followed) {
     guard = constant_node(r.tree, object::ConstKind::True, at);
   }
   const NodeId tested =

@@ -57,7 +57,7 @@ void assignment(Unit& unit, const ast::Assign& node) {
     return;
   }
   expression(unit, node.value);
-  if (unit.features.targets_have_lines && ast::starts_behind(unit.tree, node)) {
+  if (unit.features.targets_have_lines && ast::starts_after_prefix(unit.tree, node)) {
     unit.emit.lines.next();
   }
   for (size_t i = 0; i < targets.size(); ++i) {

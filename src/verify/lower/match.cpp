@@ -160,7 +160,7 @@ class Matcher {
           --on_top_;
         } else if (!may_take_all_) {
           // CPython also rejects one that makes later patterns unreachable.
-          give_up("a pattern that takes everything in front of others");
+          give_up("a pattern that makes those after it unreachable");
         }
         return store(as.name);
       }

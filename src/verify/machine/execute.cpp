@@ -52,7 +52,7 @@ OwnCell* own_cell(const SideCode& on, State& state, const Instr& instr) {
 }
 
 // Returns the object that a global of generated code stands for.
-std::optional<Value> constant_behind(const SideCode& on, const Instr& instr) {
+std::optional<Value> constant_after(const SideCode& on, const Instr& instr) {
   if (on.side != Side::B || !on.context.bound_globals) return std::nullopt;
   return on.values().opaque(on.local(instr));
 }
@@ -155,7 +155,7 @@ bool execute(const SideCode& on, State& state, const Instr& instr, std::string& 
     case Op::LoadGlobal:
     case Op::LoadName:
       if (load_steady(on, state, instr)) return true;
-      if (const auto constant = constant_behind(on, instr)) {
+      if (const auto constant = constant_after(on, instr)) {
         stack.push_back(*constant);
         return true;
       }

@@ -45,8 +45,8 @@ void find_own_cells(const Context& context, const Machine& a, const Machine& b, 
   }
 }
 
-std::vector<uint32_t> cells_behind(const Context& context, const State& state,
-                                   std::vector<Value> from) {
+std::vector<uint32_t> cells_reached_by(const Context& context, const State& state,
+                                       std::vector<Value> from) {
   const Values& values = *context.values;
   std::vector<uint32_t> found;
   Marks seen;
@@ -64,11 +64,11 @@ std::vector<uint32_t> cells_behind(const Context& context, const State& state,
   return found;
 }
 
-void lose_behind(const Context& context, State& state, std::vector<Value> from) {
+void lose_reached_by(const Context& context, State& state, std::vector<Value> from) {
   if (state.cells.empty()) return;
-  const std::vector<uint32_t> behind = cells_behind(context, state, std::move(from));
+  const std::vector<uint32_t> in_reach = cells_reached_by(context, state, std::move(from));
   std::erase_if(state.cells, [&](const OwnCell& cell) {
-    return std::find(behind.begin(), behind.end(), cell.slot) != behind.end();
+    return std::find(in_reach.begin(), in_reach.end(), cell.slot) != in_reach.end();
   });
 }
 
@@ -86,7 +86,7 @@ std::vector<uint32_t> hand_over(const Context& context, State& state, const Effe
   std::vector<Value> inputs = a.inputs;
   inputs.insert(inputs.end(), b.inputs.begin(), b.inputs.end());
   if (makes_function(context, state, a) && makes_function(context, state, b)) {
-    return cells_behind(context, state, std::move(inputs));
+    return cells_reached_by(context, state, std::move(inputs));
   }
   // An instruction on a cell has the cell itself as an operand.
   const auto works_on_cell = [](const Effect& effect) {
@@ -98,7 +98,7 @@ std::vector<uint32_t> hand_over(const Context& context, State& state, const Effe
       inputs.insert(inputs.end(), b.inputs.begin(), b.inputs.end() - 1);
     }
   }
-  lose_behind(context, state, std::move(inputs));
+  lose_reached_by(context, state, std::move(inputs));
   return {};
 }
 

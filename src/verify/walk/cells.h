@@ -17,10 +17,10 @@ namespace pellucid::verify {
 // Notes the cells of arguments that both sides have, in the state at the functions' entries.
 void find_own_cells(const Context& context, const Machine& a, const Machine& b, State& state);
 // Returns the slots of the cells that can be reached from these values.
-std::vector<uint32_t> cells_behind(const Context& context, const State& state,
-                                   std::vector<Value> from);
+std::vector<uint32_t> cells_reached_by(const Context& context, const State& state,
+                                       std::vector<Value> from);
 // Forgets the contents of the cells that can be reached from these values.
-void lose_behind(const Context& context, State& state, std::vector<Value> from);
+void lose_reached_by(const Context& context, State& state, std::vector<Value> from);
 // Forgets the contents of the cells that some value in the frame may refer to.
 void lose_taken(State& state);
 // Before an effect: forgets the cells that escape by it or that it changes. If it makes a function,

@@ -42,10 +42,10 @@ bool make_one(Context& context, State& state, Value x, Value y, CodePairs& pairs
   const bool is_new = values.is(x, Kind::Fresh) || values.is(y, Kind::Fresh);
   if (!is_new || state.cells.empty()) return unify(values, state, x, y, pairs);
   if (!hides_cells(values, state, x) || !hides_cells(values, state, y)) {
-    lose_behind(context, state, {x, y});
+    lose_reached_by(context, state, {x, y});
     return unify(values, state, x, y, pairs);
   }
-  const std::vector<uint32_t> cells = cells_behind(context, state, {x, y});
+  const std::vector<uint32_t> cells = cells_reached_by(context, state, {x, y});
   std::vector<Value> made;
   const bool is_one = unify(values, state, x, y, pairs, &made);
   for (const Value value : made) context.assumed.made(value, cells);
@@ -78,7 +78,7 @@ void settle_functions(Context& context, State& state, bool all, CodePairs& pairs
   for (const std::vector<Value>& side : of) {
     for (const Value left : side) {
       if (state.container(left) == nullptr) continue;
-      lose_behind(context, state, {left});
+      lose_reached_by(context, state, {left});
       std::string hint(values.text(values[left].hint));
       give_up(values, state, left, values.name(hint += " that is made earlier than the other"));
     }

@@ -274,7 +274,7 @@ class Reader {
         Part part;
         part.items = std::exchange(items, {});
         part.result = value(line.part(1));
-        part.behind_lost_test = !line.notes.empty();
+        part.follows_lost_test = !line.notes.empty();
         regions_[region].parts.push_back(std::move(part));
         ++at_;
       } else if (line.prefix == prefix + "  " && line.word() == "for") {

@@ -229,7 +229,7 @@ class Writer {
     auto& [region, index] = part_.at(prefix_.substr(0, prefix_.size() - 2));
     const Part& part = region->parts[index++];
     introduce(std::vector{part.result});
-    out_ += prefix_ + text + (part.behind_lost_test ? "  ; lost_test" : "") + '\n';
+    out_ += prefix_ + text + (part.follows_lost_test ? "  ; lost_test" : "") + '\n';
   }
 
   void exit(const std::string& text) {

@@ -50,8 +50,8 @@ TEST("a name that a pattern binds twice is not lowered") {
   EXPECT_EQ(same.problem({same.one(alternatives), same.one(same.capture("a"))}), std::string());
 }
 
-TEST("a pattern that hides those behind it is not lowered") {
-  const std::string hides = "relowering: a pattern that takes everything in front of others";
+TEST("a pattern that makes those after it unreachable is not lowered") {
+  const std::string hides = "relowering: a pattern that makes those after it unreachable";
   for (const char* name : {"", "a"}) {
     Cases in_front;
     EXPECT_EQ(
