@@ -260,14 +260,13 @@ class Generated {
         };
         while (at > 0 && may_be_passed(items[at - 1]) && !needs(items[at - 1])) --at;
         // The names that it loads move with it.
+        const auto names = f_.operands(operands[0]);
+        const auto is_name = [&](ValueId id) {
+          return f_[id].steady && (id == operands[0] || (!names.empty() && id == names[0]));
+        };
         const auto rest = items.begin() + static_cast<ptrdiff_t>(at);
-        std::stable_partition(rest, items.end(), [&](ValueId id) {
-          return f_[id].steady && (id == operands[0] || id == f_.operands(operands[0])[0]);
-        });
-        while (at < items.size() && f_[items[at]].steady &&
-               (items[at] == operands[0] || items[at] == f_.operands(operands[0])[0])) {
-          ++at;
-        }
+        std::stable_partition(rest, items.end(), is_name);
+        while (at < items.size() && is_name(items[at])) ++at;
       }
       items.insert(items.begin() + static_cast<ptrdiff_t>(at), item);
     }
@@ -339,26 +338,24 @@ class Generated {
 
   // Moves loads of items to right after the call that makes their container.
   void gather(Block& block, ValueId call, const std::vector<ValueId>& loads) {
-    const std::set<ValueId> moved(loads.begin(), loads.end());
+    const auto call_at = std::find(block.items.begin(), block.items.end(), call);
+    std::set<ValueId> moved(loads.begin(), loads.end());
+    std::vector<ValueId> together;
+    for (const ValueId load : loads) {
+      // An index is loaded once, before its first use; what else is before the call may use it.
+      const ValueId index = f_.operands(load)[1];
+      const auto index_at = std::find(block.items.begin(), block.items.end(), index);
+      const bool is_shared = index_at < call_at && f_[index].uses > 1;
+      const bool is_here = index_at != block.items.end();
+      if (is_here && !is_shared && moved.insert(index).second) together.push_back(index);
+      together.push_back(load);
+    }
     std::vector<ValueId> items;
     for (const ValueId item : block.items) {
-      if (moved.count(item)) continue;
-      items.push_back(item);
-      if (item != call) continue;
-      for (const ValueId load : loads) {
-        items.push_back(f_.operands(load)[1]);
-        items.push_back(load);
-      }
+      if (!moved.count(item)) items.push_back(item);
+      if (item == call) items.insert(items.end(), together.begin(), together.end());
     }
-    // An index is loaded where it is used; an earlier place of it is of no use.
-    std::set<ValueId> seen;
-    std::vector<ValueId> kept;
-    for (size_t i = items.size(); i-- > 0;) {
-      const bool is_constant = is_op(f_[items[i]], Op::LoadConst);
-      if (!is_constant || seen.insert(items[i]).second) kept.push_back(items[i]);
-    }
-    std::reverse(kept.begin(), kept.end());
-    block.items = std::move(kept);
+    block.items = std::move(items);
   }
 
   ValueId add(Op op, uint32_t a, std::vector<ValueId> operands, ValueId at) {

@@ -326,6 +326,13 @@ void Graph::thread_empty_blocks() {
           throw NotStructured("a way that brings other values than are taken", target.offset);
         }
         std::vector<ValueId> args = target.next[0].args;
+        // What is used further on stays a parameter of this block.
+        const bool is_used_later =
+            std::any_of(target.params.begin(), target.params.end(), [&](ValueId param) {
+              return static_cast<ptrdiff_t>(f.values[param.index()].uses) >
+                     std::count(args.begin(), args.end(), param);
+            });
+        if (is_used_later) break;
         for (ValueId& arg : args) {
           for (size_t p = 0; p < target.params.size(); ++p) {
             if (arg == target.params[p]) arg = edge.args[p];
