@@ -51,7 +51,7 @@ function _shtab_pellucid_using
 end
 
 set -g _shtab_pellucid_commands decompile dis dump inspect run explain import find-difference diff demo report corpus textconv completion
-set -g _shtab_pellucid_opts_with_value --address --atol --dot --engine --fail-on --jobs --max-size --memory --out --python-version --reference --rtol --seconds --source --stage -o
+set -g _shtab_pellucid_opts_with_value --address --atol --dot --engine --fail-on --jobs --max-size --memory --out --python-version --reference --rtol --seconds --source --stage --trace -o
 
 complete -c pellucid -e
 complete -c pellucid -f
@@ -89,6 +89,7 @@ complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -
 complete -c pellucid -n '_shtab_pellucid_using run' -s h -l help -d 'show this help message and exit'
 complete -c pellucid -n '_shtab_pellucid_using run' -l out -xka "(__fish_complete_path (commandline -ct))" -d 'where the capture goes'
 complete -c pellucid -n '_shtab_pellucid_using run' -l calls -d 'also count how often each compiled version runs'
+complete -c pellucid -n '_shtab_pellucid_using run' -l progress -d 'show on stderr what compiles while it does'
 complete -c pellucid -n '_shtab_pellucid_using run' -s m -d 'run a module by its name'
 complete -c pellucid -n '_shtab_pellucid_using run; and test $_shtab_pellucid_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d SCRIPT
 complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a explain -d 'Say what a capture found: graph breaks, recompiles, what failed or runs uncompiled,'
@@ -125,6 +126,7 @@ complete -c pellucid -n '_shtab_pellucid_using report' -l max-size -x -d 'leave 
 complete -c pellucid -n '_shtab_pellucid_using report' -l redact -d 'leave out your source and the directories of paths'
 complete -c pellucid -n '_shtab_pellucid_using report' -l editor -d 'let places open in VS Code; links hold whole paths'
 complete -c pellucid -n '_shtab_pellucid_using report' -l dot -x -d 'write the graphs of a stage (captured, joint, …) for Graphviz, too'
+complete -c pellucid -n '_shtab_pellucid_using report' -l trace -x -d 'write when each part of each compile was done, for ui.perfetto.dev'
 complete -c pellucid -n '_shtab_pellucid_using report; and test $_shtab_pellucid_npos -ge 0' -ka "(__fish_complete_directories)" -d 'what a capture wrote'
 complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a corpus -d 'Decompile any number of files, folders and archives, here or at addresses'
 complete -c pellucid -n '_shtab_pellucid_using corpus' -s h -l help -d 'show this help message and exit'

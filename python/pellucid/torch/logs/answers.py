@@ -19,7 +19,9 @@ from ..taps.outcomes import Failure, is_raised, is_soft
 
 _COMPILER = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]convert_frame\.py$")
 _IN_GRAPH = re.compile(r"# (?:[^:\n]*: )?File: (.+?):(\d+) in (.*?), code: (.*)$", re.MULTILINE)
-_IN_STACK = re.compile(r'^\s*File "([^"\n]+)", line (\d+), in [^\n]*\n\s+(\S[^\n]*)$', re.MULTILINE)
+_IN_STACK = re.compile(
+    r'^[ \t]*File "([^"\n]+)", line (\d+), in [^\n]*\n[ \t]+(\S[^\n]*)$', re.MULTILINE
+)
 _TRANSFORMED = "__transformed_code_"
 _MOST_STRINGS = 1_000_000
 _FAR = 40
