@@ -81,8 +81,8 @@ struct Given {
     for (const std::string& name : arguments) {
       const size_t stars = name.find_first_not_of('*');
       function.argcount += stars == 0 ? 1 : 0;
-      function.flags |= stars == 1 ? object::kVarArgs : 0;
-      function.flags |= stars == 2 ? object::kVarKeywords : 0;
+      if (stars == 1) function.flags |= object::kVarArgs;
+      if (stars == 2) function.flags |= object::kVarKeywords;
       function.varnames.push_back(module.strings.intern(name.substr(stars)));
     }
     for (const std::string& name : cells) function.cellvars.push_back(module.strings.intern(name));

@@ -54,6 +54,8 @@ class Search:
         self.run_stages: list[str] = []
         self.graphs = 0
         self.rounding: list[Parted] = []
+        self.drawn_again: dict[str, None] = {}
+        """The stages that leave a generator elsewhere, with all results as they were."""
         self._eager: Outcome
         self._true: Outcome | None = None
 
@@ -110,6 +112,10 @@ class Search:
         if pair is None:
             pair = self._lost_write(parted, before, after)
             note = "looking for the last that writes there" if pair is not None else ""
+        if pair is None and all(part.name.startswith(GENERATORS) for part in parted):
+            # A backward pass may compute random numbers again instead of keeping them.
+            self.drawn_again[outcome.stage] = None
+            return None
         if pair is None:
             return found
         return self._named(replace(found, note=note), pair, before, after)
@@ -340,6 +346,11 @@ class Search:
             notes.append(
                 "random numbers were drawn as eager draws them; Inductor's own generator gives "
                 "others"
+            )
+        if self.drawn_again:
+            notes.append(
+                f"{', '.join(self.drawn_again)} draw random numbers again in the backward pass: "
+                "the generator ends at another place, and all results are the same"
             )
         return replace(
             found,
