@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What MkDocs asks for while it builds the site: pages from the root, links to sources, doctests.
 
-ARCHITECTURE.md and its like stay where people look for them, and are pages of the site as well. A
+ARCHITECTURE.md and the like stay where people look for them, and are pages of the site as well. A
 link from a page to a file that is no page (a header, an example) becomes the file's name.
 """
 
@@ -14,7 +14,10 @@ from griffe import Extension
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
-FROM_ROOT = ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
+FROM_ROOT = (
+    *("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"),
+    "gallery/README.md",
+)
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\n]*)\]\((?P<to>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
 FENCED = re.compile(r"^( *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 
@@ -33,7 +36,7 @@ class Doctests(Extension):  # type: ignore[misc]
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that lie at the root of the repository."""
+    """Add the pages that lie elsewhere in the repository."""
     for name in FROM_ROOT:
         text = (ROOT / name).read_text(encoding="utf-8")
         files.append(File.generated(config, name, content=text))
@@ -44,7 +47,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     """Let links lead to pages of the site, and name what is none."""
     name = page.file.src_uri
     # Where the page lies in the repository, seen from its root.
-    folder = "" if name in FROM_ROOT else posixpath.join("docs", posixpath.dirname(name))
+    folder = posixpath.dirname(name if name in FROM_ROOT else posixpath.join("docs", name))
 
     def led(found: "re.Match[str]") -> str:
         to = found["to"]
