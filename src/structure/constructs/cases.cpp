@@ -166,7 +166,7 @@ class Matches {
     std::vector<BlockId> read;
     std::unordered_set<BlockId> started;
     bool typed = false;
-    bool keeps_subject = true;  // the subject is kept for another case that tests it
+    bool is_kept = true;  // the subject is kept for another case that tests it
     for (size_t steps = 0; steps <= g_.size(); ++steps) {
       const auto& rest = g_[start.block].items;
       if (!cases.empty() && start.index < rest.size() && names_subject(rest[start.index]) &&
@@ -181,47 +181,47 @@ class Matches {
         start = {next, 0};
         continue;
       }
-      const std::optional<PatternReader> found = read_case(start, subject);
+      const std::optional<PatternRead> found = read_case(start, subject);
       if (!found) break;
-      const PatternReader& one = *found;
+      const PatternRead& one = *found;
       // A test that cannot be read is no guard of a first case that tests nothing.
-      if (cases.empty() && is_tested && one.is_empty()) return false;
+      if (cases.empty() && is_tested && is_empty(one)) return false;
       // A name alone, or `_`, matches everything, if its guard holds. Not where the value is
       // computed again, in the next iteration of a loop.
       const bool is_case = cases.empty() || holds(start.block, subject);
-      BlockId next = one.fail();
-      if (!next.valid() && one.repeats()) next = split_held(one.end(), subject);
-      if (!next.valid() && is_case) next = case_after_guard(one.end().block, subject);
-      if (one.is_empty() && !next.valid()) {
+      BlockId next = one.fail.block;
+      if (!next.valid() && one.repeats) next = split_held(one.at, subject);
+      if (!next.valid() && is_case) next = case_after_guard(one.at.block, subject);
+      if (is_empty(one) && !next.valid()) {
         const bool are_alternatives = join_alternatives(g_, cases);
         typed = typed || are_alternatives;
-        if (!are_alternatives && !cases.empty() && keeps_subject &&
+        if (!are_alternatives && !cases.empty() && is_kept &&
             is_guard_before_default(start.block, subject)) {
           const ir::Block& guard = g_[start.block];
           const BlockId after = guard.next[guard.jump].to;
           if (!g_[after].params.empty()) return false;
-          cases.push_back({start, start, after, one.root(), 0});
+          cases.push_back({start, start, after, one.root, 0});
         }
         break;
       }
       // A value that is left on the stack belongs to other code.
       if (next.valid() && !g_[next].params.empty()) return false;
-      if (is_apart(start, one.end()) && !g_[one.end().block].params.empty()) return false;
+      if (is_apart(start, one.at) && !g_[one.at.block].params.empty()) return false;
       // Cases are in sequence: an edge back to one is a loop.
       if (!started.insert(start.block).second) return false;
-      cases.push_back({start, one.end(), next, one.root(), one.spare()});
-      read.insert(read.end(), one.blocks().begin(), one.blocks().end());
+      cases.push_back({start, one.at, next, one.root, spare_copies(one)});
+      read.insert(read.end(), one.blocks.begin(), one.blocks.end());
       read.push_back(start.block);  // the case may become an alternative of the one before
       // The tested value is still available to be named.
-      typed = typed || one.ends_by_type() || (one.fail().valid() && one.names() > 0);
+      typed = typed || one.typed || (one.fail.block.valid() && one.captured > 0);
       // Alternatives that match everything, and keep the subject for an unreachable case.
-      Pattern& pattern = g_.patterns[one.root().index()];
-      if (!one.fail().valid() && pattern.kind == PatternKind::Or && one.holds_more()) {
+      Pattern& pattern = g_.patterns[one.root.index()];
+      if (!one.fail.block.valid() && pattern.kind == PatternKind::Or && spare_copies(one) > 0) {
         pattern.is_followed = true;
       }
       // No case starts where the subject is computed again, in the next iteration of a loop.
       if (!next.valid() || (next == id && is_made)) break;
-      keeps_subject = one.keeps_subject();
+      is_kept = keeps_subject(one);
       start = {next, 0};
     }
     typed = join_alternatives(g_, cases) || typed;
@@ -242,12 +242,12 @@ class Matches {
 
   // Returns the case that starts there, or nothing. Apparent alternatives may be cases whose bodies
   // end alike.
-  std::optional<PatternReader> read_case(Cursor start, ValueId subject) {
+  std::optional<PatternRead> read_case(Cursor start, ValueId subject) {
     const size_t before = g_.patterns.size();
     for (const bool alternatives : {true, false}) {
       g_.patterns.resize(before);
-      std::optional<PatternReader> one(std::in_place, g_, module_, subject, alternatives);
-      if (one->read(start) || one->is_empty()) return one;
+      std::optional<PatternRead> one(std::in_place, g_, module_, subject, alternatives);
+      if (read_pattern(*one, start) || is_empty(*one)) return one;
     }
     return std::nullopt;
   }

@@ -6,106 +6,69 @@
 #include "structure/graph/items.h"
 
 namespace pellucid::structure {
+namespace {
 
-PatternReader::PatternReader(Graph& graph, const object::Module& module, ValueId subject,
-                             bool alternatives)
-    : g_(graph),
-      module_(module),
-      subject_(subject),
-      may_meet_(alternatives),
-      known_(graph.known_ways()) {
-  root_ = node(subject);
+using Target = PatternRead::Target;
+using Capture = PatternRead::Capture;
+using Captures = PatternRead::Captures;
+using Alternatives = PatternRead::Alternatives;
+using Kind = PatternTest::Kind;
+
+// Returns how many ways lead to a block; one for blocks that were made meanwhile.
+size_t ways_into(const PatternRead& r, BlockId id) {
+  return id.index() < r.known_blocks ? r.graph.ways_into(id).size() : 1;
 }
 
-bool PatternReader::read(Cursor start) {
-  at_ = start;
-  do {
-    while (!failed_ && step()) {
-    }
-  } while (!open_.empty() && give_up());
-  if (!open_.empty()) failed_ = true;
-  if (!failed_ && !never_) captures();
-  // `A() | _` has tests whose results do not matter.
-  return !failed_ && (fail_.block.valid() || captured_ > 0 || typed_);
+// Returns the height of the stack after the values that the block drops first.
+size_t depth_at(const Graph& g, BlockId block) {
+  const size_t height = g[block].entry_stack.size();
+  return height - std::min<size_t>(height, g[block].drops);
 }
 
-// Reads one more block. Returns false if the code after it is no part of the pattern's tests.
-bool PatternReader::step() {
-  // Each alternative reads the join once more.
-  if (blocks_.size() > 2 * g_.size() + 2) return false;
-  if (at_.index == 0 && makes_subject(at_.block)) return false;
-  if (at_.index == 0 && meets_others()) return true;
-  settle();
-  const std::optional<Test> test = find_test();
-  if (!test) return go_on();
-  const ir::Block& block = g_[at_.block];
-  const ir::Edge success = block.next[test->success];
-  Target fail = past_drops(block.next[1 - test->success]);
-  const bool fresh = pattern_of(test->on)->kind == PatternKind::Any;
-  const bool in_turn = !open_.empty() && open_.back().value == test->on;
-  if (fresh && test->on != subject_ && fail.block != fail_.block && !in_turn &&
-      continues_with(fail.block, test->on)) {
-    open(test->on, fail);
-  }
-  if (!fail_.block.valid() && open_.empty()) {
-    held_ = held_after(block, test->success);
-    tested_ = test->kind == Kind::Sequence || test->kind == Kind::Mapping ? 1 : 0;
-  }
-  // An alternative has its own copy of the subject.
-  const bool is_alternative = fresh && test->on == subject_ && !open_.empty();
-  const bool keeps = test->kind == Kind::Sequence || test->kind == Kind::Mapping;
-  if (is_alternative && held_after(block, test->success) < (keeps ? 2 : 1)) failed_ = true;
-  if (!apply(*test)) failed_ = true;
-  if (failed_ || !fails_to(std::move(fail))) return false;
-  // A guard that is constant and false: the body was removed.
-  never_ = open_.empty() && past_drops(success).block == fail_.block &&
-           (continues_with(fail_.block, subject_) || is_named_next());
-  if (never_) {
-    // `p | _` has one more copy of the subject; the test says nothing of what follows it.
-    if (held_ > own_copies() + 1 && at(root_).kind != PatternKind::Or) {
-      const PatternId first = add_pattern();
-      at(first) = at(root_);
-      at(root_) = Pattern();
-      at(root_).kind = PatternKind::Or;
-      at(root_).subs = {first, PatternId()};
-    }
-    at_ = {fail_.block, 0};
-    return false;
-  }
-  pass(success);
-  return true;
+// Returns true if the block starts an alternative: it tests the value, which is on the stack.
+bool continues_with(const Graph& g, BlockId block, ValueId value) {
+  if (!block.valid() || tested_by(g, block) != value) return false;
+  const auto& stack = g[block].entry_stack;
+  return std::any_of(stack.begin(), stack.end(),
+                     [&](ValueId id) { return g.resolve(id) == value; });
+}
+
+bool leads_to(const Graph& g, BlockId from, BlockId to) {
+  const ir::Block& block = g[from];
+  return block.exit == ExitKind::Goto && block.items.empty() && block.next[0].to == to;
 }
 
 // Returns true if the block computes the subject: an edge to it starts the next iteration of a
 // loop.
-bool PatternReader::makes_subject(BlockId block) const {
-  const auto& items = g_[block].items;
-  return std::find(items.begin(), items.end(), subject_) != items.end();
+bool makes_subject(const PatternRead& r, BlockId block) {
+  const auto& items = r.graph[block].items;
+  return std::find(items.begin(), items.end(), r.subject) != items.end();
 }
 
 // Returns true if a later block leads to this one.
-bool PatternReader::comes_round(BlockId id) const {
-  const auto ways = g_.ways_into(id);
+bool comes_round(const Graph& g, BlockId id) {
+  const auto ways = g.ways_into(id);
   return std::any_of(ways.begin(), ways.end(),
-                     [&](const Way way) { return g_[way.from].offset > g_[id].offset; });
+                     [&](const Way way) { return g[way.from].offset > g[id].offset; });
 }
 
 // Returns the target of an edge past blocks that only drop values.
-PatternReader::Target PatternReader::past_drops(const ir::Edge& edge) const {
+Target past_drops(const PatternRead& r, const ir::Edge& edge) {
   Target target{edge.to, edge.args};
   const auto is_drop = [&](ValueId item) {
-    return drops(g_[item], ir::Dropped::Result) &&
-           (g_[operand(item, 0)].kind != ValueKind::Instr || nodes_.count(operand(item, 0)) > 0);
+    return drops(r.graph[item], ir::Dropped::Result) &&
+           (r.graph[r.operand(item, 0)].kind != ValueKind::Instr ||
+            r.nodes.count(r.operand(item, 0)) > 0);
   };
   if (!edge.to.valid()) return target;
   Cursor at{edge.to};
-  walk_past(g_, at, is_drop, [&](const ir::Edge& next) {
+  walk_past(r.graph, at, is_drop, [&](const ir::Edge& next) {
     // Alternatives that are names end in an empty block as well.
-    if (g_.is_kept(at.block)) return false;
+    if (r.graph.is_kept(at.block)) return false;
     // A block before a region is the header of a loop around it.
-    const HandlerId before = g_[at.block].handler, inside = g_[next.to].handler;
-    const bool enters = inside != before && g_.within(inside, before);
-    if (enters && comes_round(at.block)) return false;
+    const HandlerId before = r.graph[at.block].handler, inside = r.graph[next.to].handler;
+    const bool enters = inside != before && r.graph.within(inside, before);
+    if (enters && comes_round(r.graph, at.block)) return false;
     target = {next.to, next.args};
     at = {next.to};
     return true;
@@ -113,48 +76,38 @@ PatternReader::Target PatternReader::past_drops(const ir::Edge& edge) const {
   return target;
 }
 
-bool PatternReader::fails_to(Target target) {
-  if (!fail_.block.valid())
-    fail_ = std::move(target);
-  else if (fail_.block != target.block)
-    failed_ = true;
-  return !failed_;
+bool fails_to(PatternRead& r, Target target) {
+  if (!r.fail.block.valid())
+    r.fail = std::move(target);
+  else if (r.fail.block != target.block)
+    r.failed = true;
+  return !r.failed;
 }
 
-void PatternReader::pass(const ir::Edge& edge) {
-  arguments_.clear();
-  for (const ValueId arg : edge.args) arguments_.push_back(g_.resolve(arg));
-  const auto& params = g_[edge.to].params;
-  if (ways_into(edge.to) == 1) {
-    for (size_t p = 0; p < params.size(); ++p) renamed_[params[p]] = arguments_[p];
+void follow(PatternRead& r, const ir::Edge& edge) {
+  r.arguments.clear();
+  for (const ValueId arg : edge.args) r.arguments.push_back(r.graph.resolve(arg));
+  const auto& params = r.graph[edge.to].params;
+  if (ways_into(r, edge.to) == 1) {
+    for (size_t p = 0; p < params.size(); ++p) r.renamed[params[p]] = r.arguments[p];
   }
-  at_ = {edge.to, 0};
-  blocks_.push_back(edge.to);
-  resumed_ = {};
-}
-
-// Returns true if the next case is a name that stores the only copy of the subject: `p | _ as name`
-// would have a second one.
-bool PatternReader::is_named_next() const {
-  const auto& items = g_[fail_.block].items;
-  return held_ == 1 + tested_ && own_copies() == tested_ && !items.empty() &&
-         stores_name(g_[items[0]]) && operand(items[0], 0) == subject_;
+  r.at = {edge.to, 0};
+  r.blocks.push_back(edge.to);
+  r.resumed = {};
 }
 
 // Returns how many copies of the subject are on the stack after the test.
-size_t PatternReader::held_after(const ir::Block& test, uint8_t success) const {
-  const auto known = g_.held.find(test.exit_offset);
-  return known == g_.held.end() ? 0 : known->second[success];
+size_t held_after(const Graph& g, const ir::Block& test, uint8_t success) {
+  const auto known = g.held.find(test.exit_offset);
+  return known == g.held.end() ? 0 : known->second[success];
 }
-
-bool PatternReader::keeps_subject() const { return !fail_.block.valid() || holds_more(); }
 
 // Returns how many copies of the subject the pattern itself needs after the first test: one for
 // each name and each group of alternatives around that test.
-size_t PatternReader::own_copies() const {
-  size_t own = tested_;
-  for (PatternId id = root_;;) {
-    const Pattern& pattern = g_.patterns[id.index()];
+size_t own_copies(const PatternRead& r) {
+  size_t own = r.tested;
+  for (PatternId id = r.root;;) {
+    const Pattern& pattern = r.graph.patterns[id.index()];
     own += pattern.names.size();
     if (pattern.kind != PatternKind::Or || pattern.subs.empty()) break;
     ++own;
@@ -163,294 +116,357 @@ size_t PatternReader::own_copies() const {
   return own;
 }
 
-// Moves from the last test of an alternative to its merge point.
-bool PatternReader::go_on() {
-  const ir::Block& block = g_[at_.block];
-  if (block.exit != ExitKind::Goto || at_.index < block.items.size()) return false;
-  never_ = open_.empty() && is_next_case(past_drops(block.next[0]).block);
-  if (never_) {
-    at_ = {fail_.block, 0};
-    return false;
-  }
-  const BlockId to = block.next[0].to;
-  if (open_.empty() && !is_join_of_subject(to) && !g_.is_kept(to)) return false;
-  const ir::Edge edge = block.next[0];
-  pass(edge);
-  return true;
-}
-
-// ---- alternatives
-// ---------------------------------------------------------------------------------
-
-// Returns true if the block starts an alternative: it tests the value, which is on the stack.
-bool PatternReader::continues_with(BlockId block, ValueId value) const {
-  if (!block.valid() || tested_by(g_, block) != value) return false;
-  const auto& stack = g_[block].entry_stack;
-  return std::any_of(stack.begin(), stack.end(),
-                     [&](ValueId id) { return g_.resolve(id) == value; });
+// Returns true if the next case is a name that stores the only copy of the subject: `p | _ as name`
+// would have a second one.
+bool is_named_next(const PatternRead& r) {
+  const auto& items = r.graph[r.fail.block].items;
+  return r.held == 1 + r.tested && own_copies(r) == r.tested && !items.empty() &&
+         stores_name(r.graph[items[0]]) && r.operand(items[0], 0) == r.subject;
 }
 
 // Returns true if the block is a merge point of alternatives of the subject: the subject is still
 // on the stack, as it is where their tests fail.
-bool PatternReader::is_join_of_subject(BlockId block) const {
-  if (!may_meet_ || !fail_.block.valid() || ways_into(block) < 2) return false;
+bool is_join_of_subject(const PatternRead& r, BlockId block) {
+  if (!r.may_meet || !r.fail.block.valid() || ways_into(r, block) < 2) return false;
   const auto holds = [&](BlockId id) {
-    const auto& stack = g_[id].entry_stack;
+    const auto& stack = r.graph[id].entry_stack;
     return std::any_of(stack.begin(), stack.end(),
-                       [&](ValueId each) { return g_.resolve(each) == subject_; });
+                       [&](ValueId each) { return r.graph.resolve(each) == r.subject; });
   };
-  return holds(block) && (fail_.block == block || continues_with(fail_.block, subject_));
+  return holds(block) &&
+         (r.fail.block == block || continues_with(r.graph, r.fail.block, r.subject));
 }
 
 // Returns true if alternatives of the subject meet right before the next case: a guard between them
 // is constant and false, and its body was removed. In every alternative, the stack is higher.
-bool PatternReader::is_next_case(BlockId block) const {
-  const bool is_lower = met_at_ == 0 || depth_at(block) < met_at_;
-  return fail_.block == block && is_lower && continues_with(block, subject_);
+bool is_next_case(const PatternRead& r, BlockId block) {
+  const bool is_lower = r.met_at == 0 || depth_at(r.graph, block) < r.met_at;
+  return r.fail.block == block && is_lower && continues_with(r.graph, block, r.subject);
 }
 
-bool PatternReader::meets_others() {
-  if (at_.block == resumed_ || blocks_.empty() || ways_into(at_.block) < 2) return false;
-  if (open_.empty()) {
-    if (!is_join_of_subject(at_.block) || !holds_more()) return false;
-    open(subject_, fail_);
-  }
-  close_alternative();
-  return true;
-}
-
-// Starts a group of alternatives: the pattern of the value read so far is the first of them.
-void PatternReader::open(ValueId value, Target fail) {
-  Alternatives fresh;
-  fresh.value = value;
-  fresh.whole = nodes_[value];
-  fresh.current = add_pattern();
-  fresh.second = fail.block;
-  at(fresh.current) = at(fresh.whole);
-  at(fresh.whole) = Pattern();
-  nodes_[value] = fresh.current;
-  if (value == subject_) {
-    fresh.outer_fail = {};
-  } else {
-    fresh.outer_fail = fail_;
-    fail_ = {};
-  }
-  open_.push_back(std::move(fresh));
-}
-
-void PatternReader::close_alternative() {
-  const BlockId join = at_.block;
-  if (!open_.back().join.valid()) {
-    join_at(join);
-  } else if (open_.back().join != join) {
-    if (leads_to(open_.back().join, join)) {
-      wrap(join);
-    } else {
-      // `p | (q | r)`: the pattern read for the second one is the first of an inner group.
-      open(open_.back().value, fail_);
-      open_.back().outer_fail = {};
-      join_at(join);
-    }
-  }
-  if (failed_) return;
-  keep_captures(arguments_);
-  open_.back().subs.push_back(open_.back().current);
-  if (!next_alternative()) finish_alternatives();
-}
-
-void PatternReader::join_at(BlockId join) {
-  Alternatives& all = open_.back();
-  all.join = join;
-  all.depth = 0;
-  const auto &here = g_[join].entry_stack, &there = g_[all.second].entry_stack;
-  const auto holds = [&](size_t i) {
-    return i < here.size() && i < there.size() && g_.resolve(here[i]) == all.value &&
-           g_.resolve(there[i]) == all.value;
-  };
-  // The second one starts with the value on top.
-  const size_t left = depth_at(all.second);
-  if (all.second != join && left > 0 && holds(left - 1)) all.depth = left;
-  for (size_t i = here.size(); all.depth == 0 && i-- > 0;) {
-    if (holds(i)) all.depth = i + 1;
-  }
-  if (all.depth == 0) failed_ = true;
-  all.captured.assign(here.size() - all.depth, {});
-}
-
-bool PatternReader::leads_to(BlockId from, BlockId to) const {
-  const ir::Block& block = g_[from];
-  return block.exit == ExitKind::Goto && block.items.empty() && block.next[0].to == to;
-}
-
-// `(p | q) | r`: makes the group so far the first alternative of an outer group, with a later merge
-// point.
-void PatternReader::wrap(BlockId join) {
-  Alternatives& all = open_.back();
-  const PatternId inner = add_pattern();
-  at(inner).kind = PatternKind::Or;
-  at(inner).subs = all.subs;
-  const PatternId current = nodes_[all.value];
-  nodes_[all.value] = inner;
-  hand_on(all);
-  const std::vector<ValueId> args = g_[all.join].next[0].args;
-  all.subs.assign(1, inner);
-  join_at(join);
-  if (!failed_) keep_captures(args);
-  nodes_[all.value] = current;
-}
-
-// Moves the captures that the alternatives have left on the stack to the values of these slots
-// after the join.
-void PatternReader::hand_on(Alternatives& all) {
-  const ir::Block& join = g_[all.join];
-  for (size_t i = 0; i < all.captured.size(); ++i) {
-    const ValueId slot = join.entry_stack[all.depth + i];
-    if (std::find(join.params.begin(), join.params.end(), slot) != join.params.end()) {
-      met_[slot] = std::move(all.captured[i]);
-    } else {
-      queued_[g_.resolve(slot)].push_back(std::move(all.captured[i]));
-    }
-  }
-}
-
-// Gives up the last alternative, which is the next case: it tests the same value on the stack.
-bool PatternReader::give_up() {
-  while (!open_.empty() && (open_.back().value != subject_ || open_.back().subs.size() < 2)) {
-    open_.pop_back();
-  }
-  if (open_.empty()) {
-    failed_ = true;
-    return false;
-  }
-  blocks_.resize(open_.back().blocks);
-  fail_ = {open_.back().start, {}};
-  failed_ = never_ = false;
-  finish_alternatives();
-  return true;
-}
-
-// Returns the height of the stack after the values that the block drops first.
-size_t PatternReader::depth_at(BlockId block) const {
-  const size_t height = g_[block].entry_stack.size();
-  return height - std::min<size_t>(height, g_[block].drops);
-}
-
-// Notes the captures that the alternative has left on the stack, to be stored after the join.
-void PatternReader::keep_captures(const std::vector<ValueId>& args) {
-  Alternatives& all = open_.back();
-  const ir::Block& join = g_[all.join];
-  for (size_t i = 0; i < all.captured.size(); ++i) {
-    const ValueId slot = join.entry_stack[all.depth + i];
-    const auto param = std::find(join.params.begin(), join.params.end(), slot);
-    const ValueId value = param == join.params.end()
-                              ? g_.resolve(slot)
-                              : args[static_cast<size_t>(param - join.params.begin())];
-    for (const Capture& each : captures_of(value)) all.captured[i].push_back(each);
-  }
-}
-
-bool PatternReader::next_alternative() {
-  Alternatives& all = open_.back();
-  const BlockId next = fail_.block;
-  if (!next.valid()) return false;
-  // The next case tests the subject as well, lower on the stack.
-  const bool tests =
-      continues_with(next, all.value) && (all.value != subject_ || depth_at(next) >= all.depth);
-  const ir::Block& block = g_[next];
-  const bool leads_on = next != all.join && block.exit == ExitKind::Goto &&
-                        block.next[0].to == all.join && block.items.empty();
-  if (!tests && !leads_on && next != all.join) return false;
-  all.current = add_pattern();
-  nodes_[all.value] = all.current;
-  const Target target = std::move(fail_);
-  fail_ = {};
-  if (next == all.join) {
-    keep_captures(target.args);
-    all.subs.push_back(all.current);
-    return false;
-  }
-  all.start = next;
-  all.blocks = blocks_.size();
-  at_ = {next, 0};
-  blocks_.push_back(next);
-  resumed_ = next;
-  return true;
-}
-
-void PatternReader::finish_alternatives() {
-  Alternatives all = std::move(open_.back());
-  open_.pop_back();
-  nodes_[all.value] = all.whole;
-  at(all.whole).kind = PatternKind::Or;
-  at(all.whole).subs = all.subs;
-  typed_ = true;
-  if (all.subs.size() < 2) failed_ = true;
-  hand_on(all);
-  if (all.value == subject_) met_at_ = all.depth;
-  at_ = {all.join, 0};
-  resumed_ = all.join;
-  Target fail = std::move(fail_);
-  // The next case would have the subject lower on the stack: these are cases whose bodies end
-  // alike.
-  if (all.value == subject_ && continues_with(fail.block, subject_) &&
-      depth_at(fail.block) >= all.depth) {
-    failed_ = true;
-  }
-  fail_ = std::move(all.outer_fail);
-  if (fail.block.valid()) fails_to(std::move(fail));
-}
-
-// ---- names
-// ----------------------------------------------------------------------------------------
-
-// Reads the names that a whole pattern binds, which are stored after all tests have succeeded.
-void PatternReader::captures() {
-  const auto& items = g_[at_.block].items;
-  for (; at_.index < items.size(); ++at_.index) {
-    const ValueId item = items[at_.index];
-    if (take_apart(item)) continue;
-    if (!stores_name(g_[item])) break;
-    const Captures named = captures_of(operand(item, 0));
-    if (named.empty()) break;
-    // No pattern binds a name twice: this is the next case, after a guard that is constant and
-    // false.
-    repeats_ = !bound_.insert(g_[item].symbol()).second;
-    if (repeats_) break;
-    for (const Capture& each : named) {
-      if (each.rest) {
-        at(each.pattern).rest = g_[item].symbol();
-      } else {
-        at(each.pattern).names.push_back(g_[item].symbol());
-      }
-    }
-    ++captured_;
-    place_last(g_[item].line);
-  }
-}
-
-// Gives the last subpattern the line of a store: 3.11 gives stores the line of the part that was
-// read last; other versions that of the whole pattern, which is never later.
-void PatternReader::place_last(int32_t line) {
-  PatternId last = root_;
-  while (!at(last).subs.empty() && at(last).subs.back().valid()) last = at(last).subs.back();
-  if (at(last).kind == PatternKind::Any) at(last).line = std::max(at(last).line, line);
-}
+// ---- alternatives ---------------------------------------------------------------------------
 
 // Returns what a name bound to the value belongs to; empty: it is no part of the pattern.
-PatternReader::Captures PatternReader::captures_of(ValueId id) {
-  id = g_.resolve(id);
-  for (auto other = renamed_.find(id); other != renamed_.end(); other = renamed_.find(id)) {
+Captures captures_of(PatternRead& r, ValueId id) {
+  id = r.graph.resolve(id);
+  for (auto other = r.renamed.find(id); other != r.renamed.end(); other = r.renamed.find(id)) {
     id = other->second;
   }
-  if (const auto rest = rests_.find(id); rest != rests_.end()) return {{rest->second, true}};
-  if (const auto met = met_.find(id); met != met_.end()) return met->second;
-  if (const auto queued = queued_.find(id); queued != queued_.end() && !queued->second.empty()) {
+  if (const auto rest = r.rests.find(id); rest != r.rests.end()) return {{rest->second, true}};
+  if (const auto met = r.met.find(id); met != r.met.end()) return met->second;
+  if (const auto queued = r.queued.find(id); queued != r.queued.end() && !queued->second.empty()) {
     Captures first = std::move(queued->second.front());
     queued->second.pop_front();
     return first;
   }
-  const auto known = nodes_.find(id);
-  return known == nodes_.end() ? Captures() : Captures{{known->second, false}};
+  const auto known = r.nodes.find(id);
+  return known == r.nodes.end() ? Captures() : Captures{{known->second, false}};
 }
+
+// Notes the captures that the alternative has left on the stack, to be stored after the join.
+void keep_captures(PatternRead& r, const std::vector<ValueId>& args) {
+  Alternatives& all = r.open.back();
+  const ir::Block& join = r.graph[all.join];
+  for (size_t i = 0; i < all.captured.size(); ++i) {
+    const ValueId slot = join.entry_stack[all.depth + i];
+    const auto param = std::find(join.params.begin(), join.params.end(), slot);
+    const ValueId value = param == join.params.end()
+                              ? r.graph.resolve(slot)
+                              : args[static_cast<size_t>(param - join.params.begin())];
+    for (const Capture& each : captures_of(r, value)) all.captured[i].push_back(each);
+  }
+}
+
+// Moves the captures that the alternatives have left on the stack to the values of these slots
+// after the join.
+void move_captures(PatternRead& r, Alternatives& all) {
+  const ir::Block& join = r.graph[all.join];
+  for (size_t i = 0; i < all.captured.size(); ++i) {
+    const ValueId slot = join.entry_stack[all.depth + i];
+    if (std::find(join.params.begin(), join.params.end(), slot) != join.params.end()) {
+      r.met[slot] = std::move(all.captured[i]);
+    } else {
+      r.queued[r.graph.resolve(slot)].push_back(std::move(all.captured[i]));
+    }
+  }
+}
+
+void join_at(PatternRead& r, BlockId join) {
+  Alternatives& all = r.open.back();
+  all.join = join;
+  all.depth = 0;
+  const auto &here = r.graph[join].entry_stack, &there = r.graph[all.second].entry_stack;
+  const auto holds = [&](size_t i) {
+    return i < here.size() && i < there.size() && r.graph.resolve(here[i]) == all.value &&
+           r.graph.resolve(there[i]) == all.value;
+  };
+  // The second one starts with the value on top.
+  const size_t left = depth_at(r.graph, all.second);
+  if (all.second != join && left > 0 && holds(left - 1)) all.depth = left;
+  for (size_t i = here.size(); all.depth == 0 && i-- > 0;) {
+    if (holds(i)) all.depth = i + 1;
+  }
+  if (all.depth == 0) r.failed = true;
+  all.captured.assign(here.size() - all.depth, {});
+}
+
+// Starts a group of alternatives: the pattern of the value read so far is the first of them.
+void open_alternatives(PatternRead& r, ValueId value, Target fail) {
+  Alternatives fresh;
+  fresh.value = value;
+  fresh.whole = r.nodes[value];
+  fresh.current = r.add_pattern();
+  fresh.second = fail.block;
+  r.pattern(fresh.current) = r.pattern(fresh.whole);
+  r.pattern(fresh.whole) = Pattern();
+  r.nodes[value] = fresh.current;
+  if (value == r.subject) {
+    fresh.outer_fail = {};
+  } else {
+    fresh.outer_fail = r.fail;
+    r.fail = {};
+  }
+  r.open.push_back(std::move(fresh));
+}
+
+// `(p | q) | r`: makes the group so far the first alternative of an outer group, with a later merge
+// point.
+void wrap(PatternRead& r, BlockId join) {
+  Alternatives& all = r.open.back();
+  const PatternId inner = r.add_pattern();
+  r.pattern(inner).kind = PatternKind::Or;
+  r.pattern(inner).subs = all.subs;
+  const PatternId current = r.nodes[all.value];
+  r.nodes[all.value] = inner;
+  move_captures(r, all);
+  const std::vector<ValueId> args = r.graph[all.join].next[0].args;
+  all.subs.assign(1, inner);
+  join_at(r, join);
+  if (!r.failed) keep_captures(r, args);
+  r.nodes[all.value] = current;
+}
+
+bool next_alternative(PatternRead& r) {
+  Alternatives& all = r.open.back();
+  const BlockId next = r.fail.block;
+  if (!next.valid()) return false;
+  // The next case tests the subject as well, lower on the stack.
+  const bool tests = continues_with(r.graph, next, all.value) &&
+                     (all.value != r.subject || depth_at(r.graph, next) >= all.depth);
+  const ir::Block& block = r.graph[next];
+  const bool leads_on = next != all.join && block.exit == ExitKind::Goto &&
+                        block.next[0].to == all.join && block.items.empty();
+  if (!tests && !leads_on && next != all.join) return false;
+  all.current = r.add_pattern();
+  r.nodes[all.value] = all.current;
+  const Target target = std::move(r.fail);
+  r.fail = {};
+  if (next == all.join) {
+    keep_captures(r, target.args);
+    all.subs.push_back(all.current);
+    return false;
+  }
+  all.start = next;
+  all.blocks = r.blocks.size();
+  r.at = {next, 0};
+  r.blocks.push_back(next);
+  r.resumed = next;
+  return true;
+}
+
+void finish_alternatives(PatternRead& r) {
+  Alternatives all = std::move(r.open.back());
+  r.open.pop_back();
+  r.nodes[all.value] = all.whole;
+  r.pattern(all.whole).kind = PatternKind::Or;
+  r.pattern(all.whole).subs = all.subs;
+  r.typed = true;
+  if (all.subs.size() < 2) r.failed = true;
+  move_captures(r, all);
+  if (all.value == r.subject) r.met_at = all.depth;
+  r.at = {all.join, 0};
+  r.resumed = all.join;
+  Target fail = std::move(r.fail);
+  // The next case would have the subject lower on the stack: these are cases whose bodies end
+  // alike.
+  if (all.value == r.subject && continues_with(r.graph, fail.block, r.subject) &&
+      depth_at(r.graph, fail.block) >= all.depth) {
+    r.failed = true;
+  }
+  r.fail = std::move(all.outer_fail);
+  if (fail.block.valid()) fails_to(r, std::move(fail));
+}
+
+void close_alternative(PatternRead& r) {
+  const BlockId join = r.at.block;
+  if (!r.open.back().join.valid()) {
+    join_at(r, join);
+  } else if (r.open.back().join != join) {
+    if (leads_to(r.graph, r.open.back().join, join)) {
+      wrap(r, join);
+    } else {
+      // `p | (q | r)`: the pattern read for the second one is the first of an inner group.
+      open_alternatives(r, r.open.back().value, r.fail);
+      r.open.back().outer_fail = {};
+      join_at(r, join);
+    }
+  }
+  if (r.failed) return;
+  keep_captures(r, r.arguments);
+  r.open.back().subs.push_back(r.open.back().current);
+  if (!next_alternative(r)) finish_alternatives(r);
+}
+
+bool reads_join(PatternRead& r) {
+  if (r.at.block == r.resumed || r.blocks.empty() || ways_into(r, r.at.block) < 2) return false;
+  if (r.open.empty()) {
+    if (!is_join_of_subject(r, r.at.block) || spare_copies(r) == 0) return false;
+    open_alternatives(r, r.subject, r.fail);
+  }
+  close_alternative(r);
+  return true;
+}
+
+// Gives up the last alternative, which is the next case: it tests the same value on the stack.
+bool give_up(PatternRead& r) {
+  while (!r.open.empty() && (r.open.back().value != r.subject || r.open.back().subs.size() < 2)) {
+    r.open.pop_back();
+  }
+  if (r.open.empty()) {
+    r.failed = true;
+    return false;
+  }
+  r.blocks.resize(r.open.back().blocks);
+  r.fail = {r.open.back().start, {}};
+  r.failed = r.never = false;
+  finish_alternatives(r);
+  return true;
+}
+
+// ---- names ----------------------------------------------------------------------------------
+
+// Gives the last subpattern the line of a store: 3.11 gives stores the line of the part that was
+// read last; other versions that of the whole pattern, which is never later.
+void place_last(PatternRead& r, int32_t line) {
+  PatternId last = r.root;
+  while (!r.pattern(last).subs.empty() && r.pattern(last).subs.back().valid()) {
+    last = r.pattern(last).subs.back();
+  }
+  Pattern& pattern = r.pattern(last);
+  if (pattern.kind == PatternKind::Any) pattern.line = std::max(pattern.line, line);
+}
+
+// Reads the names that a whole pattern binds, which are stored after all tests have succeeded.
+void read_names(PatternRead& r) {
+  const auto& items = r.graph[r.at.block].items;
+  for (; r.at.index < items.size(); ++r.at.index) {
+    const ValueId item = items[r.at.index];
+    if (take_apart(r, item)) continue;
+    if (!stores_name(r.graph[item])) break;
+    const Captures named = captures_of(r, r.operand(item, 0));
+    if (named.empty()) break;
+    // No pattern binds a name twice: this is the next case, after a guard that is constant and
+    // false.
+    r.repeats = !r.bound.insert(r.graph[item].symbol()).second;
+    if (r.repeats) break;
+    for (const Capture& each : named) {
+      if (each.rest) {
+        r.pattern(each.pattern).rest = r.graph[item].symbol();
+      } else {
+        r.pattern(each.pattern).names.push_back(r.graph[item].symbol());
+      }
+    }
+    ++r.captured;
+    place_last(r, r.graph[item].line);
+  }
+}
+
+// ---- control --------------------------------------------------------------------------------
+
+// Moves from the last test of an alternative to its merge point.
+bool pass_join(PatternRead& r) {
+  const ir::Block& block = r.graph[r.at.block];
+  if (block.exit != ExitKind::Goto || r.at.index < block.items.size()) return false;
+  r.never = r.open.empty() && is_next_case(r, past_drops(r, block.next[0]).block);
+  if (r.never) {
+    r.at = {r.fail.block, 0};
+    return false;
+  }
+  const BlockId to = block.next[0].to;
+  if (r.open.empty() && !is_join_of_subject(r, to) && !r.graph.is_kept(to)) return false;
+  const ir::Edge edge = block.next[0];
+  follow(r, edge);
+  return true;
+}
+
+// Reads one more block. Returns false if the code after it is no part of the pattern's tests.
+bool read_block(PatternRead& r) {
+  // Each alternative reads the join once more.
+  if (r.blocks.size() > 2 * r.graph.size() + 2) return false;
+  if (r.at.index == 0 && makes_subject(r, r.at.block)) return false;
+  if (r.at.index == 0 && reads_join(r)) return true;
+  settle(r);
+  const std::optional<PatternTest> test = find_test(r);
+  if (!test) return pass_join(r);
+  const ir::Block& block = r.graph[r.at.block];
+  const ir::Edge success = block.next[test->success];
+  Target fail = past_drops(r, block.next[1 - test->success]);
+  const bool fresh = r.pattern_of(test->on)->kind == PatternKind::Any;
+  const bool in_turn = !r.open.empty() && r.open.back().value == test->on;
+  if (fresh && test->on != r.subject && fail.block != r.fail.block && !in_turn &&
+      continues_with(r.graph, fail.block, test->on)) {
+    open_alternatives(r, test->on, fail);
+  }
+  if (!r.fail.block.valid() && r.open.empty()) {
+    r.held = held_after(r.graph, block, test->success);
+    r.tested = test->kind == Kind::Sequence || test->kind == Kind::Mapping ? 1 : 0;
+  }
+  // An alternative has its own copy of the subject.
+  const bool is_alternative = fresh && test->on == r.subject && !r.open.empty();
+  const bool keeps = test->kind == Kind::Sequence || test->kind == Kind::Mapping;
+  if (is_alternative && held_after(r.graph, block, test->success) < (keeps ? 2 : 1))
+    r.failed = true;
+  if (!apply(r, *test)) r.failed = true;
+  if (r.failed || !fails_to(r, std::move(fail))) return false;
+  // A guard that is constant and false: the body was removed.
+  r.never = r.open.empty() && past_drops(r, success).block == r.fail.block &&
+            (continues_with(r.graph, r.fail.block, r.subject) || is_named_next(r));
+  if (r.never) {
+    // `p | _` has one more copy of the subject; the test says nothing of what follows it.
+    if (r.held > own_copies(r) + 1 && r.pattern(r.root).kind != PatternKind::Or) {
+      const PatternId first = r.add_pattern();
+      r.pattern(first) = r.pattern(r.root);
+      r.pattern(r.root) = Pattern();
+      r.pattern(r.root).kind = PatternKind::Or;
+      r.pattern(r.root).subs = {first, PatternId()};
+    }
+    r.at = {r.fail.block, 0};
+    return false;
+  }
+  follow(r, success);
+  return true;
+}
+
+}  // namespace
+
+bool read_pattern(PatternRead& r, Cursor start) {
+  r.at = start;
+  do {
+    while (!r.failed && read_block(r)) {
+    }
+  } while (!r.open.empty() && give_up(r));
+  if (!r.open.empty()) r.failed = true;
+  if (!r.failed && !r.never) read_names(r);
+  // `A() | _` has tests whose results do not matter.
+  return !r.failed && (r.fail.block.valid() || r.captured > 0 || r.typed);
+}
+
+bool is_empty(const PatternRead& r) {
+  return !r.failed && !r.fail.block.valid() && r.captured == 0 && !r.typed;
+}
+
+size_t spare_copies(const PatternRead& r) { return r.held - std::min(r.held, own_copies(r)); }
+
+bool keeps_subject(const PatternRead& r) { return !r.fail.block.valid() || spare_copies(r) > 0; }
 
 }  // namespace pellucid::structure
