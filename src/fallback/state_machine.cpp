@@ -322,7 +322,7 @@ ListId write(Machine& machine, const std::string& reason, uint32_t offset) {
     }
   }
   // Code before the loop consists of ordinary statements.
-  machine.graph.apply_aliases();
+  apply_aliases(machine.graph);
   Nodes body, region;
   if (machine.entry_first) {
     block(machine, machine.graph.entry(), body);

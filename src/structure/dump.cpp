@@ -38,8 +38,8 @@ class Text {
     const ir::Block& block = graph_[id];
     out_ += name(id) + list(block.params);
     if (block.handler.valid()) out_ += " in " + name(block.handler);
-    if (graph_.is_kept(id)) out_ += " kept";
-    if (graph_.is_tested(id)) out_ += " tested";
+    if (graph_.kept.contains(id)) out_ += " kept";
+    if (graph_.tested_loops.contains(id)) out_ += " tested";
     out_ += '\n';
     items(block.items, "  ");
     out_ += "  " + std::string(ir::name_of(block.exit));

@@ -7,6 +7,7 @@
 #include "structure/constructs/conditions.h"
 #include "structure/constructs/handlers.h"
 #include "structure/constructs/or_patterns.h"
+#include "structure/graph/uses.h"
 #include "structure/reduce/duplicated_exits.h"
 #include "structure/reduce/folded_tests.h"
 #include "structure/reduce/inlined_comprehensions.h"
@@ -34,7 +35,7 @@ constexpr std::array kSteps = {
     Step{"drop_last", "what a comprehension made is dropped after the locals are put back",
          [](Reduction& r) { drop_at_last(r.graph); }},
     Step{"thread", "stack shuffling leaves blocks without items",
-         [](Reduction& r) { r.graph.thread_empty_blocks(); }},
+         [](Reduction& r) { thread_empty_blocks(r.graph); }},
     Step{"join_statements",
          "copies of an ending that differ in a value are one block again, in a `finally` body and "
          "in its copies alike, so that these can be told",
@@ -46,7 +47,7 @@ constexpr std::array kSteps = {
          "are compared as they were compiled",
          [](Reduction& r) {
            fold_handlers(r.graph, r.tree.module());
-           if (!r.graph.handlers.empty()) r.graph.recount_uses();
+           if (!r.graph.handlers.empty()) recount_uses(r.graph);
          }},
     Step{"popped", "removes parameters that are only popped",
          [](Reduction& r) { drop_popped_params(r.graph); }},
@@ -63,7 +64,7 @@ constexpr std::array kSteps = {
     Step{"join_returns", "joins endings that have nothing in common but what they do",
          [](Reduction& r) { join_all(r, 0); }},
     Step{"thread_again", "blocks that only led to what was joined",
-         [](Reduction& r) { r.graph.thread_empty_blocks(); }},
+         [](Reduction& r) { thread_empty_blocks(r.graph); }},
     Step{"unfold", "tests of constants that compilers left, while tests are the ends of blocks",
          [](Reduction& r) { unfold_tested(r.graph, r.tree.module()); }},
     Step{"unthread", "operands lead to the test of the value that they are part of",
@@ -75,7 +76,7 @@ constexpr std::array kSteps = {
     Step{"forward", "a parameter with one way in is the value that comes by it",
          [](Reduction& r) { forward_single_values(r.graph); }},
     Step{"thread_last", "blocks without items that are left",
-         [](Reduction& r) { r.graph.thread_empty_blocks(); }},
+         [](Reduction& r) { thread_empty_blocks(r.graph); }},
     Step{"rotate", "loops get their test at the top, which is one value only now",
          [](Reduction& r) { undo_rotation(r.graph); }},
     Step{"headers", "every loop begins at a block of its own",

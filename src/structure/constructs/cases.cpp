@@ -9,6 +9,7 @@
 #include "structure/constructs/or_patterns.h"
 #include "structure/constructs/pattern_reader.h"
 #include "structure/graph/items.h"
+#include "structure/graph/uses.h"
 #include "structure/reduce/inlined_comprehensions.h"
 
 namespace pellucid::structure {
@@ -125,7 +126,7 @@ class Matches {
     for (size_t i = before; i < g_.patterns.size(); ++i) {
       const Part& keys = g_.patterns[i].value;
       if (g_.patterns[i].kind == PatternKind::Mapping && !keys.items.empty()) {
-        g_.set_uses(keys.result, 1);
+        set_uses(g_, keys.result, 1);
       }
     }
     return true;
@@ -236,7 +237,7 @@ class Matches {
     }
     // The loop of an inlined comprehension adds to the subject.
     const auto fills = fills_.find(subject);
-    g_.set_uses(subject, 1 + named + (fills == fills_.end() ? 0 : fills->second));
+    set_uses(g_, subject, 1 + named + (fills == fills_.end() ? 0 : fills->second));
     return true;
   }
 
@@ -473,7 +474,7 @@ class Matches {
 
 void fold_matches(Graph& graph, const object::Module& module) {
   if (flow::habits_of(module.version).compiles_match) Matches(graph, module).run();
-  graph.keep_none();
+  graph.kept.clear();
 }
 
 }  // namespace pellucid::structure

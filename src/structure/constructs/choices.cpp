@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "structure/graph/items.h"
+#include "structure/graph/uses.h"
 #include "structure/reduce/inlined_comprehensions.h"
 
 namespace pellucid::structure {
@@ -106,7 +107,7 @@ void Choices::used_once(ValueId id, const std::vector<ValueId>& items) {
   for (const ValueId item : items) {
     if (stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == id) ++uses;
   }
-  g_.set_uses(id, uses);
+  set_uses(g_, id, uses);
 }
 
 ValueId Choices::constant_at(BlockId id, object::ConstKind kind) {
@@ -204,14 +205,14 @@ ValueId Choices::join(BlockId id, RegionKind kind, ValueId first, Part part, uin
     part.result = g_.resolve(g_.f.operands(last)[0]);
   }
   // In a chain, only the chain itself uses the pivot.
-  if (kind == RegionKind::Chain) g_.drop_use(g_.f.operands(part.result)[0]);
+  if (kind == RegionKind::Chain) drop_use(g_, g_.f.operands(part.result)[0]);
   used_once(part.result, part.items);
   parts.push_front(std::move(part));
   const ir::Value& value = g_[first];
   if (kind == RegionKind::Chain && value.kind == ValueKind::Region &&
       g_.regions[value.a].kind == kind && g_[id].items.back() == first) {
     for (Part& more : parts) g_.regions[value.a].parts.push_back(std::move(more));
-    g_.set_uses(first, uses);
+    set_uses(g_, first, uses);
     return first;
   }
   return add_region(id, kind, first, std::move(parts), uses);

@@ -38,7 +38,7 @@ class Conditions {
       for (const BlockId id : order) {
         if (g_.reachable(id) && absorb_what_follows(id)) changed = true;
       }
-      g_.apply_aliases();
+      apply_aliases(g_);
       g_.recompute();
     }
   }
@@ -77,7 +77,7 @@ class Conditions {
     if (g_[id].exit == ExitKind::Goto) {
       const BlockId next = g_[id].next[0].to;
       if (!next.valid()) return false;
-      return (next != id && is_short(next, id) && g_.merge_into_predecessor(next)) ||
+      return (next != id && is_short(next, id) && merge_into_predecessor(g_, next)) ||
              fold_inlined_comprehension(g_, module_, id);
     }
     if (g_[id].exit != ExitKind::Branch) return false;
@@ -109,7 +109,7 @@ class Conditions {
     bool changed = false;
     while (g_[id].exit == ExitKind::Goto) {
       const BlockId next = g_[id].next[0].to;
-      if (!next.valid() || next == id || !g_.merge_into_predecessor(next)) break;
+      if (!next.valid() || next == id || !merge_into_predecessor(g_, next)) break;
       changed = true;
     }
     return changed;

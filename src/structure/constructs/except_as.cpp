@@ -73,7 +73,7 @@ bool NameCleanups::is_cleanup(HandlerId id) const {
   }
   for (const BlockId block : protection_.region(id)) {
     for (const Way way : g_.ways_into(block)) {
-      if (g_.within(g_[way.from].handler, id)) continue;
+      if (within(g_, g_[way.from].handler, id)) continue;
       if (starts_with_name(way.from, store.symbol())) return true;
     }
   }
@@ -86,7 +86,7 @@ void NameCleanups::clear(HandlerId id) {
   std::unordered_set<BlockId> targets;
   for (const BlockId block : protection_.region(id)) {
     for (const ir::Edge& edge : g_[block].next) {
-      if (edge.to.valid() && !g_.within(g_[edge.to].handler, id)) targets.insert(edge.to);
+      if (edge.to.valid() && !within(g_, g_[edge.to].handler, id)) targets.insert(edge.to);
     }
   }
   for (const BlockId target : targets) {
@@ -111,7 +111,7 @@ void NameCleanups::note_end(BlockId clause, BlockId end) {
     const auto& items = g_[way.from].items;
     if (items.empty() || !stores_name(g_[items.back()])) continue;
     const ValueId named = g_.resolve(g_.f.operands(items.back())[0]);
-    if (g_[named].kind == ValueKind::Exception) g_.note_clause_end(named, end);
+    if (g_[named].kind == ValueKind::Exception) g_.clause_ends.note(g_, named, end);
   }
 }
 
@@ -140,7 +140,7 @@ void NameCleanups::keep_end(HandlerId id) {
   if (!end.valid()) return;
   BlockId last;
   for (const BlockId block : g_.order()) {
-    if (!g_.reachable(block) || !g_.within(g_[block].handler, id)) continue;
+    if (!g_.reachable(block) || !within(g_, g_[block].handler, id)) continue;
     if (!last.valid()) note_end(block, end);
     for (const ir::Edge& edge : g_[block].next) {
       if (edge.to == end || (edge.to.valid() && clears_name_before(edge.to, end))) return;
@@ -163,7 +163,7 @@ void NameCleanups::keep_end(HandlerId id) {
     last = block.exit == ExitKind::Goto ? block.next[0].to
                                         : return_before(g_.f.handlers[id.index()].entry);
     // At a merge point the clause does not end by itself: its own return does.
-    if (!last.valid() || g_.within(g_[last].handler, id) || g_.ways_into(last).size() < 2) {
+    if (!last.valid() || within(g_, g_[last].handler, id) || g_.ways_into(last).size() < 2) {
       continue;
     }
     last = return_before(g_.f.handlers[id.index()].entry);
@@ -176,7 +176,7 @@ void NameCleanups::keep_end(HandlerId id) {
   const auto mark = std::find_if(items.rbegin(), items.rend(), [&](ValueId item) {
     return is_marker(g_[item], flow::Marker::LeftByJump);
   });
-  const bool leaves = g_.within(g_[last].handler, id) ||
+  const bool leaves = within(g_, g_[last].handler, id) ||
                       std::none_of(mark.base(), items.end(),
                                    [&](ValueId item) { return may_follow_break(g_[item]); });
   if (!leaves) return;

@@ -141,7 +141,7 @@ class ExceptStar {
   // Returns the outermost region inside `outer` that `handler` is or is within; invalid: there is
   // none.
   HandlerId region_within(HandlerId handler, HandlerId outer) const {
-    if (handler == outer || !g_.within(handler, outer)) return {};
+    if (handler == outer || !within(g_, handler, outer)) return {};
     for (size_t steps = 0; steps < g_.handlers.size(); ++steps) {
       const HandlerId around = g_.handlers[handler.index()].outer;
       if (around == outer) break;
@@ -189,8 +189,8 @@ class ExceptStar {
     const auto reach = [&](BlockId to) {
       if (seen.insert(to).second) found.blocks.push_back(to);
     };
-    reach(g_.within(g_[clause.body].handler, clause.handler) ? clause.body
-                                                             : g_[clause.body].next[0].to);
+    reach(within(g_, g_[clause.body].handler, clause.handler) ? clause.body
+                                                              : g_[clause.body].next[0].to);
     for (size_t i = 0; i < found.blocks.size(); ++i) {
       const BlockId id = found.blocks[i];
       const HandlerId around = g_[id].handler;
@@ -201,7 +201,7 @@ class ExceptStar {
       for (uint8_t k = 0; k < 2; ++k) {
         const BlockId to = g_[id].next[k].to;
         if (!to.valid()) continue;
-        if (g_.within(g_[to].handler, clause.handler)) {
+        if (within(g_, g_[to].handler, clause.handler)) {
           reach(to);
         } else {
           found.ways_out.push_back({id, k});

@@ -20,7 +20,7 @@ std::vector<Way> ways_out(const Graph& g, HandlerId handler, std::span<const Blo
   for (const BlockId block : region) {
     for (uint8_t k = 0; k < 2; ++k) {
       const BlockId to = g[block].next[k].to;
-      if (to.valid() && !g.within(g[to].handler, handler)) exits.push_back({block, k});
+      if (to.valid() && !within(g, g[to].handler, handler)) exits.push_back({block, k});
     }
   }
   return exits;
@@ -30,12 +30,12 @@ std::vector<Way> ways_out(const Graph& g, HandlerId handler, std::span<const Blo
 // never reached.
 std::vector<Way> ways_after_clauses(const Graph& g, HandlerId handler) {
   std::vector<BlockId> ends;
-  for (const auto& [exception, end] : g.clause_ends()) {
+  for (const auto& [exception, end] : g.clause_ends.all()) {
     if (!g.reachable(end)) ends.push_back(end);
   }
   std::sort(ends.begin(), ends.end());
   std::vector<Way> found;
-  const auto inside = [&](BlockId id) { return g.within(g[id].handler, handler); };
+  const auto inside = [&](BlockId id) { return within(g, g[id].handler, handler); };
   for (const BlockId end : ends) {
     if (!inside(end)) continue;
     skip(g, end, Skipped::Marks, [&](BlockId last, const ir::Edge& edge) {
@@ -52,7 +52,7 @@ std::vector<Way> ways_after_clauses(const Graph& g, HandlerId handler) {
 bool heads_loop_inside(const Graph& g, HandlerId handler, BlockId block) {
   const ir::Block& b = g[block];
   return b.items.empty() && b.params.empty() && b.exit == ExitKind::Goto &&
-         b.next[0].args.empty() && g.within(g[b.next[0].to].handler, handler);
+         b.next[0].args.empty() && within(g, g[b.next[0].to].handler, handler);
 }
 
 // Redirects those ways to a copy of the header in the region.

@@ -15,6 +15,12 @@
 namespace pellucid::structure {
 namespace {
 
+// Returns true if at most one way leads to the block, and it has no successors.
+bool ends_here_only(const Graph& g, BlockId id) {
+  const auto& next = g[id].next;
+  return !next[0].to.valid() && !next[1].to.valid() && g.ways_into(id).size() <= 1;
+}
+
 class Handlers {
  public:
   Handlers(Graph& graph, const object::Module& module)
@@ -65,7 +71,7 @@ class Handlers {
       const bool is_left = kind == HandlerKind::Except || kind == HandlerKind::ExceptStar;
       stale = stale || (!is_left && needs_walk_);
     }
-    if (aliased_) g_.apply_aliases();
+    if (aliased_) apply_aliases(g_);
     g_.recompute();
     const size_t blocks = g_.size();
     for (size_t i = 0; i < g_.handlers.size(); ++i) {
@@ -174,7 +180,7 @@ class Handlers {
     info(id).swallowed = entry_of(id);
     // The block that raises the exception again has no exits, so no other block is affected.
     const BlockId again = entry.next[1].to;
-    needs_walk_ = !again.valid() || !g_.ends_here_only(again) || entries_.count(again) > 0;
+    needs_walk_ = !again.valid() || !ends_here_only(g_, again) || entries_.count(again) > 0;
     entry.items.clear();
     g_.redirect(entry_of(id), 1, {});
     if (!needs_walk_) g_.forget(again);
@@ -327,7 +333,7 @@ class Handlers {
       if (g_[block].exit == ExitKind::Reraise && own_again) found.push_back(block);
       // A clause inside the body may reach the end, too.
       const HandlerId nested = g_[block].handler;
-      if (nested.valid() && nested != g_[entry].handler && g_.within(nested, g_[entry].handler) &&
+      if (nested.valid() && nested != g_[entry].handler && within(g_, nested, g_[entry].handler) &&
           seen.insert(entry_of(nested)).second) {
         todo.push_back(entry_of(nested));
       }

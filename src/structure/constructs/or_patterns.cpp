@@ -7,6 +7,7 @@
 
 #include "structure/graph/copies.h"
 #include "structure/graph/same.h"
+#include "structure/graph/uses.h"
 
 namespace pellucid::structure {
 namespace {
@@ -55,7 +56,7 @@ void forget_lone_copies(Graph& graph) {
     }
     std::erase_if(items, [&](ValueId item) {
       const bool is_copy = drops(graph[item], ir::Dropped::Copy);
-      if (is_copy) graph.release(item);
+      if (is_copy) release(graph, item);
       return is_copy;
     });
   }
@@ -211,7 +212,7 @@ void keep_alternatives(Graph& graph) {
     });
     const auto ways = graph.ways_into(id);
     const auto matched = [&](const Way way) { return succeeds(graph, way); };
-    if (drops && std::any_of(ways.begin(), ways.end(), matched)) graph.keep(id);
+    if (drops && std::any_of(ways.begin(), ways.end(), matched)) graph.kept.add(id);
   }
 }
 

@@ -64,10 +64,10 @@ Target past_drops(const PatternRead& r, const ir::Edge& edge) {
   Cursor at{edge.to};
   walk_past(r.graph, at, is_drop, [&](const ir::Edge& next) {
     // Alternatives that are names end in an empty block as well.
-    if (r.graph.is_kept(at.block)) return false;
+    if (r.graph.kept.contains(at.block)) return false;
     // A block before a region is the header of a loop around it.
     const HandlerId before = r.graph[at.block].handler, inside = r.graph[next.to].handler;
-    const bool enters = inside != before && r.graph.within(inside, before);
+    const bool enters = inside != before && within(r.graph, inside, before);
     if (enters && comes_round(r.graph, at.block)) return false;
     target = {next.to, next.args};
     at = {next.to};
@@ -393,7 +393,7 @@ bool pass_join(PatternRead& r) {
     return false;
   }
   const BlockId to = block.next[0].to;
-  if (r.open.empty() && !is_join_of_subject(r, to) && !r.graph.is_kept(to)) return false;
+  if (r.open.empty() && !is_join_of_subject(r, to) && !r.graph.kept.contains(to)) return false;
   const ir::Edge edge = block.next[0];
   follow(r, edge);
   return true;

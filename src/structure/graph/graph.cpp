@@ -10,8 +10,56 @@
 #include "structure/graph/walk.h"
 
 namespace pellucid::structure {
+namespace {
 
-Graph::Graph(ir::Function function) : f(std::move(function)), spans_(f) {
+// Moves the parameters of an empty block to its successor, if that has no other predecessor.
+void move_params(Graph& g) {
+  bool changed = false;
+  for (const BlockId id : g.order()) {
+    ir::Block& block = g[id];
+    if (block.params.empty() || !block.items.empty() || block.exit != ExitKind::Goto) continue;
+    const ir::Edge next = block.next[0];
+    ir::Block& rest = g[next.to];
+    const bool enters = rest.handler != block.handler && within(g, rest.handler, block.handler);
+    if (!next.args.empty() || next.to == id || !rest.params.empty() || enters ||
+        g.kept.contains(id)) {
+      continue;
+    }
+    if (g.ways_into(next.to).size() != 1) continue;
+    rest.params = std::move(block.params);
+    block.params.clear();
+    g.redirect(id, 0, {});
+    for (const Way way : g.ways_into(id).copy()) {
+      g.redirect(way.from, way.edge, next.to, std::move(g[way.from].next[way.edge].args));
+    }
+    changed = true;
+  }
+  if (changed) g.recompute();
+}
+
+}  // namespace
+
+void ClauseEnds::note(const Graph& graph, ValueId exception, BlockId end) {
+  ends_[exception] = end;
+  const auto leaves = [&](ValueId item) { return is_op(graph[item], Op::PopExcept); };
+  is_end_.resize(graph.size());
+  if (!end.valid()) return;
+  // Blocks that only leave the clause end where the statement does.
+  is_end_[end.index()] = 1;
+  Cursor at{end};
+  walk_past(graph, at, leaves, [&](const ir::Edge& edge) {
+    is_end_[edge.to.index()] = 1;
+    at = {edge.to};
+    return true;
+  });
+}
+
+BlockId ClauseEnds::of(ValueId exception) const {
+  const auto end = ends_.find(exception);
+  return end == ends_.end() ? BlockId() : end->second;
+}
+
+Graph::Graph(ir::Function function) : f(std::move(function)), loop_spans(f) {
   handlers.resize(f.handlers.size());
   for (size_t i = 0; i < handlers.size(); ++i) {
     handlers[i].outer = f.blocks[f.handlers[i].entry.index()].handler;
@@ -28,15 +76,6 @@ Graph::Graph(ir::Function function) : f(std::move(function)), spans_(f) {
     if (!handler.is_on_block_stack() && handler.begins) entered_[handler.entry.index()] = 1;
   }
   recompute();
-}
-
-bool Graph::within(HandlerId inner, HandlerId outer) const {
-  if (!outer.valid()) return true;
-  for (size_t steps = 0; inner.valid() && steps <= handlers.size(); ++steps) {
-    if (inner == outer) return true;
-    inner = handlers[inner.index()].outer;
-  }
-  return false;
 }
 
 void Graph::recompute() {
@@ -131,11 +170,6 @@ void Graph::redirect(BlockId from, uint8_t k, BlockId to, std::vector<ValueId> a
   ways_.set({from, k}, to);
 }
 
-bool Graph::ends_here_only(BlockId id) const {
-  const auto& next = f.blocks[id.index()].next;
-  return !next[0].to.valid() && !next[1].to.valid() && ways_into(id).size() <= 1;
-}
-
 void Graph::take_exit(BlockId into, BlockId from) {
   ir::Block& source = f.blocks[from.index()];
   std::array<ir::Edge, 2> next = source.next;
@@ -152,59 +186,6 @@ void Graph::take_exit(BlockId into, BlockId from) {
   target.exit_line = source.exit_line;
 }
 
-void Graph::bind(const std::vector<ValueId>& params, const std::vector<ValueId>& args) {
-  if (params.size() != args.size()) {
-    throw NotStructured("a way that brings other values than are taken",
-                        params.empty() ? 0 : f[params[0]].offset);
-  }
-  for (size_t p = 0; p < params.size(); ++p) {
-    // The argument was one use.
-    set_uses(args[p], f[resolve(args[p])].uses + f[params[p]].uses);
-    drop_use(args[p]);
-    alias(params[p], args[p]);
-  }
-}
-
-void Graph::note_clause_end(ValueId exception, BlockId end) {
-  clause_ends_[exception] = end;
-  const auto leaves = [&](ValueId item) { return is_op(f.values[item.index()], Op::PopExcept); };
-  is_clause_end_.resize(size());
-  if (!end.valid()) return;
-  // Blocks that only leave the clause end where the statement does.
-  is_clause_end_[end.index()] = 1;
-  Cursor at{end};
-  walk_past(*this, at, leaves, [&](const ir::Edge& edge) {
-    is_clause_end_[edge.to.index()] = 1;
-    at = {edge.to};
-    return true;
-  });
-}
-
-BlockId Graph::clause_end(ValueId exception) const {
-  const auto end = clause_ends_.find(exception);
-  return end == clause_ends_.end() ? BlockId() : end->second;
-}
-
-bool Graph::merge_into_predecessor(BlockId id) {
-  if (id == entry() || ways_into(id).size() != 1) return false;
-  if (id.index() < is_clause_end_.size() && is_clause_end_[id.index()] != 0) return false;
-  const BlockId from = ways_into(id).front().from;
-  ir::Block& first = f.blocks[from.index()];
-  ir::Block& second = f.blocks[id.index()];
-  if (from == id || first.exit != ExitKind::Goto || first.handler != second.handler) return false;
-  // The end of a `finally` body: a `break` of the body's last loop may lead to it as well.
-  if (second.items.empty() && second.exit == ExitKind::Reraise && !second.operands.empty()) {
-    return false;
-  }
-  const uint32_t end_of_loop = spans_.end_around(first.offset);
-  if (end_of_loop != 0 && second.offset >= end_of_loop) return false;
-  bind(second.params, first.next[0].args);
-  first.items.insert(first.items.end(), second.items.begin(), second.items.end());
-  second.items = {};
-  take_exit(from, id);
-  return true;
-}
-
 void Graph::alias(ValueId from, ValueId to) {
   // In a loop that is reached from itself only.
   if (resolve(to) == from) throw NotStructured("a value that stands for itself", f[from].offset);
@@ -212,114 +193,82 @@ void Graph::alias(ValueId from, ValueId to) {
   alias_[from.index()] = to;
 }
 
-void Graph::apply_aliases() {
-  for (ValueId& id : f.operand_pool) id = resolve(id);
-  for (ir::Block& block : f.blocks) {
-    for (ValueId& id : block.operands) id = resolve(id);
+bool within(const Graph& g, HandlerId inner, HandlerId outer) {
+  if (!outer.valid()) return true;
+  for (size_t steps = 0; inner.valid() && steps <= g.handlers.size(); ++steps) {
+    if (inner == outer) return true;
+    inner = g.handlers[inner.index()].outer;
+  }
+  return false;
+}
+
+void apply_aliases(Graph& g) {
+  for (ValueId& id : g.f.operand_pool) id = g.resolve(id);
+  for (ir::Block& block : g.f.blocks) {
+    for (ValueId& id : block.operands) id = g.resolve(id);
     for (ir::Edge& edge : block.next) {
-      for (ValueId& id : edge.args) id = resolve(id);
+      for (ValueId& id : edge.args) id = g.resolve(id);
     }
   }
-  for (Region& region : regions) {
-    for (Part& part : region.parts) part.result = resolve(part.result);
+  for (Region& region : g.regions) {
+    for (Part& part : region.parts) part.result = g.resolve(part.result);
   }
 }
 
-void Graph::drop_use(ValueId id) {
-  ir::Value& value = f[resolve(id)];
-  if (value.uses > 0) --value.uses;
-}
-
-void Graph::release(ValueId item) {
-  std::vector<ValueId> parts;  // items of regions
-  for (ValueId next = item; next.valid();) {
-    for (const ValueId operand : f.operands(next)) drop_use(operand);
-    if (f[next].kind == ValueKind::Region) {
-      for (const Part& part : regions[f[next].a].parts) {
-        parts.insert(parts.end(), part.items.begin(), part.items.end());
-        drop_use(part.result);
-      }
-    }
-    next = ValueId();
-    if (parts.empty()) break;
-    next = parts.back();
-    parts.pop_back();
+bool merge_into_predecessor(Graph& g, BlockId id) {
+  if (id == g.entry() || g.ways_into(id).size() != 1) return false;
+  if (g.clause_ends.contains(id)) return false;
+  const BlockId from = g.ways_into(id).front().from;
+  ir::Block& first = g[from];
+  ir::Block& second = g[id];
+  if (from == id || first.exit != ExitKind::Goto || first.handler != second.handler) return false;
+  // The end of a `finally` body: a `break` of the body's last loop may lead to it as well.
+  if (second.items.empty() && second.exit == ExitKind::Reraise && !second.operands.empty()) {
+    return false;
   }
+  const uint32_t end_of_loop = g.loop_spans.end_around(first.offset);
+  if (end_of_loop != 0 && second.offset >= end_of_loop) return false;
+  bind_params(g, second.params, first.next[0].args);
+  first.items.insert(first.items.end(), second.items.begin(), second.items.end());
+  second.items = {};
+  g.take_exit(from, id);
+  return true;
 }
 
-void Graph::release(BlockId id) {
-  const ir::Block& block = f.blocks[id.index()];
-  for (const ValueId item : block.items) release(item);
-  const size_t operands = block.exit == ExitKind::ForIter ? 1 : block.operands.size();
-  for (size_t i = 0; i < operands; ++i) drop_use(block.operands[i]);
-  for (const ir::Edge& edge : block.next) {
-    for (const ValueId arg : edge.args) drop_use(arg);
-  }
-}
-
-void Graph::recount_uses() {
-  const std::vector<uint32_t> uses = count_uses(*this).count;
-  for (size_t i = 0; i < uses.size(); ++i) f.values[i].uses = uses[i];
-}
-
-// Moves the parameters of an empty block to its successor, if that has no other predecessor.
-void Graph::hand_params_on() {
-  bool changed = false;
-  for (const BlockId id : order_) {
-    ir::Block& block = f.blocks[id.index()];
-    if (block.params.empty() || !block.items.empty() || block.exit != ExitKind::Goto) continue;
-    const ir::Edge next = block.next[0];
-    ir::Block& rest = f.blocks[next.to.index()];
-    const bool enters = rest.handler != block.handler && within(rest.handler, block.handler);
-    if (!next.args.empty() || next.to == id || !rest.params.empty() || enters || is_kept(id))
-      continue;
-    if (ways_into(next.to).size() != 1) continue;
-    rest.params = std::move(block.params);
-    block.params.clear();
-    redirect(id, 0, {});
-    for (const Way way : ways_into(id).copy()) {
-      redirect(way.from, way.edge, next.to,
-               std::move(f.blocks[way.from.index()].next[way.edge].args));
-    }
-    changed = true;
-  }
-  if (changed) recompute();
-}
-
-void Graph::thread_empty_blocks() {
-  hand_params_on();
+void thread_empty_blocks(Graph& g) {
+  move_params(g);
   // By block: whether a later block outside of a region leads to it.
   std::unordered_map<BlockId, std::pair<HandlerId, bool>> known;
   const auto repeats = [&](BlockId target, HandlerId region) {
     const auto [it, is_new] = known.try_emplace(target, region, false);
     if (!is_new && it->second.first == region) return it->second.second;
-    const auto ways = ways_into(target);
+    const auto ways = g.ways_into(target);
     const bool found = std::any_of(ways.begin(), ways.end(), [&](const Way way) {
-      const ir::Block& from = f.blocks[way.from.index()];
-      return from.offset > f.blocks[target.index()].offset && !within(from.handler, region);
+      const ir::Block& from = g[way.from];
+      return from.offset > g[target].offset && !within(g, from.handler, region);
     });
     it->second = {region, found};
     return found;
   };
   bool changed = false;
-  for (const BlockId id : order_) {
+  for (const BlockId id : g.order()) {
     for (uint8_t k = 0; k < 2; ++k) {
-      ir::Edge& edge = f.blocks[id.index()].next[k];
-      for (size_t steps = 0; edge.to.valid() && steps < f.blocks.size(); ++steps) {
-        const ir::Block& target = f.blocks[edge.to.index()];
+      ir::Edge& edge = g[id].next[k];
+      for (size_t steps = 0; edge.to.valid() && steps < g.f.blocks.size(); ++steps) {
+        const ir::Block& target = g[edge.to];
         if (!target.items.empty() || target.exit != ExitKind::Goto ||
-            edge.to == target.next[0].to || edge.to == entry() || is_kept(edge.to)) {
+            edge.to == target.next[0].to || edge.to == g.entry() || g.kept.contains(edge.to)) {
           break;
         }
         // An empty block before a region is a loop header: the whole `try` repeats, not its body.
         // 3.12 leaves jumps back within a body unprotected, but then the header inside has other
         // ways into it. With a block stack, no jump from outside enters a body.
         const BlockId head = target.next[0].to;
-        const HandlerId head_region = f.blocks[head.index()].handler;
-        if (head_region != target.handler && within(head_region, target.handler) &&
-            (ways_into(head).size() == 1 || repeats(edge.to, head_region) ||
-             (f.handlers[head_region.index()].is_on_block_stack() &&
-              target.offset <= f[id].offset))) {
+        const HandlerId head_region = g[head].handler;
+        if (head_region != target.handler && within(g, head_region, target.handler) &&
+            (g.ways_into(head).size() == 1 || repeats(edge.to, head_region) ||
+             (g.f.handlers[head_region.index()].is_on_block_stack() &&
+              target.offset <= g[id].offset))) {
           break;
         }
         if (edge.args.size() != target.params.size()) {
@@ -329,7 +278,7 @@ void Graph::thread_empty_blocks() {
         // What is used further on stays a parameter of this block.
         const bool is_used_later =
             std::any_of(target.params.begin(), target.params.end(), [&](ValueId param) {
-              return static_cast<ptrdiff_t>(f.values[param.index()].uses) >
+              return static_cast<ptrdiff_t>(g[param].uses) >
                      std::count(args.begin(), args.end(), param);
             });
         if (is_used_later) break;
@@ -338,8 +287,8 @@ void Graph::thread_empty_blocks() {
             if (arg == target.params[p]) arg = edge.args[p];
           }
         }
-        for (const ValueId arg : edge.args) drop_use(arg);
-        for (const ValueId arg : args) add_use(arg);
+        for (const ValueId arg : edge.args) drop_use(g, arg);
+        for (const ValueId arg : args) add_use(g, arg);
         edge.to = head;
         edge.args = std::move(args);
         changed = true;
@@ -347,10 +296,10 @@ void Graph::thread_empty_blocks() {
     }
   }
   if (!changed) return;
-  const std::vector<BlockId> before = order_;
-  recompute();
+  const std::vector<BlockId> before = g.order();
+  g.recompute();
   for (const BlockId id : before) {
-    if (!reachable(id)) release(id);
+    if (!g.reachable(id)) release(g, id);
   }
 }
 

@@ -145,6 +145,42 @@ struct HandlerInfo {
   BlockId swallowed;   // With: where control continues after __exit__ returned true
 };
 
+class Graph;
+
+// Where control continues after the clauses that name an exception, if anywhere (marks_ends).
+class ClauseEnds {
+ public:
+  void note(const Graph& graph, ValueId exception, BlockId end);
+  // Invalid: control continues nowhere, or the exception is none of these.
+  BlockId of(ValueId exception) const;
+  const std::unordered_map<ValueId, BlockId>& all() const { return ends_; }
+  // Returns true if the block is such an end, or comes right after one that only leaves the clause.
+  // It is never merged into the clause.
+  bool contains(BlockId id) const {
+    return id.index() < is_end_.size() && is_end_[id.index()] != 0;
+  }
+
+ private:
+  std::unordered_map<ValueId, BlockId> ends_;
+  std::vector<uint8_t> is_end_;  // by block
+};
+
+// Blocks that stay, even empty ones: their presence carries information.
+class KeptBlocks {
+ public:
+  void add(BlockId id) {
+    if (is_kept_.size() <= id.index()) is_kept_.resize(id.index() + 1);
+    is_kept_[id.index()] = 1;
+  }
+  void clear() { is_kept_.clear(); }
+  bool contains(BlockId id) const {
+    return id.index() < is_kept_.size() && is_kept_[id.index()] != 0;
+  }
+
+ private:
+  std::vector<uint8_t> is_kept_;  // by block
+};
+
 class Graph {
  public:
   explicit Graph(ir::Function function);
@@ -157,11 +193,12 @@ class Graph {
   // gone.
   std::unordered_map<uint32_t, std::array<size_t, 2>> held;
   std::vector<HandlerInfo> handlers;
-  // Where control continues after the clauses that name an exception, if anywhere (marks_ends).
-  // Such a block is never merged into the clause.
-  void note_clause_end(ValueId exception, BlockId end);
-  BlockId clause_end(ValueId exception) const;
-  const std::unordered_map<ValueId, BlockId>& clause_ends() const { return clause_ends_; }
+  ClauseEnds clause_ends;
+  KeptBlocks kept;
+  // The headers of loops whose test occurred twice, before the body and after it (loop inversion):
+  // each is a `while` with that test. For each, the edge into the body.
+  std::unordered_map<BlockId, uint8_t> tested_loops;
+  LoopSpans loop_spans;
 
   // An invalid id is a bug, which costs the structure of one function and no more.
   ir::Block& operator[](BlockId id) {
@@ -188,9 +225,6 @@ class Graph {
   // Blocks reachable from the entry, by normal and handler edges, in reverse postorder.
   const std::vector<BlockId>& order() const { return order_; }
 
-  // Returns true if `inner` is `outer` or is nested in it; the invalid handler encloses all.
-  bool within(HandlerId inner, HandlerId outer) const;
-
   // Appends a value that is an instruction or a region.
   ValueId add(ir::Value value, std::span<const ValueId> operands);
 
@@ -203,9 +237,6 @@ class Graph {
 
   // Redirects an edge (an invalid `to` removes it).
   void redirect(BlockId from, uint8_t edge, BlockId to, std::vector<ValueId> args = {});
-
-  // Returns true if at most one way leads to the block, and it has no successors.
-  bool ends_here_only(BlockId id) const;
 
   // Makes a block without ways and successors unreachable from here on; order() contains it until
   // recompute().
@@ -220,44 +251,6 @@ class Graph {
     return id;
   }
   void alias(ValueId from, ValueId to);
-  // Makes each parameter an alias of its argument.
-  void bind(const std::vector<ValueId>& params, const std::vector<ValueId>& args);
-  // Writes aliases into every operand and argument.
-  void apply_aliases();
-
-  // --- how often values are used (uses.h)
-
-  void add_use(ValueId id) { ++f[resolve(id)].uses; }
-  void drop_use(ValueId id);
-  // For callers that know all uses of the value.
-  void set_uses(ValueId id, uint32_t uses) { f[resolve(id)].uses = uses; }
-  // Drops the uses of an item that is removed, or is no item any more.
-  void release(ValueId item);
-  // Drops the uses of a block that is removed, by its items, its exit and its edges.
-  void release(BlockId id);
-  // Counts the uses of all values again, after code with uses was removed.
-  void recount_uses();
-
-  // Merges a block into its only predecessor, if the handler is the same; never code after a loop
-  // into code of the loop. Returns true if it did.
-  bool merge_into_predecessor(BlockId id);
-
-  // Redirects edges over empty blocks that only lead on and are not kept.
-  void thread_empty_blocks();
-  void hand_params_on();
-
-  // Keeps a block, even an empty one: its presence carries information.
-  void keep(BlockId id) {
-    if (kept_.size() <= id.index()) kept_.resize(id.index() + 1);
-    kept_[id.index()] = 1;
-  }
-  // Notes a loop whose test occurred twice, before the body and after it (loop inversion): it is a
-  // `while` with that test. `stay` is the edge into the body.
-  void note_tested(BlockId header, uint8_t stay) { tested_[header] = stay; }
-  bool is_tested(BlockId header) const { return tested_.contains(header); }
-  uint8_t stay_of(BlockId header) const { return tested_.at(header); }
-  void keep_none() { kept_.clear(); }
-  bool is_kept(BlockId id) const { return id.index() < kept_.size() && kept_[id.index()] != 0; }
 
   // The number of blocks when ways were last computed.
   size_t known_ways() const { return ways_.size(); }
@@ -265,15 +258,23 @@ class Graph {
  private:
   Ways ways_;
   std::vector<uint8_t> reachable_;
-  std::vector<uint8_t> kept_;
-  std::unordered_map<BlockId, uint8_t> tested_;
-  std::unordered_map<ValueId, BlockId> clause_ends_;
-  std::vector<uint8_t> is_clause_end_;
   std::vector<BlockId> order_;
   std::vector<ValueId> alias_;
-  LoopSpans spans_;
   std::vector<uint32_t> entered_;  // by block: 1 for handler entries that count their exception
 };
+
+// Returns true if `inner` is `outer` or is nested in it; the invalid handler encloses all.
+bool within(const Graph& graph, HandlerId inner, HandlerId outer);
+
+// Writes aliases into every operand and argument.
+void apply_aliases(Graph& graph);
+
+// Merges a block into its only predecessor, if the handler is the same; never code after a loop
+// into code of the loop. Returns true if it did.
+bool merge_into_predecessor(Graph& graph, BlockId id);
+
+// Redirects edges over empty blocks that only lead on and are not kept.
+void thread_empty_blocks(Graph& graph);
 
 // Returns true if the instruction is a statement: it makes no value for an expression.
 bool is_statement(const ir::Value& value);

@@ -159,7 +159,7 @@ bool SameCode::walk(Place a, Place b) {
     if (!advance(a)) return !advance(b, &a.at);
     if (entry_.valid() && at_end(g_, a.at) && reraises(a.at.block)) {
       drop_own_values(b);
-      if (g_.within(g_[from.block].handler, outer_a_) && g_[from.block].handler != outer_a_) {
+      if (within(g_, g_[from.block].handler, outer_a_) && g_[from.block].handler != outer_a_) {
         leave_regions(b);
       }
       pass_marks(from, b);
@@ -223,8 +223,8 @@ bool SameCode::note_dropped(const Place& a, const Place& b) {
 // Returns true if a region inside the body corresponds to one inside the copy.
 bool SameCode::same_handlers(BlockId a, BlockId b) {
   const HandlerId x = g_[a].handler, y = g_[b].handler;
-  const bool nested = x != outer_a_ && g_.within(x, outer_a_);
-  const bool nested_too = y != outer_b_ && g_.within(y, outer_b_);
+  const bool nested = x != outer_a_ && within(g_, x, outer_a_);
+  const bool nested_too = y != outer_b_ && within(g_, y, outer_b_);
   if (nested != nested_too) return false;
   // Outside of nested regions both have the same handler, or each the one around its body.
   if (!nested) return x == y || (x == outer_a_ && y == outer_b_);
@@ -271,7 +271,7 @@ void SameCode::drop_own_values(Place& b) const {
 void SameCode::leave_regions(Place& b) const {
   const auto is_inside = [&] {
     const HandlerId around = g_[b.at.block].handler;
-    return around != outer_b_ && g_.within(around, outer_b_);
+    return around != outer_b_ && within(g_, around, outer_b_);
   };
   walk_past(
       g_, b.at, [&](ValueId item) { return is_inside() && does_nothing(item); },
@@ -321,7 +321,7 @@ bool SameCode::finish(Place b) {
     const ir::Block& block = g_[b.at.block];
     const HandlerId next = g_[edge.to].handler;
     const bool heads_loop =
-        block.items.empty() && next != block.handler && g_.within(next, block.handler);
+        block.items.empty() && next != block.handler && within(g_, next, block.handler);
     return edge.args.empty() && edge.to != b.at.block && !heads_loop && enter(b, edge);
   };
   walk_past(g_, b.at, [](ValueId) { return false; }, follow);

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "structure/graph/items.h"
+#include "structure/graph/not_structured.h"
 
 namespace pellucid::structure {
 namespace {
@@ -107,5 +108,55 @@ class Counter {
 }  // namespace
 
 UseCounts count_uses(const Graph& graph) { return Counter(graph).run(); }
+
+void drop_use(Graph& g, ValueId id) {
+  ir::Value& value = g[g.resolve(id)];
+  if (value.uses > 0) --value.uses;
+}
+
+void release(Graph& g, ValueId item) {
+  std::vector<ValueId> parts;  // items of regions
+  for (ValueId next = item; next.valid();) {
+    for (const ValueId operand : g.f.operands(next)) drop_use(g, operand);
+    if (g[next].kind == ValueKind::Region) {
+      for (const Part& part : g.regions[g[next].a].parts) {
+        parts.insert(parts.end(), part.items.begin(), part.items.end());
+        drop_use(g, part.result);
+      }
+    }
+    next = ValueId();
+    if (parts.empty()) break;
+    next = parts.back();
+    parts.pop_back();
+  }
+}
+
+void release(Graph& g, BlockId id) {
+  const ir::Block& block = g[id];
+  for (const ValueId item : block.items) release(g, item);
+  const size_t operands = block.exit == ExitKind::ForIter ? 1 : block.operands.size();
+  for (size_t i = 0; i < operands; ++i) drop_use(g, block.operands[i]);
+  for (const ir::Edge& edge : block.next) {
+    for (const ValueId arg : edge.args) drop_use(g, arg);
+  }
+}
+
+void recount_uses(Graph& g) {
+  const std::vector<uint32_t> uses = count_uses(g).count;
+  for (size_t i = 0; i < uses.size(); ++i) g.f.values[i].uses = uses[i];
+}
+
+void bind_params(Graph& g, const std::vector<ValueId>& params, const std::vector<ValueId>& args) {
+  if (params.size() != args.size()) {
+    throw NotStructured("a way that brings other values than are taken",
+                        params.empty() ? 0 : g[params[0]].offset);
+  }
+  for (size_t p = 0; p < params.size(); ++p) {
+    // The argument was one use.
+    set_uses(g, args[p], g[g.resolve(args[p])].uses + g[params[p]].uses);
+    drop_use(g, args[p]);
+    g.alias(params[p], args[p]);
+  }
+}
 
 }  // namespace pellucid::structure

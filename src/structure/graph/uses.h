@@ -9,7 +9,7 @@
 //  - in a comprehension, its own additions to its container, and the arguments of its loops' edges;
 //  - the Pop of the subject of a `match`.
 //
-// Graph::add_use() and the functions after it keep Value::uses; check() compares.
+// add_use() and the functions after it keep Value::uses; check() compares.
 #pragma once
 
 #include <cstdint>
@@ -26,5 +26,22 @@ struct UseCounts {
 };
 
 UseCounts count_uses(const Graph& graph);
+
+inline void add_use(Graph& graph, ValueId id) { ++graph[graph.resolve(id)].uses; }
+void drop_use(Graph& graph, ValueId id);
+// For callers that know all uses of the value.
+inline void set_uses(Graph& graph, ValueId id, uint32_t uses) {
+  graph[graph.resolve(id)].uses = uses;
+}
+// Drops the uses of an item that is removed, or is no item any more.
+void release(Graph& graph, ValueId item);
+// Drops the uses of a block that is removed, by its items, its exit and its edges.
+void release(Graph& graph, BlockId id);
+// Counts the uses of all values again, after code with uses was removed.
+void recount_uses(Graph& graph);
+
+// Makes each parameter an alias of its argument, which gets the parameter's uses.
+void bind_params(Graph& graph, const std::vector<ValueId>& params,
+                 const std::vector<ValueId>& args);
 
 }  // namespace pellucid::structure

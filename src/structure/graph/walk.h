@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks: moves a place in the graph past code without effect.
 //
-// The steps delete most of such code (Graph::thread_empty_blocks), except items and blocks that
+// The steps delete most of such code (thread_empty_blocks), except items and blocks that
 // carry information: markers, header blocks before a region, values that a pattern drops. Each walk
 // has its own items that it passes and edges that it follows: these are its arguments.
 #pragma once

@@ -20,7 +20,7 @@ BlockId Planner::meeting_point(BlockId block, const Scope& scope) const {
     for (const Way way : graph_.ways_into(child)) {
       if (c_.analysis.number[way.from.index()] < c_.analysis.number[child.index()]) ++forward;
     }
-    if (forward < 2 || !graph_.within(graph_[child].handler, scope.handler)) continue;
+    if (forward < 2 || !within(graph_, graph_[child].handler, scope.handler)) continue;
     const BlockId place = skip_markers(c_, child, scope);
     if (is_jump_target(child, scope) || is_jump_target(place, scope)) continue;
     // One of the ends of a clause, which lead there one by one: other arms may have their own.
@@ -187,7 +187,7 @@ void Planner::endless(BlockId block, const Scope& scope) {
   const SuiteId outer = here_;
   const SuiteId made = here_ = new_suite();
   // What is protected there would begin with the jump back to it.
-  if (b.handler != scope.handler && graph_.within(b.handler, scope.handler)) {
+  if (b.handler != scope.handler && within(graph_, b.handler, scope.handler)) {
     refuse("a loop that starts within a region", block);
   }
   add(ActionKind::Run, block);

@@ -91,7 +91,7 @@ std::vector<BlockId> exits_of(const PlanContext& c, HandlerId handler, const Sco
   std::unordered_set<BlockId> known;
   for (const BlockId block : region) {
     for (const ir::Edge& edge : graph[block].next) {
-      if (!edge.to.valid() || graph.within(graph[edge.to].handler, handler)) continue;
+      if (!edge.to.valid() || within(graph, graph[edge.to].handler, handler)) continue;
       const BlockId target = landing(c, edge.to, scope);
       if (!target.valid() || lost_jump(graph, target).valid()) continue;
       if (starts_after_jump(graph, target) && !jumps_after_clauses(graph, target, handler))

@@ -160,7 +160,8 @@ bool LoopEnd::is_before(const PlanContext& c, BlockId block) const {
 
 bool is_tested_inside(const PlanContext& c, const Loop& loop, BlockId out_of) {
   const Graph& graph = c.graph;
-  return !graph.is_tested(loop.header) && graph[out_of].offset > graph[loop.header].exit_offset &&
+  return !graph.tested_loops.contains(loop.header) &&
+         graph[out_of].offset > graph[loop.header].exit_offset &&
          graph[out_of].offset < end_before_handlers(c, loop) && !only_returns(graph, out_of);
 }
 

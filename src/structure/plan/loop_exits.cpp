@@ -52,7 +52,7 @@ bool is_after_clause(const Graph& graph, BlockId from, BlockId to, BlockId heade
 bool is_overtaken_around(const Graph& graph, const Loop& loop, BlockId block) {
   const HandlerId around = graph[loop.header].handler, outside = graph[block].handler;
   return never_ends(graph, block) && !lost_jump(graph, block).valid() && around != outside &&
-         graph.within(around, outside);
+         within(graph, around, outside);
 }
 
 // The places after a loop where control arrives that leaves it other than by its test.
@@ -186,7 +186,7 @@ BlockId forced_out(const PlanContext& c, const Loop& loop, const Scope& scope) {
     const HandlerId region = graph[inside[i]].handler;
     for (const ir::Edge& edge : graph[inside[i]].next) {
       if (!edge.to.valid()) continue;
-      if (graph.within(graph[edge.to].handler, region)) {
+      if (within(graph, graph[edge.to].handler, region)) {
         look_at(edge.to);
         continue;
       }
@@ -233,14 +233,14 @@ bool jumps_out_of_with(const PlanContext& c, const Loop& loop, BlockId place, co
   const HandlerId outside = graph[loop.header].handler;
   for (const BlockId member : loop.blocks) {
     HandlerId region = graph[member].handler;
-    if (!graph.within(region, outside)) continue;
+    if (!within(graph, region, outside)) continue;
     for (; region != outside; region = graph.handlers[region.index()].outer) {
       const HandlerInfo& info = graph.handlers[region.index()];
       if (info.kind != HandlerKind::With) continue;
       if (info.swallowed.valid() && landing(c, info.swallowed, scope) == place) continue;
       const auto& next = graph[member].next;
       const bool leads_there = std::any_of(next.begin(), next.end(), [&](const ir::Edge& edge) {
-        return edge.to.valid() && !graph.within(graph[edge.to].handler, region) &&
+        return edge.to.valid() && !within(graph, graph[edge.to].handler, region) &&
                landing(c, edge.to, scope) == place;
       });
       if (leads_there) return true;
@@ -266,7 +266,7 @@ BlockId pick_place(const PlanContext& c, const std::vector<BlockId>& places, boo
         });
     if (leads_to_another) continue;
     // Code outside of the region around the loop cannot be written into the loop.
-    const auto is_outside = [&](BlockId id) { return !graph.within(graph[id].handler, around); };
+    const auto is_outside = [&](BlockId id) { return !within(graph, graph[id].handler, around); };
     // A block that raises fits anywhere; code that continues does not.
     const auto rank = [&](BlockId id) {
       return std::tuple(!is_outside(id), graph[id].exit == ExitKind::Raise, code_offset(graph, id));
@@ -353,7 +353,7 @@ bool changes_in_loop(const PlanContext& c, BlockId header, ValueId parameter) {
 
 bool continues_outside(const PlanContext& c, const Loop& loop, HandlerId region) {
   const Graph& graph = c.graph;
-  const auto is_outside = [&](BlockId id) { return !graph.within(graph[id].handler, region); };
+  const auto is_outside = [&](BlockId id) { return !within(graph, graph[id].handler, region); };
   if (std::none_of(loop.blocks.begin(), loop.blocks.end(), is_outside)) return false;
   std::unordered_set<BlockId> seen{loop.header};
   std::vector<BlockId> todo{loop.header};

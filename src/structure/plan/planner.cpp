@@ -131,7 +131,7 @@ bool Planner::follow(BlockId block, const Scope& scope) {
     check_handled(block, scope);
     if (is_open(block, scope)) refuse("a jump to an outer loop", block);
     if (b.handler != scope.handler) {
-      if (graph_.within(b.handler, scope.handler)) {
+      if (within(graph_, b.handler, scope.handler)) {
         if (const HandlerId enter = entered(c_, block, scope); enter.valid()) {
           block = region(enter, block, scope);
           from_ = {};

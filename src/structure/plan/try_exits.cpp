@@ -63,7 +63,7 @@ ClauseEnd clause_end(const PlanContext& c, BlockId block, BlockId to, const Scop
 // with a name.
 BlockId said_end(const PlanContext& c, BlockId entry, const Scope& scope) {
   for (const ValueId id : c.graph[entry].entry_stack) {
-    const BlockId end = c.graph.clause_end(c.graph.resolve(id));
+    const BlockId end = c.graph.clause_ends.of(c.graph.resolve(id));
     if (!end.valid()) continue;
     const BlockId place = skip_markers(c, end, scope);
     return place.valid() && c.graph.reachable(place) ? place : BlockId();
@@ -155,7 +155,7 @@ class Ends {
     // A return with further ways into it is where the clauses fall through to; but not if a `with`
     // or `try` around this one has to be left for it.
     const bool leaves =
-        place != scope_.follow && !c_.graph.within(c_.graph[place].handler, scope_.handler);
+        place != scope_.follow && !within(c_.graph, c_.graph[place].handler, scope_.handler);
     if (only_returns(c_.graph, place) && (leaves || c_.analysis.dominates(entry_, place))) {
       return false;
     }
@@ -187,7 +187,7 @@ bool is_after_with(const PlanContext& c, BlockId place, HandlerId region, const 
   for (uint32_t i = 0; i < graph.handlers.size(); ++i) {
     const HandlerInfo& info = graph.handlers[i];
     const bool is_inner = info.kind == HandlerKind::With && info.swallowed.valid() &&
-                          HandlerId(i) != region && graph.within(HandlerId(i), region);
+                          HandlerId(i) != region && within(graph, HandlerId(i), region);
     if (is_inner && graph.reachable(info.swallowed) && landing(c, info.swallowed, scope) == place) {
       return true;
     }

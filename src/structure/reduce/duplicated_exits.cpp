@@ -12,6 +12,7 @@
 #include "structure/graph/block_kinds.h"
 #include "structure/graph/copies.h"
 #include "structure/graph/items.h"
+#include "structure/graph/uses.h"
 
 namespace pellucid::structure {
 namespace {
@@ -112,7 +113,7 @@ class Tails {
           tail = copy;
           continue;
         }
-        g_.release(copy);
+        release(g_, copy);
         g_[id].next[0].to = tail;
         g_[copy].next = {};
       }
@@ -136,11 +137,11 @@ class Tails {
     const BlockId tail = cut(known->second);
     known->second = tail;
     if (begin == 0) {
-      g_.release(id);
+      release(g_, id);
       replace(id, tail);
     } else {
       const BlockId copy = g_.split(id, begin);
-      g_.release(copy);
+      release(g_, copy);
       g_[id].next[0].to = tail;
       g_[copy].next = {};
     }
@@ -402,7 +403,7 @@ void join_ways_out(Graph& g) {
       g.redirect(way.from, way.edge, first->second.first);
     }
     first->second.second = first->second.second && is_failure;
-    g.release(id);
+    release(g, id);
     changed = true;
   }
   if (changed) g.recompute();

@@ -5,6 +5,7 @@
 
 #include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
+#include "structure/graph/uses.h"
 #include "structure/graph/walk.h"
 
 namespace pellucid::structure {
@@ -173,7 +174,7 @@ bool fold_inlined_comprehension(Graph& g, const object::Module& module, BlockId 
   for (const BlockId block_after : {after, after_markers(g, after)}) {
     std::erase_if(g[block_after].items, [&](ValueId item) {
       const bool goes = restores(g, item);
-      if (goes) g.release(item);
+      if (goes) release(g, item);
       return goes;
     });
   }
@@ -208,10 +209,10 @@ bool fold_inlined_comprehension(Graph& g, const object::Module& module, BlockId 
     g[block].items.push_back(g.add(pop, std::array<ValueId, 1>{result}));
   }
   g.alias(container, result);
-  g.set_uses(iterator, 1);
+  set_uses(g, iterator, 1);
   g.redirect(header, 1, {});
   g.redirect(block, 0, after);
-  g.merge_into_predecessor(after);
+  merge_into_predecessor(g, after);
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include "structure/graph/block_kinds.h"
 #include "structure/graph/copies.h"
 #include "structure/graph/items.h"
+#include "structure/graph/uses.h"
 #include "structure/reduce/common_endings.h"
 
 namespace pellucid::structure {
@@ -174,7 +175,7 @@ class EndingJoiner {
   }
 
   void replace(BlockId copy, BlockId ending) {
-    g_.release(copy);
+    release(g_, copy);
     for (const Way way : g_.ways_into(copy).copy()) g_.redirect(way.from, way.edge, ending);
   }
 
@@ -191,8 +192,8 @@ class EndingJoiner {
     BlockId join;
     for (size_t i = 0; i < blocks.size(); ++i) {
       const BlockId rest = g_.split(blocks[i], g_[blocks[i]].items.size() - length);
-      g_.release(rest);
-      g_.add_use(args[i]);
+      release(g_, rest);
+      add_use(g_, args[i]);
       if (i == 0) join = rest;
       g_[blocks[i]].next[0].to = join;
       g_[blocks[i]].next[0].args.assign(1, args[i]);
@@ -210,7 +211,7 @@ class EndingJoiner {
     g_[join].entry_stack = std::move(stack);
     each_operand(join, [&](ValueId& operand) {
       if (g_.resolve(operand) == differs) operand = param;
-      g_.add_use(operand);
+      add_use(g_, operand);
     });
     for (const ValueId item : g_[join].items) {
       if (is_pop_of_any(g_, item, param)) g_[item].b = static_cast<uint32_t>(ir::Dropped::Result);
@@ -251,7 +252,7 @@ void copy_ending(Graph& g, BlockId join, const Way& way) {
     g.redirect(into, 0, {});
   }
   std::unordered_map<ValueId, ValueId> copies{{g[join].params[0], arg}};
-  g.drop_use(arg);
+  drop_use(g, arg);
   const auto copied = [&](ValueId id) {
     id = g.resolve(id);
     const auto known = copies.find(id);
@@ -270,7 +271,7 @@ void copy_ending(Graph& g, BlockId join, const Way& way) {
     for (const ValueId operand : std::vector<ValueId>(originals.begin(), originals.end())) {
       operands.push_back(copied(operand));
       if (copies.count(g.resolve(operand)) == 0 || operands.back() == arg)
-        g.add_use(operands.back());
+        add_use(g, operands.back());
     }
     ir::Value value = g[item];
     if (drops(value, ir::Dropped::Result) && is_op(g[operands[0]], Op::LoadConst)) {
@@ -281,7 +282,7 @@ void copy_ending(Graph& g, BlockId join, const Way& way) {
   }
   for (const ValueId operand : std::vector<ValueId>(g[join].operands)) {
     const ValueId value = copied(operand);
-    if (copies.count(g.resolve(operand)) == 0 || value == arg) g.add_use(value);
+    if (copies.count(g.resolve(operand)) == 0 || value == arg) add_use(g, value);
     g[into].operands.push_back(value);
   }
   g[into].exit = g[join].exit;
@@ -297,11 +298,11 @@ void forward_single_values(Graph& g) {
     if (g[id].params.empty() || g.ways_into(id).size() != 1) continue;
     const Way way = g.ways_into(id).front();
     auto& args = g[way.from].next[way.edge].args;
-    g.bind(g[id].params, args);
+    bind_params(g, g[id].params, args);
     args.clear();
     g[id].params.clear();
   }
-  g.apply_aliases();
+  apply_aliases(g);
 }
 
 std::vector<BlockId> join_endings(Graph& graph, size_t shortest) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "structure/graph/loops.h"
+#include "structure/graph/uses.h"
 
 namespace pellucid::structure {
 namespace {
@@ -46,7 +47,7 @@ class Unthreader {
       const auto& args = g_[way.from].next[way.edge].args;
       const auto brought = static_cast<uint32_t>(std::count_if(
           args.begin(), args.end(), [&](ValueId arg) { return g_.resolve(arg) == value; }));
-      g_.set_uses(value, g_[value].uses + 1 - brought);
+      set_uses(g_, value, g_[value].uses + 1 - brought);
       g_.redirect(way.from, way.edge, test, {value});
     }
   }

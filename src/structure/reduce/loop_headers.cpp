@@ -16,7 +16,7 @@ namespace {
 HandlerId region_of(const Graph& graph, const Loop& loop) {
   HandlerId region = graph[loop.header].handler;
   for (const Way& way : loop.back_edges) {
-    while (region.valid() && !graph.within(graph[way.from].handler, region)) {
+    while (region.valid() && !within(graph, graph[way.from].handler, region)) {
       region = graph.handlers[region.index()].outer;
     }
   }
@@ -51,7 +51,7 @@ void put_before_region(Graph& graph, const Loop& loop) {
   // region belongs to a loop in its body.
   const bool on_block_stack = graph.f.handlers[inside.index()].is_on_block_stack();
   insert_before_header(graph, loop.header, region, [&](BlockId from) {
-    return on_block_stack && graph.within(graph[from].handler, inside);
+    return on_block_stack && within(graph, graph[from].handler, inside);
   });
 }
 
@@ -106,10 +106,10 @@ bool is_own_loop(const Graph& graph, const Analysis& analysis, const Loop& loop,
 void part_from_outer(Graph& graph, const Analysis& analysis, const Loop& loop) {
   const ir::Block& header = graph[loop.header];
   if (header.exit != ExitKind::Branch || loop.back_edges.size() < 2) return;
-  const bool is_tested = graph.is_tested(loop.header);
+  const bool is_tested = graph.tested_loops.contains(loop.header);
   for (uint8_t edge = 0; edge < 2; ++edge) {
     const BlockId body = header.next[edge].to;
-    if (body == loop.header || (is_tested && edge != graph.stay_of(loop.header))) continue;
+    if (body == loop.header || (is_tested && edge != graph.tested_loops.at(loop.header))) continue;
     const auto is_inner = [&](BlockId from) { return analysis.dominates(body, from); };
     const auto inner =
         static_cast<size_t>(std::count_if(loop.back_edges.begin(), loop.back_edges.end(),

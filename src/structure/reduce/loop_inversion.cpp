@@ -9,6 +9,7 @@
 
 #include "structure/graph/loops.h"
 #include "structure/graph/same.h"
+#include "structure/graph/uses.h"
 #include "structure/graph/walk.h"
 
 namespace pellucid::structure {
@@ -50,7 +51,7 @@ class Rotation {
       }
     }
     if (changed) g_.recompute();
-    g_.thread_empty_blocks();
+    thread_empty_blocks(g_);
   }
 
  private:
@@ -102,9 +103,9 @@ class Rotation {
     const BlockId end = cut(second, common);
     if (header != top.from) ends_[top.from] = header;
     ends_[bottom.from] = header;
-    g_.note_tested(header, top.edge);
+    g_.tested_loops[header] = top.edge;
     // Removes the second test; the rest of its block leads to the first.
-    g_.release(end);
+    release(g_, end);
     g_[end].items.clear();
     g_[end].operands.clear();
     g_[end].exit = ExitKind::Goto;
@@ -190,7 +191,7 @@ class Rotation {
     std::vector<ValueId>& items = g_[id].items;
     items.insert(items.end(), parts[0].items.begin(), parts[0].items.end());
     ValueId result = parts[0].result;
-    g_.set_uses(result, std::max(g_[result].uses, 1u));
+    set_uses(g_, result, std::max(g_[result].uses, 1u));
     if (parts.size() > 1) {
       ir::Value value;
       value.kind = ValueKind::Region;

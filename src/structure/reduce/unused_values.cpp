@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "structure/graph/items.h"
+#include "structure/graph/uses.h"
 #include "structure/reduce/inlined_comprehensions.h"
 
 namespace pellucid::structure {
@@ -77,7 +78,7 @@ void forget_placeholders(Graph& g) {
     std::erase_if(g[id].items, [&](ValueId item) {
       if (!drops(g[item], ir::Dropped::Result)) return false;
       if (!is_placeholder(g[g.resolve(g.f.operands(item)[0])])) return false;
-      g.release(item);
+      release(g, item);
       return true;
     });
   }
@@ -102,7 +103,7 @@ void drop_popped_params(Graph& g) {
         block.params.erase(block.params.begin() + static_cast<ptrdiff_t>(p));
         for (const Way way : g.ways_into(id)) {
           auto& args = g[way.from].next[way.edge].args;
-          g.drop_use(args[p]);
+          drop_use(g, args[p]);
           args.erase(args.begin() + static_cast<ptrdiff_t>(p));
         }
         changed = true;
@@ -121,7 +122,7 @@ void forget_carried(Graph& g) {
         g[item].b = static_cast<uint32_t>(ir::Dropped::Constant);
         return false;
       }
-      g.release(item);
+      release(g, item);
       return true;
     });
   }

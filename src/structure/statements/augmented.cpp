@@ -5,6 +5,7 @@
 
 #include "ast/nodes.h"
 #include "structure/graph/not_structured.h"
+#include "structure/graph/uses.h"
 #include "structure/statements/hoisting.h"
 #include "structure/statements/run.h"
 
@@ -66,7 +67,7 @@ bool augmented_load(Run& r, Items items, size_t i) {
     if (!is_same || !are_bases(r.operands(items[other]))) return false;
     r.stack.use_once(bases);
     r.skipped.insert(items[other]);
-    g.set_uses(id, 2);  // stands for the second slice as well
+    set_uses(g, id, 2);  // stands for the second slice as well
     g.alias(items[other], id);
     return false;
   }

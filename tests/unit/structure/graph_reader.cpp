@@ -3,6 +3,7 @@
 #include <map>
 #include <sstream>
 
+#include "structure/graph/uses.h"
 #include "structure/graph_text.h"
 #include "structure/graph_words.h"
 #include "structure/text_line.h"
@@ -32,8 +33,8 @@ class Reader {
     f_.code = object::CodeId(0u);
     Graph graph(std::move(f_));
     graph.regions = std::move(regions_);
-    for (const BlockId id : kept_) graph.keep(id);
-    for (const auto& [id, stay] : tested_) graph.note_tested(id, stay);
+    for (const BlockId id : kept_) graph.kept.add(id);
+    for (const auto& [id, stay] : tested_) graph.tested_loops[id] = stay;
     for (const auto& [offset, times] : held_) graph.held[offset] = times;
     for (size_t i = 0; i < graph.handlers.size(); ++i) {
       if (i < handlers_.size()) graph.handlers[i] = handlers_[i];
@@ -41,8 +42,8 @@ class Reader {
     for (HandlerInfo& info : graph.handlers) {
       for (HandlerId h = info.outer; h.valid(); h = graph.handlers[h.index()].outer) ++info.depth;
     }
-    for (const auto& [value, end] : clauses_) graph.note_clause_end(value, end);
-    graph.recount_uses();
+    for (const auto& [value, end] : clauses_) graph.clause_ends.note(graph, value, end);
+    recount_uses(graph);
     for (const auto& [id, uses] : uses_) graph[id].uses = uses;
     made_.reduction = std::make_unique<Reduction>(
         Reduction{std::move(graph), *made_.tree, joins_copies_, std::move(joins_)});

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "object/repr.h"
+#include "structure/graph/uses.h"
 #include "structure/graph_text.h"
 #include "structure/graph_words.h"
 
@@ -41,7 +42,7 @@ class Writer {
  public:
   Writer(const object::Module& module, const Reduction& reduction)
       : module_(module), reduction_(reduction), g_(reduction.graph), recounted_(g_) {
-    recounted_.recount_uses();
+    recount_uses(recounted_);
   }
 
   std::string run() {
@@ -54,7 +55,7 @@ class Writer {
         out_ += handler(i, "h" + std::to_string(i) + ": dead at " + text_of(entry));
     }
     for (const BlockId join : reduction_.joins) out_ += "joins " + text_of(join) + '\n';
-    const std::map<ValueId, BlockId> ends(g_.clause_ends().begin(), g_.clause_ends().end());
+    const std::map<ValueId, BlockId> ends(g_.clause_ends.all().begin(), g_.clause_ends.all().end());
     for (const auto& [value, end] : ends) {
       out_ +=
           "clause of " + text_of(value) + " ends at " + (end.valid() ? text_of(end) : "-") + '\n';
@@ -118,7 +119,9 @@ class Writer {
       for (const ValueId id : block.entry_stack) stack.push_back(g_.resolve(id));
       notes.add("stack" + list_of(stack));
     }
-    if (g_.is_tested(block_)) notes.number("stay", unsigned{g_.stay_of(block_)}, 0u);
+    if (g_.tested_loops.contains(block_)) {
+      notes.number("stay", unsigned{g_.tested_loops.at(block_)}, 0u);
+    }
     for (const ValueId param : block.params) uses(notes, param, true);
     out_ += text + notes.text() + '\n';
     part_ = {};
