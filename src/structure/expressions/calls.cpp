@@ -6,6 +6,7 @@
 // text.
 #include "ast/nodes.h"
 #include "structure/expressions/expressions.h"
+#include "structure/expressions/operations.h"
 
 namespace pellucid::structure {
 
@@ -70,83 +71,85 @@ std::vector<NodeId> elements_of(ast::Tree& tree, NodeId node) {
   return elements;
 }
 
+NodeId call_of(const ExpressionContext& c, const ir::Value& value, NodeId callee,
+               std::vector<NodeId> args, std::vector<NodeId> keywords) {
+  if (is_op(c.operand(value, 0), Op::LoadBuildClass)) {
+    const NodeId literal = class_literal(c.tree, c.where(value), args, keywords);
+    if (literal.valid()) return literal;
+  }
+  if (c.tree.is(callee, ast::Kind::FunctionDef) && keywords.empty()) {
+    const NodeId made = make_hidden_call(c, value, callee, args);
+    if (made.valid()) return made;
+  }
+  return c.tree.add(ast::Call{callee, c.tree.list(args), c.tree.list(keywords)}, c.where(value));
+}
+
 }  // namespace
 
-NodeId Expressions::call(const ir::Value& value, Nodes operands) {
+NodeId make_call(const ExpressionContext& c, const ir::Value& value, Nodes operands) {
   std::vector<NodeId> args(operands.begin() + 1, operands.end());
   std::vector<NodeId> keywords;
   if (value.op == Op::CallKw) {
-    const Const* names = constant_of(tree_, operands.back());
+    const Const* names = constant_of(c.tree, operands.back());
     if (!names || names->kind != ConstKind::Tuple) return NodeId();
     const std::vector<object::ConstId> ids = names->items;
     args.pop_back();
     if (ids.size() > args.size()) return NodeId();
     const size_t first = args.size() - ids.size();
     for (size_t i = 0; i < ids.size(); ++i) {
-      const Const& name = module()[ids[i]];
+      const Const& name = c.module()[ids[i]];
       if (name.kind != ConstKind::Str) return NodeId();
       const NodeId arg = args[first + i];
-      keywords.push_back(tree_.add(ast::keyword{name.text, arg}, tree_.where(arg)));
+      keywords.push_back(c.tree.add(ast::keyword{name.text, arg}, c.tree.where(arg)));
     }
     args.resize(first);
   }
-  return call_of(value, operands[0], std::move(args), std::move(keywords));
+  return call_of(c, value, operands[0], std::move(args), std::move(keywords));
 }
 
-NodeId Expressions::call_ex(const ir::Value& value, Nodes operands) {
+NodeId make_call_ex(const ExpressionContext& c, const ir::Value& value, Nodes operands) {
   const NodeId tuple = operands[1];
   const bool has_keywords = operands.size() > 2;
   std::vector<NodeId> args;
-  const ir::Value& made = operand(value, 1);
-  const Const* constant = constant_of(tree_, tuple);
-  const bool is_display = tree_.is(tuple, ast::Kind::Tuple) &&
+  const ir::Value& made = c.operand(value, 1);
+  const Const* constant = constant_of(c.tree, tuple);
+  const bool is_display = c.tree.is(tuple, ast::Kind::Tuple) &&
                           (is_op(made, Op::ListToTuple, Op::BuildTupleUnpackWithCall) ||
                            (has_keywords && is_op(made, Op::BuildTuple)));
   // Compilers without Folds::arguments build the empty tuple of a call that has no positional
   // arguments, so there an empty constant was written as `*()`.
-  const bool is_empty_star = constant && constant->items.empty() && !function_.folds.arguments;
+  const bool is_empty_star = constant && constant->items.empty() && !c.function.folds.arguments;
   const bool is_constant =
       has_keywords && constant && constant->kind == ConstKind::Tuple && !is_empty_star;
   const bool is_spliced = is_display || is_constant;
-  args = is_spliced ? elements_of(tree_, tuple) : std::vector<NodeId>{starred(tree_, tuple)};
+  args = is_spliced ? elements_of(c.tree, tuple) : std::vector<NodeId>{starred(c.tree, tuple)};
 
   std::vector<NodeId> keywords;
   if (has_keywords) {
     const NodeId dict = operands[2];
-    const ir::Value& kwargs = operand(value, 2);
+    const ir::Value& kwargs = c.operand(value, 2);
     const bool is_written =
         kwargs.kind == ir::ValueKind::Instr && is_one_of_the_dicts_a_call_builds(kwargs.op) &&
-        tree_.is(dict, ast::Kind::Dict) && !tree_.items(tree_.as<ast::Dict>(dict).keys).empty();
+        c.tree.is(dict, ast::Kind::Dict) && !c.tree.items(c.tree.as<ast::Dict>(dict).keys).empty();
     keywords =
-        is_written ? keywords_of(tree_, dict) : std::vector<NodeId>{double_starred(tree_, dict)};
+        is_written ? keywords_of(c.tree, dict) : std::vector<NodeId>{double_starred(c.tree, dict)};
     // Without a star, 3.8 emits CALL_FUNCTION_EX for `**{...}` only; later versions also when there
     // are too many arguments for the stack.
     bool has_star = false;
     bool has_double_star = false;
-    for (const NodeId arg : args) has_star |= tree_.is(arg, ast::Kind::Starred);
-    for (const NodeId word : keywords) has_double_star |= !tree_.as<ast::keyword>(word).arg.valid();
+    for (const NodeId arg : args) has_star |= c.tree.is(arg, ast::Kind::Starred);
+    for (const NodeId word : keywords) {
+      has_double_star |= !c.tree.as<ast::keyword>(word).arg.valid();
+    }
     // A dict built by one instruction was written as one display, unless all its keys can be names.
     const bool is_made_at_once = is_op(kwargs, Op::BuildMap, Op::BuildConstKeyMap);
     const bool is_one = is_made_at_once && has_double_star;
     has_star |= has_double_star;
     if (is_one || (!has_star && args.size() + 2 * keywords.size() <= kManyOperands)) {
-      keywords = {double_starred(tree_, dict)};
+      keywords = {double_starred(c.tree, dict)};
     }
   }
-  return call_of(value, operands[0], std::move(args), std::move(keywords));
-}
-
-NodeId Expressions::call_of(const ir::Value& value, NodeId callee, std::vector<NodeId> args,
-                            std::vector<NodeId> keywords) {
-  if (is_op(operand(value, 0), Op::LoadBuildClass)) {
-    const NodeId literal = class_literal(where(value), args, keywords);
-    if (literal.valid()) return literal;
-  }
-  if (tree_.is(callee, ast::Kind::FunctionDef) && keywords.empty()) {
-    const NodeId made = hidden_call(value, callee, args);
-    if (made.valid()) return made;
-  }
-  return tree_.add(ast::Call{callee, tree_.list(args), tree_.list(keywords)}, where(value));
+  return call_of(c, value, operands[0], std::move(args), std::move(keywords));
 }
 
 }  // namespace pellucid::structure

@@ -3,6 +3,7 @@
 #include "ast/nodes.h"
 #include "object/fitting_names.h"
 #include "structure/expressions/expressions.h"
+#include "structure/expressions/operations.h"
 #include "structure/scopes/names.h"
 
 namespace pellucid::structure {
@@ -11,15 +12,15 @@ using ast::NodeId;
 using object::Const;
 using object::ConstKind;
 
-NodeId Expressions::class_literal(ast::Where at, Nodes args, Nodes keywords) {
-  if (args.size() < 2 || !tree_.is(args[0], ast::Kind::FunctionDef)) return NodeId();
-  const Const* name = constant_of(tree_, args[1]);
+NodeId class_literal(ast::Tree& tree, ast::Where at, Nodes args, Nodes keywords) {
+  if (args.size() < 2 || !tree.is(args[0], ast::Kind::FunctionDef)) return NodeId();
+  const Const* name = constant_of(tree, args[1]);
   if (!name || name->kind != ConstKind::Str) return NodeId();
-  const Symbol symbol = object::as_given(tree_.module(), name->text);
-  const auto function = tree_.as<ast::FunctionDef>(args[0]);
-  demangle(tree_, tree_.text(symbol), function.body);
-  const ast::ListId bases = tree_.list(args.subspan(2));
-  return tree_.add(ast::ClassDef{symbol, bases, tree_.list(keywords), function.body, {}, {}}, at);
+  const Symbol symbol = object::as_given(tree.module(), name->text);
+  const auto function = tree.as<ast::FunctionDef>(args[0]);
+  demangle(tree, tree.text(symbol), function.body);
+  const ast::ListId bases = tree.list(args.subspan(2));
+  return tree.add(ast::ClassDef{symbol, bases, tree.list(keywords), function.body, {}, {}}, at);
 }
 
 }  // namespace pellucid::structure

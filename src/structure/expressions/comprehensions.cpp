@@ -4,6 +4,7 @@
 
 #include "ast/nodes.h"
 #include "structure/expressions/expressions.h"
+#include "structure/expressions/operations.h"
 #include "structure/expressions/walrus.h"
 #include "structure/scopes/dead_code.h"
 #include "structure/scopes/names.h"
@@ -274,33 +275,34 @@ bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter,
 }
 
 // Returns the list, set or dict comprehension or generator expression for the call of its function.
-NodeId Expressions::comprehension_call(const ir::Value& value, NodeId callee, NodeId iterable) {
-  const auto def = tree_.as<ast::FunctionDef>(callee);
+NodeId make_comprehension(const ExpressionContext& c, const ir::Value& value, NodeId callee,
+                          NodeId iterable) {
+  const auto def = c.tree.as<ast::FunctionDef>(callee);
   // The outermost iterable is evaluated, and its iterator made, before the call.
-  const ir::Value& argument = operand(value, 1);
-  if (is_op(argument, Op::GetIter) && tree_.is(iterable, Kind::Call)) {
-    const auto args = tree_.items(tree_.as<ast::Call>(iterable).args);
+  const ir::Value& argument = c.operand(value, 1);
+  if (is_op(argument, Op::GetIter) && c.tree.is(iterable, Kind::Call)) {
+    const auto args = c.tree.items(c.tree.as<ast::Call>(iterable).args);
     if (args.size() == 1) iterable = args[0];
   }
   ComprehensionParts parts;
-  if (!comprehension_parts(tree_, def.body, iterable, parts)) return NodeId();
-  const ast::Where at = where(value);
-  const std::string_view name = tree_.text(def.name);
-  if (name == "<listcomp>") return tree_.add(ast::ListComp{parts.elt, parts.generators}, at);
-  if (name == "<setcomp>") return tree_.add(ast::SetComp{parts.elt, parts.generators}, at);
-  if (name == "<genexpr>") return tree_.add(ast::GeneratorExp{parts.elt, parts.generators}, at);
-  if (tree_.is(parts.elt, Kind::Starred)) {
-    const NodeId added = tree_.as<ast::Starred>(parts.elt).value;
-    return tree_.add(ast::DictComp{added, NodeId(), parts.generators}, at);
+  if (!comprehension_parts(c.tree, def.body, iterable, parts)) return NodeId();
+  const ast::Where at = c.where(value);
+  const std::string_view name = c.tree.text(def.name);
+  if (name == "<listcomp>") return c.tree.add(ast::ListComp{parts.elt, parts.generators}, at);
+  if (name == "<setcomp>") return c.tree.add(ast::SetComp{parts.elt, parts.generators}, at);
+  if (name == "<genexpr>") return c.tree.add(ast::GeneratorExp{parts.elt, parts.generators}, at);
+  if (c.tree.is(parts.elt, Kind::Starred)) {
+    const NodeId added = c.tree.as<ast::Starred>(parts.elt).value;
+    return c.tree.add(ast::DictComp{added, NodeId(), parts.generators}, at);
   }
   // A dict comprehension adds pairs; any other value stands for an element that is never reached.
-  const bool is_tuple = tree_.is(parts.elt, Kind::Tuple);
+  const bool is_tuple = c.tree.is(parts.elt, Kind::Tuple);
   const auto pair =
-      is_tuple ? tree_.items(tree_.as<ast::Tuple>(parts.elt).elts) : std::span<const NodeId>();
+      is_tuple ? c.tree.items(c.tree.as<ast::Tuple>(parts.elt).elts) : std::span<const NodeId>();
   if (pair.size() != 2) {
-    return tree_.add(ast::DictComp{parts.elt, none_node(tree_, at), parts.generators}, at);
+    return c.tree.add(ast::DictComp{parts.elt, none_node(c.tree, at), parts.generators}, at);
   }
-  return tree_.add(ast::DictComp{pair[0], pair[1], parts.generators}, at);
+  return c.tree.add(ast::DictComp{pair[0], pair[1], parts.generators}, at);
 }
 
 NodeId returned_expression(ast::Tree& tree, ListId body) {

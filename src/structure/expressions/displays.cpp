@@ -10,6 +10,7 @@
 
 #include "ast/nodes.h"
 #include "structure/expressions/expressions.h"
+#include "structure/expressions/operations.h"
 
 namespace pellucid::structure {
 
@@ -116,101 +117,54 @@ NodeId chosen(ast::Tree& tree, NodeId constant, ast::Where at) {
   return tree.add(ast::IfExp{test, constant, same}, at);
 }
 
-}  // namespace
-
-// Returns true if `value` loads a constant that compilers fold into the operation around it when it
-// is written as a literal.
-bool Expressions::is_plain_constant(const ir::Value& value, NodeId node) const {
-  const Const* constant = constant_of(tree_, node);
-  return constant && constant->kind != ConstKind::Opaque && constant->kind != ConstKind::Code &&
-         is_op(value, Op::LoadConst);
-}
-
-// Returns the same constant as a computed value, which compilers do not fold: an f-string for a
-// string (an empty one would be built from nothing), else a conditional expression with a constant
-// test.
-NodeId Expressions::computed(NodeId constant, ast::Where at) {
-  const Const* value = constant_of(tree_, constant);
-  if (value->kind == ConstKind::Str && !tree_.text(value->text).empty()) {
-    return tree_.add(ast::JoinedStr{tree_.list({constant})}, at);
-  }
-  return chosen(tree_, constant, at);
-}
-
 // Returns the keys of a dict display. Compilers merge keys that are all constants into one; these
 // were loaded one by one, so one of them is written as a computed value.
-std::vector<NodeId> Expressions::keys_apart(const ir::Value& value, Nodes operands) {
+std::vector<NodeId> keys_apart(const ExpressionContext& c, const ir::Value& value, Nodes operands) {
   std::vector<NodeId> keys;
   size_t text = 0, constants = 0;
   for (size_t i = 0; i + 1 < operands.size(); i += 2) {
     keys.push_back(operands[i]);
-    if (!is_plain_constant(operand(value, i), operands[i])) continue;
-    const bool is_text = constant_of(tree_, operands[i])->kind == ConstKind::Str;
+    if (!is_plain_constant(c.tree, c.operand(value, i), operands[i])) continue;
+    const bool is_text = constant_of(c.tree, operands[i])->kind == ConstKind::Str;
     if (is_text && text == 0) text = keys.size();
     ++constants;
   }
-  if (!function_.folds.keys || function_.is_generated) return keys;
+  if (!c.function.folds.keys || c.function.is_generated) return keys;
   if (keys.size() < 2 || constants < keys.size()) return keys;
   NodeId& key = keys[text == 0 ? 0 : text - 1];
-  key = computed(key, where(value));
+  key = computed(c.tree, key, c.where(value));
   return keys;
+}
+
+// Returns true if anything is added to the container that `value` makes.
+bool is_extended(const ExpressionContext& c, const ir::Value& value) {
+  return std::any_of(c.function.values.begin(), c.function.values.end(),
+                     [&](const ir::Value& other) {
+                       const bool extends =
+                           is_op(other, Op::ListExtend, Op::ListAppend, Op::SetUpdate, Op::SetAdd);
+                       return extends && c.operand(other, 0).first == value.first;
+                     });
 }
 
 // Returns the elements of a display. Compilers make one constant of a display of constants; this
 // one was built at run time, so one element was computed, as `1 or 2` is, and is written that way.
-std::vector<NodeId> Expressions::keep_apart(const ir::Value& value, Nodes operands) {
+std::vector<NodeId> keep_apart(const ExpressionContext& c, const ir::Value& value, Nodes operands) {
   std::vector<NodeId> nodes(operands.begin(), operands.end());
   const bool is_tuple = is_op(value, Op::BuildTuple);
-  if (nodes.size() < (is_tuple ? 1 : kFoldedConstants) || function_.is_generated) return nodes;
+  if (nodes.size() < (is_tuple ? 1 : kFoldedConstants) || c.function.is_generated) return nodes;
   for (size_t i = 0; i < nodes.size(); ++i) {
-    if (!is_plain_constant(operand(value, i), nodes[i])) return nodes;
+    if (!is_plain_constant(c.tree, c.operand(value, i), nodes[i])) return nodes;
   }
   // A display that is extended later is built up to the star.
-  if (!is_tuple && (!function_.folds.displays || is_extended(value))) return nodes;
-  nodes[0] = chosen(tree_, nodes[0], where(value));
+  if (!is_tuple && (!c.function.folds.displays || is_extended(c, value))) return nodes;
+  nodes[0] = chosen(c.tree, nodes[0], c.where(value));
   return nodes;
-}
-
-// Returns true if anything is added to the container that `value` makes.
-bool Expressions::is_extended(const ir::Value& value) const {
-  return std::any_of(function_.values.begin(), function_.values.end(), [&](const ir::Value& other) {
-    const bool extends = is_op(other, Op::ListExtend, Op::ListAppend, Op::SetUpdate, Op::SetAdd);
-    return extends && operand(other, 0).first == value.first;
-  });
-}
-
-NodeId Expressions::display(const ir::Value& value, Nodes operands) {
-  const ast::Where at = where(value);
-  switch (value.op) {
-    case Op::BuildTuple:
-      return tree_.add(ast::Tuple{tree_.list(keep_apart(value, operands))}, at);
-    case Op::BuildList:
-      return tree_.add(ast::List{tree_.list(keep_apart(value, operands))}, at);
-    case Op::BuildSet:
-      return tree_.add(ast::Set{tree_.list(keep_apart(value, operands))}, at);
-    case Op::BuildMap: {
-      const NodeId dict = tree_.add(ast::Dict{}, at);
-      const std::vector<NodeId> keys = keys_apart(value, operands);
-      for (size_t i = 0; i < keys.size(); ++i) {
-        append_pair(tree_, dict, keys[i], operands[2 * i + 1]);
-      }
-      return dict;
-    }
-    default:
-      break;
-  }
-  // BuildConstKeyMap
-  const Const* keys = constant_of(tree_, operands.back());
-  if (!keys || keys->items.size() + 1 != operands.size()) return NodeId();
-  const std::vector<NodeId> key_nodes = constant_elements(tree_, operands.back());
-  return tree_.add(ast::Dict{tree_.list(key_nodes), tree_.list(operands.first(key_nodes.size()))},
-                   at);
 }
 
 // Returns an expression for extending a container that is no display (made by Dynamo): the method
 // call, which returns None, then the container itself.
-NodeId Expressions::updated(const ir::Value& value, Nodes operands) {
-  const ast::Where at = where(value);
+NodeId updated(const ExpressionContext& c, const ir::Value& value, Nodes operands) {
+  const ast::Where at = c.where(value);
   const std::string_view method = value.op == Op::ListAppend   ? "append"
                                   : value.op == Op::ListExtend ? "extend"
                                   : value.op == Op::SetAdd     ? "add"
@@ -218,50 +172,92 @@ NodeId Expressions::updated(const ir::Value& value, Nodes operands) {
                                                                : "update";
   NodeId container = operands[0];
   Symbol name;
-  if (tree_.is(container, ast::Kind::Name)) {
-    name = tree_.as<ast::Name>(container).id;
+  if (c.tree.is(container, ast::Kind::Name)) {
+    name = c.tree.as<ast::Name>(container).id;
   } else {
     std::string fresh = "container_" + std::to_string(value.offset);
-    while (module().strings.find(fresh).valid()) fresh += "_";
-    name = tree_.intern(fresh);
-    container = tree_.add(ast::NamedExpr{tree_.add(ast::Name{name}, at), container}, at);
+    while (c.module().strings.find(fresh).valid()) fresh += "_";
+    name = c.tree.intern(fresh);
+    container = c.tree.add(ast::NamedExpr{c.tree.add(ast::Name{name}, at), container}, at);
   }
-  const NodeId function = tree_.add(ast::Attribute{container, tree_.intern(method)}, at);
-  const NodeId call = tree_.add(ast::Call{function, tree_.list(operands.subspan(1)), {}}, at);
+  const NodeId function = c.tree.add(ast::Attribute{container, c.tree.intern(method)}, at);
+  const NodeId call = c.tree.add(ast::Call{function, c.tree.list(operands.subspan(1)), {}}, at);
   // 3.14 records the annotations that were executed in a set, whose value is unused.
-  if (tree_.text(name) == "__conditional_annotations__") return call;
+  if (c.tree.text(name) == "__conditional_annotations__") return call;
   const auto op = static_cast<uint32_t>(ast::BoolOperator::Or);
-  return tree_.add(ast::BoolOp{op, tree_.list({call, tree_.add(ast::Name{name}, at)})}, at);
+  return c.tree.add(ast::BoolOp{op, c.tree.list({call, c.tree.add(ast::Name{name}, at)})}, at);
 }
 
-// Returns the container with one more part. It must be a display: no other expression of Python
-// extends a container and evaluates to it.
-NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
+}  // namespace
+
+bool is_plain_constant(const ast::Tree& tree, const ir::Value& value, NodeId node) {
+  const Const* constant = constant_of(tree, node);
+  return constant && constant->kind != ConstKind::Opaque && constant->kind != ConstKind::Code &&
+         is_op(value, Op::LoadConst);
+}
+
+NodeId computed(ast::Tree& tree, NodeId constant, ast::Where at) {
+  const Const* value = constant_of(tree, constant);
+  if (value->kind == ConstKind::Str && !tree.text(value->text).empty()) {
+    return tree.add(ast::JoinedStr{tree.list({constant})}, at);
+  }
+  return chosen(tree, constant, at);
+}
+
+NodeId make_display(const ExpressionContext& c, const ir::Value& value, Nodes operands) {
+  const ast::Where at = c.where(value);
+  switch (value.op) {
+    case Op::BuildTuple:
+      return c.tree.add(ast::Tuple{c.tree.list(keep_apart(c, value, operands))}, at);
+    case Op::BuildList:
+      return c.tree.add(ast::List{c.tree.list(keep_apart(c, value, operands))}, at);
+    case Op::BuildSet:
+      return c.tree.add(ast::Set{c.tree.list(keep_apart(c, value, operands))}, at);
+    case Op::BuildMap: {
+      const NodeId dict = c.tree.add(ast::Dict{}, at);
+      const std::vector<NodeId> keys = keys_apart(c, value, operands);
+      for (size_t i = 0; i < keys.size(); ++i) {
+        append_pair(c.tree, dict, keys[i], operands[2 * i + 1]);
+      }
+      return dict;
+    }
+    default:
+      break;
+  }
+  // BuildConstKeyMap
+  const Const* keys = constant_of(c.tree, operands.back());
+  if (!keys || keys->items.size() + 1 != operands.size()) return NodeId();
+  const std::vector<NodeId> key_nodes = constant_elements(c.tree, operands.back());
+  return c.tree.add(
+      ast::Dict{c.tree.list(key_nodes), c.tree.list(operands.first(key_nodes.size()))}, at);
+}
+
+NodeId make_extended(const ExpressionContext& c, const ir::Value& value, Nodes operands) {
   const NodeId display = operands[0];
   if (value.op == Op::ListToTuple) {
-    if (tree_.is(display, ast::Kind::List)) {
-      tree_.set(display, ast::Tuple{elements_id(tree_, display)});
+    if (c.tree.is(display, ast::Kind::List)) {
+      c.tree.set(display, ast::Tuple{elements_id(c.tree, display)});
       return display;
     }
-    return tree_.add(ast::Tuple{tree_.list({starred(tree_, display)})}, where(value));
+    return c.tree.add(ast::Tuple{c.tree.list({starred(c.tree, display)})}, c.where(value));
   }
   if (value.a != 1 && value.op != Op::DictMerge) return NodeId();
   const ast::Kind wanted = value.op == Op::ListAppend || value.op == Op::ListExtend
                                ? ast::Kind::List
                            : value.op == Op::SetAdd || value.op == Op::SetUpdate ? ast::Kind::Set
                                                                                  : ast::Kind::Dict;
-  if (!tree_.is(display, wanted)) return updated(value, operands);
-  const ir::Value& container = operand(value, 0);
+  if (!c.tree.is(display, wanted)) return updated(c, value, operands);
+  const ir::Value& container = c.operand(value, 0);
 
   if (wanted == ast::Kind::Dict) {
     if (value.op == Op::MapAdd) {
-      append_pair(tree_, display, operands[1], operands[2]);
-    } else if (continues_dict(function_, tree_, container, display, operand(value, 1),
+      append_pair(c.tree, display, operands[1], operands[2]);
+    } else if (continues_dict(c.function, c.tree, container, display, c.operand(value, 1),
                               operands[1]) &&
-               (value.op != Op::DictMerge || has_names_for_keys(tree_, operands[1]))) {
-      append_pairs(tree_, display, operands[1]);
+               (value.op != Op::DictMerge || has_names_for_keys(c.tree, operands[1]))) {
+      append_pairs(c.tree, display, operands[1]);
     } else {
-      append_pair(tree_, display, NodeId(), operands[1]);
+      append_pair(c.tree, display, NodeId(), operands[1]);
     }
     return display;
   }
@@ -269,74 +265,72 @@ NodeId Expressions::extended(const ir::Value& value, Nodes operands) {
   // `[*(1, 2, 3), x]`: the first step was read as `[1, 2, 3]`; undo that.
   const bool was_folded =
       (is_op(container, Op::ListExtend, Op::SetUpdate)) &&
-      is_op(operand(container, 1), Op::LoadConst) && operand(container, 0).count == 0 &&
-      !tree_.items(elements_id(tree_, display)).empty() &&
-      !tree_.is(tree_.items(elements_id(tree_, display))[0], ast::Kind::Starred);
+      is_op(c.operand(container, 1), Op::LoadConst) && c.operand(container, 0).count == 0 &&
+      !c.tree.items(elements_id(c.tree, display)).empty() &&
+      !c.tree.is(c.tree.items(elements_id(c.tree, display))[0], ast::Kind::Starred);
   if (was_folded) {
     const NodeId constant =
-        tree_.add(ast::Constant{operand(container, 1).constant()}, tree_.where(display));
-    const Const* folded = constant_of(tree_, constant);
+        c.tree.add(ast::Constant{c.operand(container, 1).constant()}, c.tree.where(display));
+    const Const* folded = constant_of(c.tree, constant);
     // A frozenset has no literal, so its elements stay.
     if (folded->kind == ConstKind::Tuple) {
-      set_elements(tree_, display, tree_.list({starred(tree_, constant)}));
+      set_elements(c.tree, display, c.tree.list({starred(c.tree, constant)}));
     }
   }
   if (value.op == Op::ListAppend || value.op == Op::SetAdd) {
-    append(tree_, display, operands[1]);
+    append(c.tree, display, operands[1]);
     return display;
   }
-  const Const* added = constant_of(tree_, operands[1]);
-  const bool is_empty = tree_.items(elements_id(tree_, display)).empty();
+  const Const* added = constant_of(c.tree, operands[1]);
+  const bool is_empty = c.tree.items(elements_id(c.tree, display)).empty();
   if (added && is_sequence(added->kind) && is_empty &&
       (added->items.size() >= kFoldedConstants || added->kind == ConstKind::FrozenSet)) {
-    std::vector<NodeId> elements = constant_elements(tree_, operands[1]);
+    std::vector<NodeId> elements = constant_elements(c.tree, operands[1]);
     // With fewer constants the compiler would not have folded: some were written more than once.
     while (added->kind == ConstKind::FrozenSet && !elements.empty() &&
            elements.size() < kFoldedConstants) {
-      elements.push_back(constant_elements(tree_, operands[1]).back());
+      elements.push_back(constant_elements(c.tree, operands[1]).back());
     }
-    set_elements(tree_, display, tree_.list(elements));
+    set_elements(c.tree, display, c.tree.list(elements));
     return display;
   }
-  append(tree_, display, starred(tree_, as_iterable(tree_, operands[1])));
+  append(c.tree, display, starred(c.tree, as_iterable(c.tree, operands[1])));
   return display;
 }
 
-// BUILD_*_UNPACK of 3.8. A part that was built in place as a tuple, set or dict was written as
-// plain elements, unless the part before it was one too or no star would be left.
-NodeId Expressions::unpack_38(const ir::Value& value, Nodes operands) {
+NodeId make_unpacked(const ExpressionContext& c, const ir::Value& value, Nodes operands) {
   const bool is_map = value.op == Op::BuildMapUnpack || value.op == Op::BuildMapUnpackWithCall;
   const bool is_set = value.op == Op::BuildSetUnpack;
   std::vector<bool> is_plain(operands.size());
   bool has_star = false;
   for (size_t i = 0; i < operands.size(); ++i) {
-    const ir::Value& part = operand(value, i);
-    const Const* constant = constant_of(tree_, operands[i]);
+    const ir::Value& part = c.operand(value, i);
+    const Const* constant = constant_of(c.tree, operands[i]);
     bool plain = false;
     if (is_map) {
       // Keywords of a call are names; a display with other keys was written as `**{...}`.
-      plain = tree_.is(operands[i], ast::Kind::Dict) && plain_pairs(function_, part) > 0 &&
-              (value.op != Op::BuildMapUnpackWithCall || has_names_for_keys(tree_, operands[i]));
+      plain = c.tree.is(operands[i], ast::Kind::Dict) && plain_pairs(c.function, part) > 0 &&
+              (value.op != Op::BuildMapUnpackWithCall || has_names_for_keys(c.tree, operands[i]));
     } else if (constant) {
       plain = constant->kind == ConstKind::Tuple && !constant->items.empty() && !is_set;
     } else {
       plain = part.count > 0 &&
               (is_op(part, Op::BuildSet) ? is_set : is_op(part, Op::BuildTuple) && !is_set) &&
-              (tree_.is(operands[i], ast::Kind::Tuple) || tree_.is(operands[i], ast::Kind::Set));
+              (c.tree.is(operands[i], ast::Kind::Tuple) || c.tree.is(operands[i], ast::Kind::Set));
     }
     is_plain[i] = plain && (i == 0 || !is_plain[i - 1]);
     has_star |= !is_plain[i];
   }
   if (!has_star) is_plain.assign(operands.size(), false);
 
-  const ast::Where at = where(value);
+  const ast::Where at = c.where(value);
   if (is_map) {
-    const NodeId dict = tree_.add(ast::Dict{}, at);
+    const NodeId dict = c.tree.add(ast::Dict{}, at);
     for (size_t i = 0; i < operands.size(); ++i) {
       if (is_plain[i]) {
-        append_pairs(tree_, dict, operands[i]);
+        append_pairs(c.tree, dict, operands[i]);
       } else {
-        append_pair(tree_, dict, NodeId(), operands[i]);
+        append_pair(c.tree, dict, NodeId(), operands[i]);
       }
     }
     return dict;
@@ -344,19 +338,19 @@ NodeId Expressions::unpack_38(const ir::Value& value, Nodes operands) {
   std::vector<NodeId> elements;
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!is_plain[i]) {
-      elements.push_back(starred(tree_, operands[i]));
-    } else if (constant_of(tree_, operands[i])) {
-      const std::vector<NodeId> items = constant_elements(tree_, operands[i]);
+      elements.push_back(starred(c.tree, operands[i]));
+    } else if (constant_of(c.tree, operands[i])) {
+      const std::vector<NodeId> items = constant_elements(c.tree, operands[i]);
       elements.insert(elements.end(), items.begin(), items.end());
     } else {
-      const auto items = tree_.items(elements_id(tree_, operands[i]));
+      const auto items = c.tree.items(elements_id(c.tree, operands[i]));
       elements.insert(elements.end(), items.begin(), items.end());
     }
   }
-  const ListId list = tree_.list(elements);
-  if (value.op == Op::BuildListUnpack) return tree_.add(ast::List{list}, at);
-  if (is_set) return tree_.add(ast::Set{list}, at);
-  return tree_.add(ast::Tuple{list}, at);
+  const ListId list = c.tree.list(elements);
+  if (value.op == Op::BuildListUnpack) return c.tree.add(ast::List{list}, at);
+  if (is_set) return c.tree.add(ast::Set{list}, at);
+  return c.tree.add(ast::Tuple{list}, at);
 }
 
 }  // namespace pellucid::structure

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "structure/expressions/expressions.h"
+#include "structure/expressions/operations.h"
 
 #include <algorithm>
 #include <array>
@@ -154,6 +155,137 @@ bool would_be_folded(const ast::Tree& tree, uint32_t op, NodeId operand) {
   }
 }
 
+// Returns true if a call's callee is a coroutine function made for that call.
+bool calls_coroutine(const ExpressionContext& c, const ir::Value& call) {
+  const ir::Value* function = &c.operand(call, 0);
+  if (is_op(*function, Op::SetFunctionAttribute)) function = &c.operand(*function, 1);
+  if (!is_op(*function, Op::MakeFunction)) return false;
+  for (size_t i = 0; i < function->count; ++i) {
+    const ir::Value& part = c.operand(*function, i);
+    if (!is_op(part, Op::LoadConst)) continue;
+    const Const& constant = c.module()[part.constant()];
+    if (constant.kind != ConstKind::Code) continue;
+    return (c.module()[constant.code].flags & object::kCoroutine) != 0;
+  }
+  return false;
+}
+
+// Makes loads, attributes and items, operators, iteration and generators.
+NodeId operation(const ExpressionContext& c, const ir::Value& value, Nodes operands) {
+  const ast::Where at = c.where(value);
+  switch (value.op) {
+    case Op::LoadConst:
+      return c.tree.add(ast::Constant{value.constant()}, at);
+    case Op::LoadFast:
+    case Op::LoadName:
+    case Op::LoadGlobal:
+    case Op::LoadDeref:
+    case Op::LoadClassDeref:
+    case Op::LoadFromDictOrDeref:
+    case Op::LoadFromDictOrGlobals:
+      return c.tree.add(ast::Name{value.symbol()}, at);
+    case Op::LoadClosure:
+      return cell(c.tree, value.symbol(), at);
+    case Op::LoadLocals:
+      return c.tree.add(ast::Call{name_node(c.tree, "locals", at), {}, {}}, at);
+    case Op::LoadBuildClass:
+      return name_node(c.tree, "__build_class__", at);
+    case Op::LoadAssertionError:
+      return name_node(c.tree, "AssertionError", at);
+    case Op::LoadCommonConstant:
+      if (value.a >= kCommonConstants.size()) return NodeId();
+      return name_node(c.tree, kCommonConstants[value.a], at);
+    case Op::LoadAttr:
+    case Op::LoadMethod:
+      return c.tree.add(ast::Attribute{operands[0], value.symbol()}, at);
+    case Op::LoadSuper: {
+      const ast::ListId args = value.a == 1 ? c.tree.list(operands.subspan(1)) : ast::ListId();
+      return c.tree.add(ast::Call{operands[0], args, {}}, at);
+    }
+    case Op::Subscr:
+      return c.tree.add(ast::Subscript{operands[0], operands[1]}, at);
+    case Op::BuildSlice:
+      // A proof of generated code does not distinguish a slice that is built from a constant one.
+      return slice(c.tree, operands, at, c.function.folds.slices && !c.function.is_generated);
+    case Op::Unary: {
+      const bool is_not = value.a == static_cast<uint32_t>(ast::UnaryOperator::Not);
+      // The constant may stand for a test that was folded.
+      NodeId whole =
+          is_not && c.function.folds.operations ? constant_truth(c.tree, operands[0]) : operands[0];
+      // Without Folds::walruses the compiler does not fold inside a walrus.
+      const bool is_plain = c.function.folds.walruses && !c.function.is_generated &&
+                            is_plain_constant(c.tree, c.operand(value, 0), whole) &&
+                            (!is_not || !c.function.folds.literals || is_atom(c.tree, whole));
+      if (is_plain && would_be_folded(c.tree, value.a, whole)) {
+        whole = c.function.folds.operations ? tested_operand(c.tree, whole)
+                                            : computed(c.tree, whole, at);
+      }
+      return c.tree.add(ast::UnaryOp{value.a, whole}, at);
+    }
+    case Op::Binary: {
+      NodeId left = operands[0];
+      const bool is_mod = value.a == static_cast<uint32_t>(ast::Operator::Mod);
+      if (is_mod && c.function.folds.formats && is_op(c.operand(value, 1), Op::BuildTuple) &&
+          would_be_formatted(c.tree, left, c.operand(value, 1).a)) {
+        left = c.tree.add(ast::JoinedStr{c.tree.list({left})}, at);
+      }
+      NodeId right = operands[1];
+      const bool are_plain = is_plain_constant(c.tree, c.operand(value, 0), left) &&
+                             is_plain_constant(c.tree, c.operand(value, 1), right);
+      if (are_plain && would_be_folded(c.tree, left, value.a, right)) {
+        NodeId& text = constant_of(c.tree, left)->kind == ConstKind::Str ? left : right;
+        text = computed(c.tree, text, at);
+      } else if (are_plain && c.function.folds.walruses && !c.function.is_generated &&
+                 numbers_would_be_folded(c.tree, left, value.a, right)) {
+        left =
+            c.function.folds.operations ? tested_operand(c.tree, left) : computed(c.tree, left, at);
+      }
+      return c.tree.add(ast::BinOp{left, value.a, right}, at);
+    }
+    case Op::Compare:
+      return compare(c.tree, operands[0], static_cast<ast::CmpOperator>(value.a), operands[1], at);
+    case Op::IsOp:
+      return compare(c.tree, operands[0], value.a ? ast::CmpOperator::IsNot : ast::CmpOperator::Is,
+                     operands[1], at);
+    case Op::ContainsOp:
+      return compare(c.tree, operands[0], value.a ? ast::CmpOperator::NotIn : ast::CmpOperator::In,
+                     as_iterable(c.tree, operands[1]), at);
+    case Op::ToBool: {
+      // 3.14 compiles `not not x` to TO_BOOL.
+      const uint32_t op_not = static_cast<uint32_t>(ast::UnaryOperator::Not);
+      return c.tree.add(ast::UnaryOp{op_not, c.tree.add(ast::UnaryOp{op_not, operands[0]}, at)},
+                        at);
+    }
+    case Op::GetIter:
+      return c.tree.add(ast::Call{name_node(c.tree, "iter", at), c.tree.list(operands), {}}, at);
+    case Op::GetAwaitable:
+      // The call of a comprehension that awaits is awaited implicitly.
+      if (is_op(c.operand(value, 0), Op::Call) && calls_coroutine(c, c.operand(value, 0))) {
+        const ast::Kind kind = c.tree.kind(operands[0]);
+        if (kind == ast::Kind::ListComp || kind == ast::Kind::SetComp ||
+            kind == ast::Kind::DictComp) {
+          return operands[0];
+        }
+      }
+      return c.tree.add(ast::Await{operands[0]}, at);
+    case Op::GetYieldFromIter:
+      return c.tree.add(ast::YieldFrom{operands[0]}, at);
+    case Op::GetAiter:
+      return operands[0];
+    case Op::YieldFrom: {
+      const ir::Value& iterator = c.operand(value, 0);
+      if (is_op(iterator, Op::GetAwaitable, Op::GetYieldFromIter)) {
+        return operands[0];
+      }
+      return c.tree.add(ast::YieldFrom{operands[0]}, at);
+    }
+    case Op::YieldValue:
+      return c.tree.add(ast::Yield{is_none(c.tree, operands[0]) ? NodeId() : operands[0]}, at);
+    default:
+      return NodeId();
+  }
+}
+
 }  // namespace
 
 NodeId Expressions::make(const ir::Value& value, Nodes operands) {
@@ -164,15 +296,15 @@ NodeId Expressions::make(const ir::Value& value, Nodes operands) {
   switch (value.op) {
     case Op::Call:
     case Op::CallKw:
-      return call(value, operands);
+      return make_call(context_, value, operands);
     case Op::CallEx:
-      return call_ex(value, operands);
+      return make_call_ex(context_, value, operands);
     case Op::BuildTuple:
     case Op::BuildList:
     case Op::BuildSet:
     case Op::BuildMap:
     case Op::BuildConstKeyMap:
-      return display(value, operands);
+      return make_display(context_, value, operands);
     case Op::ListAppend:
     case Op::SetAdd:
     case Op::MapAdd:
@@ -181,158 +313,30 @@ NodeId Expressions::make(const ir::Value& value, Nodes operands) {
     case Op::DictUpdate:
     case Op::DictMerge:
     case Op::ListToTuple:
-      return extended(value, operands);
+      return make_extended(context_, value, operands);
     case Op::BuildTupleUnpack:
     case Op::BuildTupleUnpackWithCall:
     case Op::BuildListUnpack:
     case Op::BuildSetUnpack:
     case Op::BuildMapUnpack:
     case Op::BuildMapUnpackWithCall:
-      return unpack_38(value, operands);
+      return make_unpacked(context_, value, operands);
     case Op::BuildString:
     case Op::Convert:
     case Op::Format:
     case Op::BuildInterpolation:
     case Op::BuildTemplate:
-      return string(value, operands);
+      return make_string(context_, value, operands);
     case Op::MakeFunction:
-      return function(value, operands);
+      return make_function(context_, value, operands);
     case Op::SetFunctionAttribute:
-      return function_attribute(value, operands);
+      return add_function_attribute(context_, value, operands);
     case Op::Intrinsic1:
     case Op::Intrinsic2:
-      return intrinsic(value, operands);
+      return make_intrinsic(context_, value, operands);
     default:
-      return operation(value, operands);
+      return operation(context_, value, operands);
   }
-}
-
-// Makes loads, attributes and items, operators, iteration and generators.
-NodeId Expressions::operation(const ir::Value& value, Nodes operands) {
-  const ast::Where at = where(value);
-  switch (value.op) {
-    case Op::LoadConst:
-      return tree_.add(ast::Constant{value.constant()}, at);
-    case Op::LoadFast:
-    case Op::LoadName:
-    case Op::LoadGlobal:
-    case Op::LoadDeref:
-    case Op::LoadClassDeref:
-    case Op::LoadFromDictOrDeref:
-    case Op::LoadFromDictOrGlobals:
-      return tree_.add(ast::Name{value.symbol()}, at);
-    case Op::LoadClosure:
-      return cell(tree_, value.symbol(), at);
-    case Op::LoadLocals:
-      return tree_.add(ast::Call{name_node(tree_, "locals", at), {}, {}}, at);
-    case Op::LoadBuildClass:
-      return name_node(tree_, "__build_class__", at);
-    case Op::LoadAssertionError:
-      return name_node(tree_, "AssertionError", at);
-    case Op::LoadCommonConstant:
-      if (value.a >= kCommonConstants.size()) return NodeId();
-      return name_node(tree_, kCommonConstants[value.a], at);
-    case Op::LoadAttr:
-    case Op::LoadMethod:
-      return tree_.add(ast::Attribute{operands[0], value.symbol()}, at);
-    case Op::LoadSuper: {
-      const ast::ListId args = value.a == 1 ? tree_.list(operands.subspan(1)) : ast::ListId();
-      return tree_.add(ast::Call{operands[0], args, {}}, at);
-    }
-    case Op::Subscr:
-      return tree_.add(ast::Subscript{operands[0], operands[1]}, at);
-    case Op::BuildSlice:
-      // A proof of generated code does not distinguish a slice that is built from a constant one.
-      return slice(tree_, operands, at, function_.folds.slices && !function_.is_generated);
-    case Op::Unary: {
-      const bool is_not = value.a == static_cast<uint32_t>(ast::UnaryOperator::Not);
-      // The constant may stand for a test that was folded.
-      NodeId whole =
-          is_not && function_.folds.operations ? constant_truth(tree_, operands[0]) : operands[0];
-      // Without Folds::walruses the compiler does not fold inside a walrus.
-      const bool is_plain = function_.folds.walruses && !function_.is_generated &&
-                            is_plain_constant(operand(value, 0), whole) &&
-                            (!is_not || !function_.folds.literals || is_atom(tree_, whole));
-      if (is_plain && would_be_folded(tree_, value.a, whole)) {
-        whole = function_.folds.operations ? tested_operand(tree_, whole) : computed(whole, at);
-      }
-      return tree_.add(ast::UnaryOp{value.a, whole}, at);
-    }
-    case Op::Binary: {
-      NodeId left = operands[0];
-      const bool is_mod = value.a == static_cast<uint32_t>(ast::Operator::Mod);
-      if (is_mod && function_.folds.formats && is_op(operand(value, 1), Op::BuildTuple) &&
-          would_be_formatted(tree_, left, operand(value, 1).a)) {
-        left = tree_.add(ast::JoinedStr{tree_.list({left})}, at);
-      }
-      NodeId right = operands[1];
-      const bool are_plain =
-          is_plain_constant(operand(value, 0), left) && is_plain_constant(operand(value, 1), right);
-      if (are_plain && would_be_folded(tree_, left, value.a, right)) {
-        NodeId& text = constant_of(tree_, left)->kind == ConstKind::Str ? left : right;
-        text = computed(text, at);
-      } else if (are_plain && function_.folds.walruses && !function_.is_generated &&
-                 numbers_would_be_folded(tree_, left, value.a, right)) {
-        left = function_.folds.operations ? tested_operand(tree_, left) : computed(left, at);
-      }
-      return tree_.add(ast::BinOp{left, value.a, right}, at);
-    }
-    case Op::Compare:
-      return compare(tree_, operands[0], static_cast<ast::CmpOperator>(value.a), operands[1], at);
-    case Op::IsOp:
-      return compare(tree_, operands[0], value.a ? ast::CmpOperator::IsNot : ast::CmpOperator::Is,
-                     operands[1], at);
-    case Op::ContainsOp:
-      return compare(tree_, operands[0], value.a ? ast::CmpOperator::NotIn : ast::CmpOperator::In,
-                     as_iterable(tree_, operands[1]), at);
-    case Op::ToBool: {
-      // 3.14 compiles `not not x` to TO_BOOL.
-      const uint32_t op_not = static_cast<uint32_t>(ast::UnaryOperator::Not);
-      return tree_.add(ast::UnaryOp{op_not, tree_.add(ast::UnaryOp{op_not, operands[0]}, at)}, at);
-    }
-    case Op::GetIter:
-      return tree_.add(ast::Call{name_node(tree_, "iter", at), tree_.list(operands), {}}, at);
-    case Op::GetAwaitable:
-      // The call of a comprehension that awaits is awaited implicitly.
-      if (is_op(operand(value, 0), Op::Call) && calls_coroutine(operand(value, 0))) {
-        const ast::Kind kind = tree_.kind(operands[0]);
-        if (kind == ast::Kind::ListComp || kind == ast::Kind::SetComp ||
-            kind == ast::Kind::DictComp) {
-          return operands[0];
-        }
-      }
-      return tree_.add(ast::Await{operands[0]}, at);
-    case Op::GetYieldFromIter:
-      return tree_.add(ast::YieldFrom{operands[0]}, at);
-    case Op::GetAiter:
-      return operands[0];
-    case Op::YieldFrom: {
-      const ir::Value& iterator = operand(value, 0);
-      if (is_op(iterator, Op::GetAwaitable, Op::GetYieldFromIter)) {
-        return operands[0];
-      }
-      return tree_.add(ast::YieldFrom{operands[0]}, at);
-    }
-    case Op::YieldValue:
-      return tree_.add(ast::Yield{is_none(tree_, operands[0]) ? NodeId() : operands[0]}, at);
-    default:
-      return NodeId();
-  }
-}
-
-// Returns true if a call's callee is a coroutine function made for that call.
-bool Expressions::calls_coroutine(const ir::Value& call) const {
-  const ir::Value* function = &operand(call, 0);
-  if (is_op(*function, Op::SetFunctionAttribute)) function = &operand(*function, 1);
-  if (!is_op(*function, Op::MakeFunction)) return false;
-  for (size_t i = 0; i < function->count; ++i) {
-    const ir::Value& part = operand(*function, i);
-    if (!is_op(part, Op::LoadConst)) continue;
-    const Const& constant = module()[part.constant()];
-    if (constant.kind != ConstKind::Code) continue;
-    return (module()[constant.code].flags & object::kCoroutine) != 0;
-  }
-  return false;
 }
 
 NodeId as_iterable(ast::Tree& tree, NodeId node) {

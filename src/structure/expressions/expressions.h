@@ -26,12 +26,26 @@
 
 namespace pellucid::structure {
 
+// What the expressions of one function are made of.
+struct ExpressionContext {
+  const ir::Function& function;
+  ast::Tree& tree;
+  const std::vector<ast::ListId>& bodies;
+  std::unordered_set<object::CodeId> made{};  // code objects whose statements are in use
+
+  ast::Where where(const ir::Value& value) const { return {value.line, value.offset}; }
+  const object::Module& module() const { return tree.module(); }
+  const ir::Value& operand(const ir::Value& value, size_t i) const {
+    return function[function.operands(value)[i]];
+  }
+};
+
 class Expressions {
  public:
   // bodies[c]: the statements recovered for code object c, finished by Scopes; nested code objects
   // first.
   Expressions(const ir::Function& function, ast::Tree& tree, const std::vector<ast::ListId>& bodies)
-      : function_(function), tree_(tree), bodies_(bodies) {}
+      : context_{function, tree, bodies} {}
 
   // Returns the expression of `value`, whose operands have the expressions `operands`, in the order
   // of the ir. Takes the operand nodes over. Invalid: the value cannot be expressed.
@@ -42,53 +56,7 @@ class Expressions {
   ast::NodeId definition(ast::NodeId value, Symbol name);
 
  private:
-  using Nodes = std::span<const ast::NodeId>;
-
-  ast::Where where(const ir::Value& value) const { return {value.line, value.offset}; }
-  const object::Module& module() const { return tree_.module(); }
-  const ir::Value& operand(const ir::Value& value, size_t i) const {
-    return function_[function_.operands(value)[i]];
-  }
-
-  ast::NodeId operation(const ir::Value& value, Nodes operands);
-  ast::NodeId intrinsic(const ir::Value& value, Nodes operands);
-  // calls.cpp
-  ast::NodeId call(const ir::Value& value, Nodes operands);
-  ast::NodeId call_ex(const ir::Value& value, Nodes operands);
-  ast::NodeId call_of(const ir::Value& value, ast::NodeId callee, std::vector<ast::NodeId> args,
-                      std::vector<ast::NodeId> keywords);
-  bool calls_coroutine(const ir::Value& call) const;
-
-  // displays.cpp
-  ast::NodeId display(const ir::Value& value, Nodes operands);
-  std::vector<ast::NodeId> keep_apart(const ir::Value& value, Nodes operands);
-  bool is_plain_constant(const ir::Value& value, ast::NodeId node) const;
-  ast::NodeId computed(ast::NodeId constant, ast::Where at);
-  std::vector<ast::NodeId> keys_apart(const ir::Value& value, Nodes operands);
-  bool is_extended(const ir::Value& value) const;
-  ast::NodeId extended(const ir::Value& value, Nodes operands);
-  ast::NodeId updated(const ir::Value& value, Nodes operands);
-  ast::NodeId unpack_38(const ir::Value& value, Nodes operands);
-  // strings.cpp
-  ast::NodeId string(const ir::Value& value, Nodes operands);
-  // functions.cpp
-  ast::NodeId function(const ir::Value& value, Nodes operands);
-  ast::NodeId function_attribute(const ir::Value& value, Nodes operands);
-  ast::NodeId function_literal(object::CodeId code, ast::Where where);
-  // The implicit call of a comprehension's function or of the function of type parameters.
-  ast::NodeId hidden_call(const ir::Value& value, ast::NodeId callee, Nodes args);
-  // comprehensions.cpp
-  ast::NodeId comprehension_call(const ir::Value& value, ast::NodeId callee, ast::NodeId iterable);
-  // type_parameters.cpp
-  ast::NodeId type_parameter(const ir::Value& value, Nodes operands);
-  ast::NodeId with_type_parameters(ast::NodeId callee, Nodes args);
-  // classes.cpp
-  ast::NodeId class_literal(ast::Where at, Nodes args, Nodes keywords);
-
-  const ir::Function& function_;
-  ast::Tree& tree_;
-  const std::vector<ast::ListId>& bodies_;
-  std::unordered_set<object::CodeId> made_;  // code objects whose statements are in use
+  ExpressionContext context_;
 };
 
 // Returns the definition of a code object by itself: its body in `bodies` under its parameters.

@@ -10,6 +10,7 @@
 #include "object/fitting_names.h"
 #include "structure/expressions/expressions.h"
 #include "structure/expressions/function_parts.h"
+#include "structure/expressions/operations.h"
 #include "structure/graph/not_structured.h"
 #include "structure/scopes/dead_code.h"
 #include "structure/scopes/names.h"
@@ -296,104 +297,112 @@ NodeId function_source(ast::Tree& tree, CodeId id, const std::vector<ListId>& bo
                   at);
 }
 
-NodeId Expressions::function_literal(CodeId id, ast::Where at) {
-  const NodeId literal = function_source(tree_, id, bodies_);
+namespace {
+
+NodeId function_literal(ExpressionContext& c, CodeId id, ast::Where at) {
+  const NodeId literal = function_source(c.tree, id, c.bodies);
   if (!literal.valid()) return literal;
-  tree_.set_where(literal, at);
+  c.tree.set_where(literal, at);
   // Compilers copy short exits and `finally` bodies, so one code object may be made in two places.
-  if (!made_.insert(id).second) {
-    auto def = tree_.as<ast::FunctionDef>(literal);
-    def.body = ast::clone(tree_, def.body);
-    tree_.set(literal, def);
+  if (!c.made.insert(id).second) {
+    auto def = c.tree.as<ast::FunctionDef>(literal);
+    def.body = ast::clone(c.tree, def.body);
+    c.tree.set(literal, def);
   }
-  if (tree_.text(module()[id].name) == "<lambda>") {
+  if (c.tree.text(c.module()[id].name) == "<lambda>") {
     std::vector<NodeId> statements;
-    DeadParts dead = take_dead_parts(tree_, tree_.as<ast::FunctionDef>(literal).body, statements);
-    NodeId value = returned_expression(tree_, tree_.list(statements));
+    DeadParts dead = take_dead_parts(c.tree, c.tree.as<ast::FunctionDef>(literal).body, statements);
+    NodeId value = returned_expression(c.tree, c.tree.list(statements));
     if (value.valid()) {
       for (const Symbol name : dead.bound) {
-        const NodeId target = tree_.add(ast::Name{name}, at);
-        dead.mentions.push_back(tree_.add(ast::NamedExpr{target, none_node(tree_, at)}, at));
+        const NodeId target = c.tree.add(ast::Name{name}, at);
+        dead.mentions.push_back(c.tree.add(ast::NamedExpr{target, none_node(c.tree, at)}, at));
       }
-      value = with_mentions(tree_, value, dead.mentions);
-      return tree_.add(ast::Lambda{tree_.as<ast::FunctionDef>(literal).args, value}, at);
+      value = with_mentions(c.tree, value, dead.mentions);
+      return c.tree.add(ast::Lambda{c.tree.as<ast::FunctionDef>(literal).args, value}, at);
     }
   }
   return literal;
 }
 
-NodeId Expressions::function(const ir::Value& value, Nodes operands) {
+}  // namespace
+
+NodeId make_function(ExpressionContext& c, const ir::Value& value, Nodes operands) {
   const size_t code_at = operands.size() - (value.b == 1 ? 2 : 1);
-  const Const* code = code_at < operands.size() ? constant_of(tree_, operands[code_at]) : nullptr;
+  const Const* code = code_at < operands.size() ? constant_of(c.tree, operands[code_at]) : nullptr;
   if (!code || code->kind != ConstKind::Code) return NodeId();
-  const NodeId literal = function_literal(code->code, where(value));
+  const NodeId literal = function_literal(c, code->code, c.where(value));
   if (!literal.valid()) return literal;
   size_t next = 0;
   for (const uint32_t flag :
        {bytecode::kDefaults, bytecode::kKwDefaults, bytecode::kAnnotations, bytecode::kClosure}) {
     if ((value.a & flag) == 0) continue;
     if (next >= code_at) return NodeId();
-    const bool are_strings = has_future_annotations(module(), function_.code);
-    if (!set_part(tree_, literal, flag, operands[next++], are_strings)) return NodeId();
+    const bool are_strings = has_future_annotations(c.module(), c.function.code);
+    if (!set_part(c.tree, literal, flag, operands[next++], are_strings)) return NodeId();
   }
   return literal;
 }
 
-NodeId Expressions::function_attribute(const ir::Value& value, Nodes operands) {
+NodeId add_function_attribute(const ExpressionContext& c, const ir::Value& value, Nodes operands) {
   const NodeId literal = operands[1];
-  if (!tree_.is(literal, ast::Kind::FunctionDef) && !tree_.is(literal, ast::Kind::Lambda)) {
+  if (!c.tree.is(literal, ast::Kind::FunctionDef) && !c.tree.is(literal, ast::Kind::Lambda)) {
     return NodeId();
   }
-  const bool are_strings = has_future_annotations(module(), function_.code);
-  return set_part(tree_, literal, value.a, operands[0], are_strings) ? literal : NodeId();
+  const bool are_strings = has_future_annotations(c.module(), c.function.code);
+  return set_part(c.tree, literal, value.a, operands[0], are_strings) ? literal : NodeId();
 }
 
-NodeId Expressions::hidden_call(const ir::Value& value, NodeId callee, Nodes args) {
-  const std::string_view name = tree_.text(tree_.as<ast::FunctionDef>(callee).name);
-  if (name.starts_with("<generic parameters of ")) return with_type_parameters(callee, args);
+NodeId make_hidden_call(const ExpressionContext& c, const ir::Value& value, NodeId callee,
+                        Nodes args) {
+  const std::string_view name = c.tree.text(c.tree.as<ast::FunctionDef>(callee).name);
+  if (name.starts_with("<generic parameters of ")) {
+    return with_type_parameters(c.tree, callee, args);
+  }
   if (is_comprehension_name(name) && args.size() == 1) {
-    return comprehension_call(value, callee, args[0]);
+    return make_comprehension(c, value, callee, args[0]);
   }
   return NodeId();
 }
 
 NodeId Expressions::definition(NodeId value, Symbol name) {
+  ast::Tree& tree = context_.tree;
   std::vector<NodeId> decorators;
   NodeId at = value;
-  while (tree_.is(at, ast::Kind::Call)) {
-    const auto call = tree_.as<ast::Call>(at);
-    if (tree_.items(call.args).size() != 1 || !tree_.items(call.keywords).empty()) return NodeId();
+  while (tree.is(at, ast::Kind::Call)) {
+    const auto call = tree.as<ast::Call>(at);
+    if (tree.items(call.args).size() != 1 || !tree.items(call.keywords).empty()) return NodeId();
     decorators.push_back(call.func);
-    at = tree_.items(call.args)[0];
+    at = tree.items(call.args)[0];
   }
-  if (!is_literal(tree_, at)) return NodeId();
-  if (tree_.is(at, ast::Kind::TypeAlias)) {
-    const NodeId target = tree_.as<ast::TypeAlias>(at).name;
-    return decorators.empty() && tree_.as<ast::Name>(target).id == name ? at : NodeId();
+  if (!is_literal(tree, at)) return NodeId();
+  if (tree.is(at, ast::Kind::TypeAlias)) {
+    const NodeId target = tree.as<ast::TypeAlias>(at).name;
+    return decorators.empty() && tree.as<ast::Name>(target).id == name ? at : NodeId();
   }
   // A private name as a class mangles it: Scopes restores the short form.
-  const std::string_view own = tree_.text(Symbol(tree_.slot(at, 0)));
-  const std::string_view wanted = tree_.text(name);
+  const std::string_view own = tree.text(Symbol(tree.slot(at, 0)));
+  const std::string_view wanted = tree.text(name);
   const bool is_mangled = is_private(own) && wanted.starts_with('_') && wanted.ends_with(own) &&
                           wanted.size() > own.size() + 1;
   // 3.14 stores the annotations of a class under another name than the function's.
   const bool is_annotate = own == "__annotate__" && wanted == "__annotate_func__";
   // A function whose name no text can spell takes the name that it is bound to.
-  const bool is_nameless = tree_.module().names_given.of_code.contains(Symbol(tree_.slot(at, 0)));
+  const bool is_nameless = tree.module().names_given.of_code.contains(Symbol(tree.slot(at, 0)));
   if (own != wanted && !is_mangled && !is_annotate && !is_nameless) return NodeId();
   if (!decorators.empty()) {
-    const ListId list = tree_.list(decorators);
-    if (tree_.is(at, ast::Kind::FunctionDef)) {
-      auto def = tree_.as<ast::FunctionDef>(at);
+    const ListId list = tree.list(decorators);
+    if (tree.is(at, ast::Kind::FunctionDef)) {
+      auto def = tree.as<ast::FunctionDef>(at);
       def.decorator_list = list;
-      tree_.set(at, def);
+      tree.set(at, def);
     } else {
-      auto def = tree_.as<ast::ClassDef>(at);
+      auto def = tree.as<ast::ClassDef>(at);
       def.decorator_list = list;
-      tree_.set(at, def);
+      tree.set(at, def);
     }
   }
-  tree_.set_slot(at, 0, name.value);
+  tree.set_slot(at, 0, name.value);
   return at;
 }
 

@@ -4,6 +4,7 @@
 
 #include "ast/nodes.h"
 #include "structure/expressions/expressions.h"
+#include "structure/expressions/operations.h"
 
 namespace pellucid::structure {
 
@@ -61,75 +62,75 @@ NodeId format_spec(ast::Tree& tree, NodeId spec) {
 
 }  // namespace
 
-NodeId Expressions::string(const ir::Value& value, Nodes operands) {
-  const ast::Where at = where(value);
+NodeId make_string(const ExpressionContext& c, const ir::Value& value, Nodes operands) {
+  const ast::Where at = c.where(value);
   switch (value.op) {
     // The FORMAT_* that compilers emit after each CONVERT_VALUE takes the part over.
     case Op::Convert: {
       if (value.a >= kConversions.size()) return NodeId();
       const ast::FormattedValue part{operands[0], kConversions[value.a], NodeId()};
-      return tree_.add(ast::JoinedStr{tree_.list({tree_.add(part, at)})}, at);
+      return c.tree.add(ast::JoinedStr{c.tree.list({c.tree.add(part, at)})}, at);
     }
     case Op::Format: {
       if (value.a >= kConversions.size()) return NodeId();
       NodeId part = operands[0];
-      if (is_op(operand(value, 0), Op::Convert) && tree_.is(part, ast::Kind::JoinedStr)) {
-        part = tree_.items(tree_.as<ast::JoinedStr>(part).values)[0];
+      if (is_op(c.operand(value, 0), Op::Convert) && c.tree.is(part, ast::Kind::JoinedStr)) {
+        part = c.tree.items(c.tree.as<ast::JoinedStr>(part).values)[0];
       } else {
-        part = tree_.add(ast::FormattedValue{part, kConversions[value.a], NodeId()}, at);
+        part = c.tree.add(ast::FormattedValue{part, kConversions[value.a], NodeId()}, at);
       }
       if (operands.size() > 1) {
-        auto formatted = tree_.as<ast::FormattedValue>(part);
-        formatted.format_spec = format_spec(tree_, operands[1]);
-        tree_.set(part, formatted);
+        auto formatted = c.tree.as<ast::FormattedValue>(part);
+        formatted.format_spec = format_spec(c.tree, operands[1]);
+        c.tree.set(part, formatted);
       }
-      return tree_.add(ast::JoinedStr{tree_.list({part})}, at);
+      return c.tree.add(ast::JoinedStr{c.tree.list({part})}, at);
     }
     case Op::BuildString: {
-      Parts parts(tree_);
+      Parts parts(c.tree);
       for (size_t i = 0; i < operands.size(); ++i) {
-        const bool is_part = is_op(operand(value, i), Op::Format);
-        const Const* constant = constant_of(tree_, operands[i]);
-        if (is_part && tree_.is(operands[i], ast::Kind::JoinedStr)) {
-          parts.add(tree_.items(tree_.as<ast::JoinedStr>(operands[i]).values)[0]);
+        const bool is_part = is_op(c.operand(value, i), Op::Format);
+        const Const* constant = constant_of(c.tree, operands[i]);
+        if (is_part && c.tree.is(operands[i], ast::Kind::JoinedStr)) {
+          parts.add(c.tree.items(c.tree.as<ast::JoinedStr>(operands[i]).values)[0]);
         } else if (constant && constant->kind == ConstKind::Str) {
           parts.add(operands[i]);
         } else {
-          parts.add(tree_.add(ast::FormattedValue{operands[i], 0, NodeId()}, at));
+          parts.add(c.tree.add(ast::FormattedValue{operands[i], 0, NodeId()}, at));
         }
       }
-      return tree_.add(ast::JoinedStr{parts.list()}, at);
+      return c.tree.add(ast::JoinedStr{parts.list()}, at);
     }
     case Op::BuildInterpolation: {
-      const Const* text = constant_of(tree_, operands[1]);
+      const Const* text = constant_of(c.tree, operands[1]);
       if (!text || value.a >= kConversions.size()) return NodeId();
-      const NodeId spec = operands.size() > 2 ? format_spec(tree_, operands[2]) : NodeId();
-      const auto str = tree_.as<ast::Constant>(operands[1]).value;
-      return tree_.add(ast::Interpolation{operands[0], str, kConversions[value.a], spec}, at);
+      const NodeId spec = operands.size() > 2 ? format_spec(c.tree, operands[2]) : NodeId();
+      const auto str = c.tree.as<ast::Constant>(operands[1]).value;
+      return c.tree.add(ast::Interpolation{operands[0], str, kConversions[value.a], spec}, at);
     }
     case Op::BuildTemplate: {
       // Operands: the strings, one more than the interpolations, then the interpolations.
       std::vector<NodeId> strings;
-      if (const Const* constant = constant_of(tree_, operands[0])) {
+      if (const Const* constant = constant_of(c.tree, operands[0])) {
         for (const auto item : std::vector<object::ConstId>(constant->items)) {
-          strings.push_back(tree_.add(ast::Constant{item}, at));
+          strings.push_back(c.tree.add(ast::Constant{item}, at));
         }
-      } else if (tree_.is(operands[0], ast::Kind::Tuple)) {
-        const auto items = tree_.items(tree_.as<ast::Tuple>(operands[0]).elts);
+      } else if (c.tree.is(operands[0], ast::Kind::Tuple)) {
+        const auto items = c.tree.items(c.tree.as<ast::Tuple>(operands[0]).elts);
         strings.assign(items.begin(), items.end());
       }
       std::vector<NodeId> interpolations;
-      if (tree_.is(operands[1], ast::Kind::Tuple)) {
-        const auto items = tree_.items(tree_.as<ast::Tuple>(operands[1]).elts);
+      if (c.tree.is(operands[1], ast::Kind::Tuple)) {
+        const auto items = c.tree.items(c.tree.as<ast::Tuple>(operands[1]).elts);
         interpolations.assign(items.begin(), items.end());
       }
       if (strings.size() != interpolations.size() + 1) return NodeId();
-      Parts parts(tree_);
+      Parts parts(c.tree);
       for (size_t i = 0; i < strings.size(); ++i) {
         parts.add(strings[i]);
         if (i < interpolations.size()) parts.add(interpolations[i]);
       }
-      return tree_.add(ast::TemplateStr{parts.list()}, at);
+      return c.tree.add(ast::TemplateStr{parts.list()}, at);
     }
     default:
       return NodeId();

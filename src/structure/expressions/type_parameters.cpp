@@ -10,6 +10,7 @@
 #include "object/fitting_names.h"
 #include "structure/expressions/expressions.h"
 #include "structure/expressions/function_parts.h"
+#include "structure/expressions/operations.h"
 #include "structure/scopes/dead_code.h"
 
 namespace pellucid::structure {
@@ -140,39 +141,32 @@ bool pass_defaults(ast::Tree& tree, NodeId hidden_args, std::span<const NodeId> 
          (!keyword_defaults.valid() || set_keyword_defaults(tree, function_args, keyword_defaults));
 }
 
-}  // namespace
-
-NodeId Expressions::intrinsic(const ir::Value& value, Nodes operands) {
-  if (value.op == Op::Intrinsic1 && value.a == kAsyncGenWrap) return operands[0];
-  return type_parameter(value, operands);
-}
-
-NodeId Expressions::type_parameter(const ir::Value& value, Nodes operands) {
-  const ast::Where at = where(value);
-  const Const* constant = constant_of(tree_, operands[0]);
+NodeId type_parameter(const ExpressionContext& c, const ir::Value& value, Nodes operands) {
+  const ast::Where at = c.where(value);
+  const Const* constant = constant_of(c.tree, operands[0]);
   const bool has_name = constant && constant->kind == ConstKind::Str;
-  const Symbol name = has_name ? object::as_given(module(), constant->text) : Symbol();
+  const Symbol name = has_name ? object::as_given(c.module(), constant->text) : Symbol();
   if (value.op == Op::Intrinsic1) {
     switch (value.a) {
       case kTypeVar:
-        return name.valid() ? tree_.add(ast::TypeVar{name, NodeId(), NodeId()}, at) : NodeId();
+        return name.valid() ? c.tree.add(ast::TypeVar{name, NodeId(), NodeId()}, at) : NodeId();
       case kParamSpec:
-        return name.valid() ? tree_.add(ast::ParamSpec{name, NodeId()}, at) : NodeId();
+        return name.valid() ? c.tree.add(ast::ParamSpec{name, NodeId()}, at) : NodeId();
       case kTypeVarTuple:
-        return name.valid() ? tree_.add(ast::TypeVarTuple{name, NodeId()}, at) : NodeId();
+        return name.valid() ? c.tree.add(ast::TypeVarTuple{name, NodeId()}, at) : NodeId();
       case kSubscriptGeneric:
-        return name_node(tree_, kGenericBase, at);
+        return name_node(c.tree, kGenericBase, at);
       case kTypeAlias: {
         std::vector<NodeId> parts;
-        if (!tuple_elements(tree_, operands[0], parts) || parts.size() != 3) return NodeId();
-        const Const* alias = constant_of(tree_, parts[0]);
+        if (!tuple_elements(c.tree, operands[0], parts) || parts.size() != 3) return NodeId();
+        const Const* alias = constant_of(c.tree, parts[0]);
         if (!alias || alias->kind != ConstKind::Str) return NodeId();
-        const NodeId target = tree_.add(ast::Name{object::as_given(module(), alias->text)}, at);
-        const NodeId aliased = lazy_value(tree_, parts[2]);
+        const NodeId target = c.tree.add(ast::Name{object::as_given(c.module(), alias->text)}, at);
+        const NodeId aliased = lazy_value(c.tree, parts[2]);
         if (!aliased.valid()) return NodeId();
         // The parameters are resolved where the hidden function is called.
-        const ListId parameters = is_none(tree_, parts[1]) ? ListId() : tree_.list({parts[1]});
-        return tree_.add(ast::TypeAlias{target, parameters, aliased}, at);
+        const ListId parameters = is_none(c.tree, parts[1]) ? ListId() : c.tree.list({parts[1]});
+        return c.tree.add(ast::TypeAlias{target, parameters, aliased}, at);
       }
       default:
         return NodeId();
@@ -181,20 +175,20 @@ NodeId Expressions::type_parameter(const ir::Value& value, Nodes operands) {
   switch (value.a) {
     case kTypeVarWithBound:
     case kTypeVarWithConstraints: {
-      const NodeId bound = lazy_value(tree_, operands[1]);
+      const NodeId bound = lazy_value(c.tree, operands[1]);
       if (!name.valid() || !bound.valid()) return NodeId();
-      return tree_.add(ast::TypeVar{name, bound, NodeId()}, at);
+      return c.tree.add(ast::TypeVar{name, bound, NodeId()}, at);
     }
     case kSetFunctionTypeParams: {
-      const NodeId callee = name_node(tree_, kWithTypeParams, at);
-      return tree_.add(ast::Call{callee, tree_.list(operands), {}}, at);
+      const NodeId callee = name_node(c.tree, kWithTypeParams, at);
+      return c.tree.add(ast::Call{callee, c.tree.list(operands), {}}, at);
     }
     case kSetTypeParamDefault: {
-      const NodeId made = lazy_value(tree_, operands[1]);
-      if (!made.valid() || !is_type_parameter(tree_, operands[0])) return NodeId();
+      const NodeId made = lazy_value(c.tree, operands[1]);
+      if (!made.valid() || !is_type_parameter(c.tree, operands[0])) return NodeId();
       // The default is the last field of each.
-      const size_t last = ast::fields_of(tree_.kind(operands[0])).size() - 1;
-      tree_.set_slot(operands[0], last, made.value);
+      const size_t last = ast::fields_of(c.tree.kind(operands[0])).size() - 1;
+      c.tree.set_slot(operands[0], last, made.value);
       return operands[0];
     }
     default:
@@ -222,65 +216,71 @@ void mention_in_annotation(ast::Tree& tree, ast::FunctionDef& def, const DeadPar
   if (def.returns.valid()) def.returns = with_mentions(tree, def.returns, dead.mentions);
 }
 
-// Returns the literal that the call of a hidden function makes, with the type parameters it bound.
-NodeId Expressions::with_type_parameters(NodeId callee, Nodes args) {
-  const auto hidden = tree_.as<ast::FunctionDef>(callee);
+}  // namespace
+
+NodeId make_intrinsic(const ExpressionContext& c, const ir::Value& value, Nodes operands) {
+  if (value.op == Op::Intrinsic1 && value.a == kAsyncGenWrap) return operands[0];
+  return type_parameter(c, value, operands);
+}
+
+NodeId with_type_parameters(ast::Tree& tree, NodeId callee, Nodes args) {
+  const auto hidden = tree.as<ast::FunctionDef>(callee);
   std::vector<NodeId> statements;
-  const DeadParts dead = take_dead_parts(tree_, hidden.body, statements);
-  Bindings bindings(tree_, tree_.list(statements));
-  if (statements.empty() || !tree_.is(statements.back(), Kind::Return)) return NodeId();
-  NodeId literal = bindings.resolve(tree_.as<ast::Return>(statements.back()).value);
+  const DeadParts dead = take_dead_parts(tree, hidden.body, statements);
+  Bindings bindings(tree, tree.list(statements));
+  if (statements.empty() || !tree.is(statements.back(), Kind::Return)) return NodeId();
+  NodeId literal = bindings.resolve(tree.as<ast::Return>(statements.back()).value);
   std::vector<NodeId> parameter_list;  // of a function
   std::vector<NodeId> parameters;
-  if (tree_.is(literal, Kind::Call)) {
-    const auto call = tree_.as<ast::Call>(literal);
-    auto parts = to_vector(tree_, call.args);
+  if (tree.is(literal, Kind::Call)) {
+    const auto call = tree.as<ast::Call>(literal);
+    auto parts = to_vector(tree, call.args);
     const std::string_view callee_name =
-        tree_.is(call.func, Kind::Name) ? tree_.text(tree_.as<ast::Name>(call.func).id) : "";
+        tree.is(call.func, Kind::Name) ? tree.text(tree.as<ast::Name>(call.func).id) : "";
     if (callee_name == "__build_class__" && !parts.empty()) {
       // The function of the class body was made before the generic base.
       parts[0] = bindings.resolve(parts[0]);
-      const auto keywords = to_vector(tree_, call.keywords);
-      literal = class_literal(tree_.where(literal), parts, keywords);
+      const auto keywords = to_vector(tree, call.keywords);
+      literal = class_literal(tree, tree.where(literal), parts, keywords);
     } else if (callee_name == kWithTypeParams && parts.size() == 2) {
       literal = bindings.resolve(parts[0]);
       parameter_list = {parts[1]};
     }
   }
-  if (tree_.is(literal, Kind::FunctionDef)) {
-    auto def = tree_.as<ast::FunctionDef>(literal);
+  if (tree.is(literal, Kind::FunctionDef)) {
+    auto def = tree.as<ast::FunctionDef>(literal);
     if (!bindings.parameters(parameter_list, parameters)) return NodeId();
-    if (!pass_defaults(tree_, hidden.args, args, def.args)) return NodeId();
-    def.type_params = tree_.list(parameters);
-    mention_in_annotation(tree_, def, dead);
-    tree_.set(literal, def);
+    if (!pass_defaults(tree, hidden.args, args, def.args)) return NodeId();
+    def.type_params = tree.list(parameters);
+    mention_in_annotation(tree, def, dead);
+    tree.set(literal, def);
     return literal;
   }
-  if (tree_.is(literal, Kind::TypeAlias)) {
-    auto alias = tree_.as<ast::TypeAlias>(literal);
-    if (!bindings.parameters(to_vector(tree_, alias.type_params), parameters)) return NodeId();
-    alias.type_params = tree_.list(parameters);
-    tree_.set(literal, alias);
+  if (tree.is(literal, Kind::TypeAlias)) {
+    auto alias = tree.as<ast::TypeAlias>(literal);
+    if (!bindings.parameters(to_vector(tree, alias.type_params), parameters)) return NodeId();
+    alias.type_params = tree.list(parameters);
+    tree.set(literal, alias);
     return literal;
   }
-  if (!tree_.is(literal, Kind::ClassDef)) return NodeId();
-  auto def = tree_.as<ast::ClassDef>(literal);
-  const NodeId tuple = name_node(tree_, ".type_params", tree_.where(literal));
+  if (!tree.is(literal, Kind::ClassDef)) return NodeId();
+  auto def = tree.as<ast::ClassDef>(literal);
+  const NodeId tuple = name_node(tree, ".type_params", tree.where(literal));
   if (!bindings.parameters({tuple}, parameters)) return NodeId();
   std::vector<NodeId> bases;
-  for (const NodeId base : to_vector(tree_, def.bases)) {
-    if (!is_name(tree_, base, kGenericBase)) bases.push_back(base);
+  for (const NodeId base : to_vector(tree, def.bases)) {
+    if (!is_name(tree, base, kGenericBase)) bases.push_back(base);
   }
   if (!bases.empty()) {
-    bases[0] = with_mentions(tree_, bases[0], dead.mentions);
-  } else if (const auto keywords = tree_.items(def.keywords); !keywords.empty()) {
-    auto keyword = tree_.as<ast::keyword>(keywords[0]);
-    keyword.value = with_mentions(tree_, keyword.value, dead.mentions);
-    tree_.set(keywords[0], keyword);
+    bases[0] = with_mentions(tree, bases[0], dead.mentions);
+  } else if (const auto keywords = tree.items(def.keywords); !keywords.empty()) {
+    auto keyword = tree.as<ast::keyword>(keywords[0]);
+    keyword.value = with_mentions(tree, keyword.value, dead.mentions);
+    tree.set(keywords[0], keyword);
   }
-  def.bases = tree_.list(bases);
-  def.type_params = tree_.list(parameters);
-  tree_.set(literal, def);
+  def.bases = tree.list(bases);
+  def.type_params = tree.list(parameters);
+  tree.set(literal, def);
   return literal;
 }
 
