@@ -31,7 +31,7 @@ void pass(Machine& machine, BlockId id, uint8_t k, Statements& code) {
       continue;
     const SlotKind kind = machine.slots.of(arg).kind;
     if (kind == SlotKind::Null && machine.slots(edge.to, p).kind == SlotKind::Boxed) {
-      code.append(machine.make.assign(machine.variable(p), machine.make.empty_list()));
+      code.append(machine.make.assign(machine.variable(p), machine.make.list()));
       continue;
     }
     if (kind == SlotKind::Null || kind == SlotKind::Hidden || kind == SlotKind::Unknown) {

@@ -33,8 +33,9 @@ class CodeMaker {
   ast::NodeId tuple(const Nodes& elements) {
     return tree_.add(ast::Tuple{tree_.list(elements)}, at);
   }
-  ast::NodeId list(const Nodes& elements) { return tree_.add(ast::List{tree_.list(elements)}, at); }
-  ast::NodeId empty_list() { return tree_.add(ast::List{}, at); }
+  ast::NodeId list(const Nodes& elements = {}) {
+    return tree_.add(ast::List{tree_.list(elements)}, at);
+  }
 
   ast::NodeId assign(ast::NodeId target, ast::NodeId value) {
     return tree_.add(ast::Assign{tree_.list({target}), value}, at);

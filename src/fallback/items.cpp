@@ -115,12 +115,10 @@ void clear_local(Machine& machine, BlockId block, ValueId id, Statements& code) 
   const Symbol local = machine.graph[id].symbol();
   const NodeId full =
       machine.tree.add(ast::List{machine.tree.list({machine.make.name(local)})}, machine.make.at);
-  if (machine.scope != Scope::Function)
-    return keep(machine, block, id, machine.make.empty_list(), code);
+  if (machine.scope != Scope::Function) return keep(machine, block, id, machine.make.list(), code);
   const Symbol box = machine.context.fresh_name("outer");
-  const NodeId unbound =
-      machine.make.handler(machine.make.builtin("UnboundLocalError"), Symbol(),
-                           {machine.make.assign(box, machine.make.empty_list())});
+  const NodeId unbound = machine.make.handler(machine.make.builtin("UnboundLocalError"), Symbol(),
+                                              {machine.make.assign(box, machine.make.list())});
   code.append(machine.make.try_except({machine.make.assign(box, full)}, {unbound}));
   machine.context.materialized[id] = box;
 }

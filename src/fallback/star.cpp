@@ -37,7 +37,7 @@ class Reraise {
   void write(Statements& code) {
     code.append(make_.assign(result_, make_.none()));
     for (const Symbol list : {raised_, unmatched_, leaves_}) {
-      code.append(make_.assign(list, make_.empty_list()));
+      code.append(make_.assign(list, make_.list()));
     }
     const Nodes group = {sort(), gather_leaves(), project(), join()};
     // An exception that is no group runs at most one clause.

@@ -334,7 +334,7 @@ ListId write(Machine& machine, const std::string& reason, uint32_t offset) {
   region.insert(region.end(), loop.begin(), loop.end());
   if (machine.missing.valid()) {
     Nodes& first = in_front ? body : region;
-    first.insert(first.begin(), machine.make.assign(machine.missing, machine.make.empty_list()));
+    first.insert(first.begin(), machine.make.assign(machine.missing, machine.make.list()));
   }
   if (machine.scope != Scope::Function) hide_names(machine, body, region);
   if (machine.arms.empty()) {
