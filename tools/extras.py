@@ -27,10 +27,13 @@ def requirements(name: str) -> "list[str]":
 
 def _applicable(requirement: str) -> str:
     name, _, marker = requirement.partition(";")
-    bound = re.search(r"python_version (>=|<) '(\d+)\.(\d+)'", marker)
-    if bound:
-        newer = sys.version_info >= (int(bound.group(2)), int(bound.group(3)))
-        if newer != (bound.group(1) == ">="):
+    bounds = re.findall(r"python_version (>=|<|==) '(\d+)\.(\d+)'", marker)
+    if len(bounds) != marker.count("python_version"):
+        raise SystemExit(f"extras: a marker that is not understood: {marker.strip()}")
+    here = sys.version_info[:2]
+    for relation, major, minor in bounds:
+        other = (int(major), int(minor))
+        if not {">=": here >= other, "<": here < other, "==": here == other}[relation]:
             return ""
     return name.strip()
 
