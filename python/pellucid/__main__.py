@@ -12,7 +12,7 @@ from pellucid import _core, batch, following, inspection, terminal
 from pellucid._version import __version__
 from pellucid.comparison.command import add_diff
 from pellucid.corpus.command import add_corpus
-from pellucid.errors import DecompileError, NotADump, complain
+from pellucid.errors import DecompileError, NotADump, complain, printable
 from pellucid.inputs import Job, jobs_of, split_errors
 from pellucid.report.command import add_report
 from pellucid.shell.command import add_shell
@@ -281,9 +281,9 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         epilog="exit status: 0, or 1 if something was found that --fail-on names, or 2 for "
         "wrong usage\n"
         "or where there is no capture that can be read\n\n"
-        "kinds for --fail-on: failed, nothing, limit, ranks, stance, hook, nan, eager, "
-        "disabled, break,\n"
-        "recompile, cached, cudagraph, slow, memory, precision, cache",
+        "kinds for --fail-on: failed, nothing, limit, ranks, stance, hook, nan, difference, "
+        "eager, disabled,\n"
+        "break, recompile, cached, cudagraph, slow, memory, precision, cache",
         formatter_class=_Help,
     )
     add.add_argument("directory", metavar="DIR", help="the directory of the capture")
@@ -369,7 +369,7 @@ def _dump(arguments: argparse.Namespace) -> int:
         try:
             text = _core.dump_pyc(job.read(), arguments.stage, arguments.python_version)
             if len(jobs) > 1:
-                text = f"# {job.name}\n{text}"
+                text = f"# {printable(job.name)}\n{text}"
             sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
         except BrokenPipeError:
             raise

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple
 
 from pellucid.decompile import Decompilation, Verdict, decompile_pyc, of_source, prove_pyc
-from pellucid.errors import DecompileError, complain
+from pellucid.errors import DecompileError, complain, printable
 from pellucid.inputs import Job
 from pellucid.summary import Summary, shown_progress
 from pellucid.terminal import highlighted
@@ -196,7 +196,7 @@ def _print(result: Result, alone: bool, options: Options) -> None:
         return
     assert result.decompilation is not None
     if result.job.out is None:
-        text = ("" if alone else f"# {result.job.name}\n") + result.decompilation.source
+        text = ("" if alone else f"# {printable(result.job.name)}\n") + result.decompilation.source
         text = highlighted(text) if options.colours else text
         _put(text.encode("utf-8", "surrogatepass"))
     name = result.job.name

@@ -11,10 +11,18 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path
-from typing import BinaryIO, Callable, Iterator, List, NamedTuple, Optional, Tuple
+from typing import BinaryIO, Callable, Iterator, List, NamedTuple, Optional, Tuple, Type
 
 from pellucid import _core
 from pellucid.errors import DecompileError
+
+_DAMAGED: Tuple[Type[Exception], ...] = (zipfile.BadZipFile, zlib.error, EOFError)
+try:
+    from lzma import LZMAError
+except ImportError:  # a Python that was built without it
+    pass
+else:
+    _DAMAGED += (LZMAError,)
 
 # No `.pyc` of a real module comes near this; what is larger is refused before it is read.
 LARGEST_FILE = 1 << 30
@@ -188,9 +196,9 @@ def _of_zip_member(
     try:
         with archive.open(info) as packed:
             head = packed.read(_HEAD)
-    except (OSError, RuntimeError, NotImplementedError, ValueError, zlib.error):
+    except _DAMAGED:
         return  # it has no name that says that it is code
-    except (zipfile.BadZipFile, EOFError):
+    except (OSError, RuntimeError, NotImplementedError, ValueError):
         return
     if looks_like_code(head):
         if _core.holds_code(own.read()):
@@ -206,7 +214,7 @@ def _read_zip_member(data: Data, member: str) -> bytes:
     try:
         with data.open() as file, zipfile.ZipFile(file) as archive, archive.open(member) as packed:
             unpacked = packed.read(LARGEST_MEMBER + 1)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except _DAMAGED as error:
         raise DecompileError(f"damaged in its archive: {lowered(error)}") from error
     except (NotImplementedError, RuntimeError, KeyError) as error:  # a method, a password
         raise DecompileError(f"cannot be unpacked: {lowered(error)}", 0, "unsupported") from error

@@ -9,8 +9,12 @@ def complain(about: str, text: str) -> None:
 
     Control characters, which a name of the input may have, are escaped.
     """
-    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in f"{about}: {text}")
-    print(f"pellucid: {line}", file=sys.stderr)
+    print(f"pellucid: {printable(f'{about}: {text}')}", file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """Return text on one line: control characters, which a name may have, are escaped."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 class DecompileError(ValueError):

@@ -80,5 +80,7 @@ def _pager() -> str:
     for name in ("PELLUCID_PAGER", "PAGER"):
         if name in os.environ:
             command = os.environ[name].strip()
-            return "" if command == "cat" else command
+            words = command.split()
+            is_there = bool(words) and shutil.which(words[0]) is not None
+            return command if is_there and command != "cat" else ""
     return "less" if shutil.which("less") else ""

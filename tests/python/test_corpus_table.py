@@ -162,6 +162,12 @@ def test_file_that_takes_too_long_or_too_much_costs_itself_only(tmp_path):
         assert done.returncode == 1
         if "memory" in limit:
             assert by_name["zz_small.pyc"]["source"]
+    shutil.copy(small, tmp_path / "in" / "aa_small.pyc")
+    (tmp_path / "in" / "b_big.pyc").write_bytes(bytes(30 << 20))
+    assert corpus(tmp_path / "in", "-o", tmp_path / "big", "--memory=64M").returncode == 1
+    by_name = {Path(row["origin"]).name: row for row in table(tmp_path / "big").values()}
+    assert by_name["b_big.pyc"]["error"] == "not enough memory"
+    assert by_name["aa_small.pyc"]["source"]
 
 
 def test_addresses_are_read_through_fsspec(tmp_path):
@@ -178,6 +184,28 @@ def test_addresses_are_read_through_fsspec(tmp_path):
     assert bad.origin == "memory://corpus_test/none" and "no such file" in bad.error
     for place in found.places(["memory://corpus_test/a"]):
         assert found.read(place).data == pyc
+
+
+def test_object_that_cannot_be_read_leaves_the_others(monkeypatch):
+    import fsspec
+    from pellucid.corpus import found
+
+    files = fsspec.filesystem("memory")
+    pyc = sorted((CASES / "loops").iterdir())[0].read_bytes()
+    names = [f"/corpus_bad/{name}.pyc" for name in ("a", "b" * 300, "c")]
+    for name in names:
+        files.pipe(name, pyc)
+    whole = type(files).get_file
+
+    def get_file(self, name, copy, **options):
+        if name.endswith("/a.pyc"):
+            raise PermissionError(13, "Permission denied")
+        return whole(self, name, copy, **options)
+
+    monkeypatch.setattr(type(files), "get_file", get_file)
+    places = list(found.places(["memory://corpus_bad"]))
+    assert [bool(place.read) for place in places] == [False, True, True]
+    assert places[0].error == "permission denied"
 
 
 def test_table_of_another_kind_is_refused(files, tmp_path):

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,29 @@ def test_pager_that_ends_early_is_no_error():
     text, status = on_terminal("dis", CASE, PELLUCID_PAGER="head -n 1")
     assert text.count("\n") == 1 and "Traceback" not in text
     assert status in (0, 1)
+
+
+def test_pager_that_is_not_there_is_none():
+    plain = run("decompile", PYC).stdout
+    for pager in ("no-such-pager -x", " "):
+        assert on_terminal("decompile", PYC, PELLUCID_PAGER=pager, NO_COLOR="1") == (plain, 0)
+
+
+def test_textconv_of_an_archive_escapes_names_and_survives_damage(tmp_path):
+    file = tmp_path / "file"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("a\nimport os\x1b[31m.pyc", PYC.read_bytes())
+        archive.writestr("b.pyc", PYC.read_bytes() + bytes(range(256)) * 8)
+    data = bytearray(file.read_bytes())
+    at = data.index(b"b.pyc") + 40
+    for place in range(at, at + 60):
+        data[place] ^= 0x55
+    file.write_bytes(data)
+    done = run("textconv", file)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.split("\n")
+    assert lines[0] == "# a\\nimport os\\x1b[31m.pyc" and "# b.pyc" in lines
+    assert any(line.startswith("# damaged in its archive") for line in lines)
 
 
 def test_textconv_gives_source_without_the_name(tmp_path):

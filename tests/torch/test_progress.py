@@ -200,3 +200,14 @@ def test_it_changes_nothing_and_goes_away(captured, dynamo, torch, observed, tmp
     assert list(trace_log.handlers) == handlers
     run()
     assert capsys.readouterr().err == ""
+
+
+def test_interrupt_while_the_line_is_written_leaves_the_capture_at_work(monkeypatch):
+    class Interrupted:
+        def take(self, *_):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(CAPTURE, "_progress", Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        CAPTURE._on_trace(TraceRecord("dynamo_start", {}, None, "0/0", 0))
+    assert not CAPTURE._busy.now

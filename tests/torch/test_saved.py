@@ -155,3 +155,19 @@ def test_much_that_is_kept_is_a_finding(dynamo, torch, tmp_path):
     assert found.place.file == __file__ and "checkpoint" in found.remedy
     assert found.links[0].line > 0
     assert sizes_of("2, 3", {}) == (2, 3)
+
+
+def test_graph_that_names_a_value_twice_ends():
+    forward = [
+        node("primals_1", "primals_1"),
+        node("view", "aten.sin.default", "primals_1"),
+        node("view", "aten.view.default", "view"),
+        node("item", "operator.getitem", "item"),
+    ]
+    backward = [node("view", "view"), node("item", "item")]
+    _, tensors = saved_by(forward, backward, ["view", "item"], {})
+    assert {tensor.name for tensor in tensors} <= {"view", "item"}
+
+
+def test_size_of_many_digits_has_words():
+    assert size_in_words(10**320).endswith(" TiB")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pellucid.errors import NotADump
+from pellucid.errors import NotADump, complain
 
 _EPILOG = """\
 What a change brings with it (later graphs, kernels, keys of caches) is listed under it. Times,
@@ -51,7 +51,7 @@ def _diff(arguments: argparse.Namespace) -> int:
         print(f"pellucid: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        print(f"pellucid: {error.filename}: {(error.strerror or '').lower()}", file=sys.stderr)
+        complain(str(error.filename or arguments.out), str(error.strerror or error).lower())
         return 2
     text = found.as_json() if arguments.json else f"{found}\n" if found else ""
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import os
+import itertools
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -169,14 +169,34 @@ def _lines(lines: Sequence[Line]) -> Iterator[Row]:
 def _user_files(one: Mapping[str, Capture], two: Mapping[str, Capture]) -> Iterator[Pair]:
     """Yield the files of the user's that both captures keep and that differ."""
     first, second = _sources(one), _sources(two)
-    by_name = {os.path.basename(path): path for path in second}
-    for path, mine in first.items():
-        other = path if path in second else by_name.get(os.path.basename(path))
-        if other is None or mine.sha256 == second[other].sha256:
+    for path, other in _paired(list(first), list(second)):
+        mine, theirs = first[path], second[other]
+        if mine.sha256 != theirs.sha256:
+            runs = _runs((mine.text, theirs.text), None, (mine.first, theirs.first))
+            yield Pair((path, other), runs)
+
+
+def _paired(one: Sequence[str], two: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Pair paths: equal ones, then those with the longest end in common, where that is one.
+
+    >>> list(_paired(["/w1/a/m.py", "/w1/b/m.py", "/x.py"], ["/w2/b/m.py", "/w2/a/m.py"]))
+    [('/w1/a/m.py', '/w2/a/m.py'), ('/w1/b/m.py', '/w2/b/m.py')]
+    """
+    left = [path for path in two if path not in one]
+    for path in one:
+        if path in two:
+            yield path, path
             continue
-        theirs = second[other]
-        runs = _runs((mine.text, theirs.text), None, (mine.first, theirs.first))
-        yield Pair((path, other), runs)
+        ends = [_common_end(path, other) for other in left]
+        most = max(ends, default=0)
+        if most and ends.count(most) == 1:
+            yield path, left.pop(ends.index(most))
+
+
+def _common_end(one: str, two: str) -> int:
+    """How many parts two paths have in common at their ends."""
+    pairs = zip(reversed(one.split("/")), reversed(two.split("/")))
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _sources(captures: Mapping[str, Capture]) -> dict[str, Source]:

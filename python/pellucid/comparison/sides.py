@@ -67,7 +67,7 @@ def rows_of(
     Returns:
         All lines of both in order, each once.
     """
-    one, two = first.splitlines(), second.splitlines()
+    one, two = _lines(first), _lines(second)
     rows: list[Row] = []
 
     def add(i: int | None, j: int | None) -> None:
@@ -91,6 +91,12 @@ def rows_of(
             for pair in itertools.zip_longest(left, right):
                 add(*pair)
     return rows
+
+
+def _lines(text: str) -> list[str]:
+    """The lines as an editor counts them: a form feed ends none."""
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 def _aligned(one: Sequence[str], two: Sequence[str]) -> list[tuple[str, int, int, int, int]]:

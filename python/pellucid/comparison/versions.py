@@ -150,7 +150,7 @@ def _graphs(
         a = {stage: graphs for stage, graphs in a.items() if stage in b}
         b = {stage: graphs for stage, graphs in b.items() if stage in a}
     found: Change | None = None
-    later = Counter[str]()
+    later: Counter[str] = Counter()
     for stage in sorted({*a, *b}, key=_rank):
         mine, theirs = a.get(stage, []), b.get(stage, [])
         is_program = stage.startswith("inductor")

@@ -6,8 +6,11 @@ import importlib.util
 import os
 import re
 import sys
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import Any
+
+from pellucid.errors import complain
 
 _EPILOG = """\
 OUT is a folder of Parquet files, python=3.11/part-….parquet; read it with pyarrow.dataset, DuckDB,
@@ -126,6 +129,9 @@ def _corpus(arguments: argparse.Namespace) -> int:
     except NoTable as error:
         print(f"pellucid: {error}", file=sys.stderr)
         return 2
+    except BrokenExecutor as error:
+        complain(arguments.out, str(error))
+        return 2
     except OSError as error:
-        print(f"pellucid: {error.filename}: {(error.strerror or '').lower()}", file=sys.stderr)
+        complain(str(error.filename or arguments.out), str(error.strerror or error).lower())
         return 2

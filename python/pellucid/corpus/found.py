@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence
 
 from pellucid.corpus.rows import Item
-from pellucid.errors import DecompileError
 from pellucid.inputs import Job, find, find_in_folder
 
 Read = Callable[[], bytes]
@@ -32,7 +31,7 @@ def places(inputs: Sequence[str]) -> Iterator[Place]:
     for given in inputs:
         try:
             yield from _remote(given) if "://" in given else _local(given)
-        except (OSError, DecompileError, ValueError, ImportError) as error:
+        except Exception as error:  # what opens addresses raises what it likes
             yield Place(given, None, reason(error))
 
 
@@ -56,19 +55,28 @@ def _remote(address: str) -> Iterator[Place]:
     single = files.isfile(root)
     names = [root] if single else sorted(files.find(root))
     with tempfile.TemporaryDirectory(prefix="pellucid_corpus_") as folder:
+        empty = True
         for name in names:
-            yield from _copied(files, str(name), Path(folder), single)
+            for place in _copied(files, str(name), Path(folder), single):
+                empty = False
+                yield place
+        if empty:
+            yield Place(address, None, "no code in it")
 
 
 def _copied(files: Any, name: str, folder: Path, single: bool) -> Iterator[Place]:
     address = str(files.unstrip_protocol(name))
-    copy = folder / PurePosixPath(name).name
+    # The name says nothing but its suffix: it may be too long for a file, or lead elsewhere.
+    suffix = PurePosixPath(name.partition("?")[0]).suffix
+    copy = folder / f"copy{suffix if suffix[1:].isalnum() and len(suffix) < 16 else ''}"
     try:
         files.get_file(name, str(copy))
         found = find(copy) if single else find_in_folder(copy, PurePosixPath(copy.name))
         for each in found:
             job = Job(each.path, None, each.member, each.read_member)
             yield Place(f"{address}/{each.member}" if each.member else address, job.read)
+    except Exception as error:  # one object that cannot be read leaves the others
+        yield Place(address, None, reason(error))
     finally:
         with contextlib.suppress(FileNotFoundError):
             copy.unlink()

@@ -10,6 +10,10 @@ from pellucid.corpus.rows import Item, Limits, Row, empty_row, row_of
 
 _WINDOW = 16
 """How many files a process may be ahead of the oldest one that is not done."""
+_MOST_BYTES = 256 << 20
+"""The bytes of all files that wait."""
+_SHARE = 4
+"""A file may have so small a part of the memory: it is read, copied and decompiled there."""
 _TRIES = 3
 """A process may be killed by somebody else: so often a file is tried before it is blamed."""
 
@@ -29,7 +33,7 @@ def rows(items: Iterator[Item], tier: str, limits: Limits, workers: int) -> Iter
     with _Workers(tier, limits, workers) as pool:
         for item in items:
             pool.add(item)
-            while len(pool.waiting) >= workers * _WINDOW:
+            while len(pool.waiting) >= workers * _WINDOW or pool.bytes_waiting > _MOST_BYTES:
                 yield pool.next_row()
         while pool.waiting:
             yield pool.next_row()
@@ -38,6 +42,7 @@ def rows(items: Iterator[Item], tier: str, limits: Limits, workers: int) -> Iter
 class _Started(NamedTuple):
     item: Item
     future: Any
+    """None where the file is too large to be given to a process."""
     tries: int
     """How many processes have had it."""
 
@@ -50,6 +55,7 @@ class _Workers:
         self.waiting: Deque[_Started] = collections.deque()
         self._pool = self._new_pool()
         self._broken = 0
+        self.bytes_waiting = 0
 
     def _new_pool(self) -> Any:
         from pebble import ProcessPool
@@ -70,7 +76,9 @@ class _Workers:
 
     def add(self, item: Item, tries: int = 1) -> None:
         """Give a file to the next process that is free."""
-        self.waiting.append(self._started(item, tries))
+        self.bytes_waiting += len(item.data)
+        is_large = len(item.data) * _SHARE > self._limits.memory
+        self.waiting.append(_Started(item, None, 0) if is_large else self._started(item, tries))
 
     def _started(self, item: Item, tries: int) -> _Started:
         try:
@@ -85,10 +93,17 @@ class _Workers:
 
     def next_row(self) -> Row:
         """Return the row of the oldest file."""
+        row = self._row_of_oldest()
+        self.bytes_waiting -= row["size"]
+        return row
+
+    def _row_of_oldest(self) -> Row:
         from pebble import ProcessExpired
 
         while True:
             item, future, tries = self.waiting.popleft()
+            if future is None:
+                return empty_row(item, "error", "not enough memory")
             try:
                 row: Row = future.result()
                 self._broken = 0
@@ -115,6 +130,9 @@ class _Workers:
         before = list(self.waiting)
         self.waiting.clear()
         for item, future, tries in before:
+            if future is None:
+                self.waiting.append(_Started(item, None, tries))
+                continue
             done = future.done() and not future.cancelled() and future.exception() is None
             again = future if done else self._schedule(item)
             self.waiting.append(_Started(item, again, tries))

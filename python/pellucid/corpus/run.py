@@ -13,7 +13,7 @@ from pellucid import batch
 from pellucid.corpus import found
 from pellucid.corpus.rows import Item, Limits, Row
 from pellucid.corpus.store import Store
-from pellucid.errors import DecompileError, complain
+from pellucid.errors import complain
 from pellucid.summary import Summary
 
 _EVERY = 30.0
@@ -105,7 +105,7 @@ class _Files:
         if not error:
             try:
                 return found.read(place)
-            except (OSError, DecompileError) as caught:
+            except Exception as caught:  # whatever it is, it costs this file only
                 error = found.reason(caught)
         self.bad += 1
         complain(place.origin, error)
@@ -126,7 +126,7 @@ class _Progress:
     @contextlib.contextmanager
     def shown(self) -> Iterator[None]:
         threading.Thread(target=self._count, daemon=True).start()
-        if not sys.stderr.isatty():
+        if sys.stderr is None or not sys.stderr.isatty():
             yield
             return
         import rich.console

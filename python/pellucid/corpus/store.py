@@ -46,9 +46,10 @@ class Store:
         facts = {"tool": "pellucid", "version": __version__, "tier": tier or "none"}
         if folder.exists() and not folder.is_dir():
             raise NoTable(f"{folder}: no folder")
-        if folder.is_dir() and any(folder.iterdir()) and not (folder / _FACTS).exists():
-            raise NoTable(f"{folder}: not empty, and no table of pellucid corpus")
         folder.mkdir(parents=True, exist_ok=True)
+        others = {path.name for path in folder.iterdir()} - {_LOCK, f".unfinished-{_FACTS}"}
+        if others and not (folder / _FACTS).exists():
+            raise NoTable(f"{folder}: not empty, and no table of pellucid corpus")
         self._take_lock()
         self._check(facts)
         for unfinished in folder.glob("*/.unfinished-*"):

@@ -42,9 +42,8 @@ def part_of(capture: Capture, keys: Collection[CompileKey], name: re.Pattern[str
         keys: the compiles.
         name: the name that torch has for it.
     """
-    return Part(
-        tuple(_outermost(s for s in capture.spans if s.key in keys and name.search(s.name)))
-    )
+    spans = (s for key in dict.fromkeys(keys) for s in capture.spans_by_key.get(key, ()))
+    return Part(tuple(_outermost(s for s in spans if name.search(s.name))))
 
 
 def _outermost(spans: Iterator[Span]) -> Iterator[Span]:

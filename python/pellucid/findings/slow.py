@@ -118,7 +118,7 @@ def _causes(
         add("autotuning", tuned, cause + (f"; most for {most}" if most else ""), _MEASURED, quoted)
     guarded = part_of(capture, keys, GUARDS)
     if guarded.seconds >= _GUARDED:
-        count = max((int(values.get("guard_count") or 0) for values in metrics), default=0)
+        count = max((_count(values.get("guard_count")) for values in metrics), default=0)
         cause = f"building the guards of `{name}` takes long" + (f": {count}" if count else "")
         add("guards", guarded, cause, _GUARDED_BY)
     recorded = part_of(capture, keys, RECORDING)
@@ -176,3 +176,8 @@ def _finding(
         cost=Cost(round(seconds, 3)),
         keys=tuple(keys),
     )
+
+
+def _count(value: object) -> int:
+    """The number that a log gives for a count; 0 for anything else."""
+    return value if isinstance(value, int) else 0

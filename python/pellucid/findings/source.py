@@ -57,7 +57,7 @@ class Program:
             found: list[str] = []
             for part in sorted(parts, key=lambda part: part.first):
                 found += [""] * (part.first - 1 - len(found))
-                found[part.first - 1 :] = part.text.splitlines()
+                found[part.first - 1 :] = part.text.split("\n")
             return tuple(found)
         if self._is_of_log:
             return ()  # whoever wrote the log named the file
@@ -70,7 +70,7 @@ class Program:
             if made is not None and os.stat(file).st_mtime > made:
                 return ()
             with open(file, encoding="utf-8", errors="replace") as stream:
-                return tuple(stream.read().splitlines())
+                return tuple(stream.read().split("\n"))
         except (OSError, ValueError):
             return ()
 
@@ -115,7 +115,7 @@ class Program:
             nearest = max(above, key=_line) if above else min(links, key=_line)
             file, _, line = nearest.target.rpartition(":")
             return Place(file, int(line), function) if line.isdigit() else None
-        text = self._capture.text(frame.file).splitlines()
+        text = self._capture.text(frame.file).split("\n")
         near = text[max(place.line - 6, 0) : place.line]
         # A call whose result the rest of the function is given stands before what names its line.
         for line in (*reversed(near), *text[place.line : place.line + 3]):

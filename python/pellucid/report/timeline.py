@@ -193,16 +193,18 @@ def compiles_of(capture: Capture) -> List[Dict[str, Any]]:
         given = event.values.get("restart_reasons")
         reasons.setdefault(str(event.key), []).extend(given if isinstance(given, list) else ())
     rows: Dict[str, Dict[str, Any]] = {}
+    attempts: Dict[str, List[float]] = {}
     for bar in bars:
+        if bar.name.startswith(_ATTEMPT):
+            attempts.setdefault(bar.key, []).append(bar.seconds)
         row = rows.setdefault(bar.key, {"key": bar.key, "seconds": 0.0, "again": 0, "lost": 0.0})
         if bar.row == 0:
             row["seconds"] += bar.seconds
         if RESTART.match(bar.name):
             row["again"] += 1
     for key, row in rows.items():
-        attempts = [b.seconds for b in bars if b.key == key and b.name.startswith(_ATTEMPT)]
         row["who"] = who(key, places)
-        row["lost"] = sum(attempts[:-1])
+        row["lost"] = sum(attempts.get(key, [])[:-1])
         row["why"] = "; ".join(dict.fromkeys(reasons.get(key, ())))
     listed = sorted(rows.values(), key=lambda row: -float(row["seconds"]))
     return [row for row in listed if row["seconds"] > 0][:_MOST_COMPILES]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Iterator
 
 from pellucid import batch
-from pellucid.errors import DecompileError
+from pellucid.errors import DecompileError, printable
 from pellucid.inputs import Job, jobs_of, split_errors
 
 
@@ -35,7 +35,7 @@ def text_of(path: str) -> str:
 def _parts(data: bytes, jobs: "list[Job]") -> Iterator[str]:
     for job in jobs:
         result = batch.decompile_file(job, batch.Options(verify=""))
-        head = f"# {job.member}\n" if job.member is not None else ""
+        head = f"# {printable(job.member)}\n" if job.member is not None else ""
         if result.decompilation is None:
             reason = result.error or ""
             yield head + (_bytes_of(data, reason) if job.member is None else f"# {reason}\n")

@@ -254,11 +254,11 @@ class Capture:
         if getattr(self._busy, "now", False):
             return  # what our own work makes torch log is no part of the program
         self._busy.now = True
-        progress = self._progress
-        if progress is not None:
-            with contextlib.suppress(Exception):
-                progress.take(record, place_of)
         try:
+            progress = self._progress
+            if progress is not None:
+                with contextlib.suppress(Exception):
+                    progress.take(record, place_of)
             self.run_programs()
             sessions = self.open_sessions()
             if record.kind == "dynamo_start":

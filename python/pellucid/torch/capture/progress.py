@@ -173,6 +173,8 @@ class Progress:
                 work.parts.clear()
             return
         elif not work.has_parts:
+            if record.kind != _START and not work.parts:
+                return  # before torch 2.5 nothing would tell the end of it
             work.parts.clear()
             name = _STEPS[record.kind]
         if begins and name:

@@ -18,7 +18,6 @@ from ..taps.inductor import Origin
 from ..taps.outcomes import Failure, is_raised, is_soft
 
 _COMPILER = re.compile(r"[\\/]torch[\\/]_dynamo[\\/]convert_frame\.py$")
-_IN_GRAPH = re.compile(r"# (?:[^:\n]*: )?File: (.+?):(\d+) in (.*?), code: (.*)$", re.MULTILINE)
 _IN_STACK = re.compile(
     r'^[ \t]*File "([^"\n]+)", line (\d+), in [^\n]*\n[ \t]+(\S[^\n]*)$', re.MULTILINE
 )
@@ -66,8 +65,8 @@ class Answers(Process):
             for call in stack:
                 file = self.string(call.get("filename"))
                 self._add_line(file, call.get("line"), call.get("loc"))
-        for found in _IN_GRAPH.finditer(payload or ""):
-            self._add_line(found[1], found[2], found[4])
+        for file, line, code in _lines_in_graph(payload or ""):
+            self._add_line(file, line, code)
         for found in _IN_STACK.finditer(payload or ""):
             self._add_line(found[1], found[2], found[3])
 
@@ -181,7 +180,7 @@ class Answers(Process):
 
     def _is_like(self, file: str, data: bytes) -> bool:
         """Return true if a file has the lines that the log shows of it."""
-        text = data.decode("utf-8", "replace").splitlines()
+        text = data.decode("utf-8", "replace").split("\n")
         for number, line in self._lines.get(file, {}).items():
             if not (0 < number <= len(text)) or _one(line) not in _one(text[number - 1]):
                 shown = _one(" ".join(text[max(number - 1, 0) : number + 9]))
@@ -218,6 +217,16 @@ def _stacks(metadata: Any) -> Iterator[list[Mapping[str, Any]]]:
             calls = data.get(name) if isinstance(data, dict) else None
             if isinstance(calls, list):
                 yield [call for call in calls if isinstance(call, dict)]
+
+
+def _lines_in_graph(text: str) -> Iterator[tuple[str, str, str]]:
+    """The comments of a graph that show lines of the program: file, line and code of each."""
+    for line in text.split("\n"):
+        comment, _, shown = line.partition("File: ")
+        if shown and comment.lstrip().startswith("#"):
+            where, _, code = shown.partition(", code: ")
+            file, _, number = where.rpartition(" in ")[0].rpartition(":")
+            yield file, number, code
 
 
 def _one(text: str) -> str:

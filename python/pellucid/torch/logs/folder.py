@@ -55,7 +55,8 @@ def import_log(
         lenient: pass over lines that belong to no record, and say how many they were.
 
     Raises:
-        NotALog: there is no log, or a line of it belongs to no record; nothing is left of it then.
+        NotALog: there is no log, or a line of it belongs to no record; nothing is left
+            of its capture then, and those of the logs before it stay.
         OSError: the directory cannot be made.
     """
     roots = [Path(source) for source in sources]

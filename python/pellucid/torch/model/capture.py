@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping, TypeVar
 
-from .events import CacheEntry, Graph, Span, Times
+from .events import CacheEntry, CompileKey, Graph, Span, Times
 from .graph_text import nodes_of_text
 from .nodes import Node, Nodes, nodes_from_bytes
 
@@ -89,6 +89,14 @@ class Capture(Shown):
             graphs = {g.file for g in self.of(Graph) if not g.is_program}
             self._read[file] = nodes_of_text(self.text(file)) if file in graphs else ()
         return self._read[file]
+
+    @functools.cached_property
+    def spans_by_key(self) -> Mapping[CompileKey, tuple[Span, ...]]:
+        """The spans of each compile, in order."""
+        found: dict[CompileKey, list[Span]] = {}
+        for span in self.spans:
+            found.setdefault(span.key, []).append(span)
+        return {key: tuple(spans) for key, spans in found.items()}
 
     @functools.cached_property
     def _read(self) -> dict[str, tuple[Node, ...]]:

@@ -86,7 +86,7 @@ def size_in_words(number: int) -> str:
     >>> size_in_words(640), size_in_words(2048), size_in_words(5 * 2**20 + 2**19)
     ('640 B', '2 KiB', '5.5 MiB')
     """
-    size, unit = float(number), "B"
+    size, unit = float(min(number, 1 << 80)), "B"
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if size < 1024 or unit == "TiB":
             break

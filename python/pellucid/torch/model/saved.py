@@ -85,16 +85,22 @@ class _Graphs:
 
     def base(self, node: Node) -> Node:
         """What a view is a view of, and the node itself for what is none."""
+        seen = {node.name}
         while is_view(node):
             inner = [self.forward[name] for name in node.args if name in self.forward]
-            if not inner:
+            if not inner or inner[0].name in seen:
                 break
             node = inner[0]
+            seen.add(node.name)
         return node
 
     def operation(self, node: Node) -> Node:
         """The operation of which a node is the result, or one of several."""
+        seen = set()
         while node.target == _ITEM and node.args and node.args[0] in self.forward:
+            if node.name in seen:
+                break  # a graph in a log may name one value twice
+            seen.add(node.name)
             node = self.forward[node.args[0]]
         return node
 
