@@ -118,7 +118,6 @@ def test_killed_runs_are_taken_up_and_killed_processes_are_replaced(files, undis
     assert corpus(tmp_path / "few", "-o", out, "--jobs", 1).returncode == 0
     with subprocess.Popen(command(files, "-o", out), stderr=subprocess.DEVNULL) as run:
         wait_for_child(run.pid)
-        time.sleep(0.5)
         run.kill()  # leaves parts, an unfinished one, a lock that nobody holds
     (out / "python=3.12" / ".unfinished-part-x.parquet").write_bytes(b"half")
     run = subprocess.Popen(command(files, "-o", out, "--jobs", 2), stderr=subprocess.PIPE)
@@ -130,7 +129,8 @@ def test_killed_runs_are_taken_up_and_killed_processes_are_replaced(files, undis
             except ProcessLookupError:
                 continue
             killed += 1
-        time.sleep(0.7)
+            time.sleep(0.3)
+        time.sleep(0.02)
     _, told = run.communicate(timeout=300)
     assert run.returncode == 1, told
     rows = table(out)

@@ -80,7 +80,16 @@ def test_the_stable_wheel_says_what_it_runs_on(wheel: Path) -> None:
     assert any(name.startswith("pellucid/_core.abi3") for name in names)
     assert any(name.endswith("LICENSE") for name in names)
     assert {"Requires-Python: >=3.8", "Requires-Dist: rich>=12"} <= set(text.splitlines())
-    outside = {name.split("/")[0] for name in names if "dist-info" not in name}
+    shared = {name.partition(".data/data/share/")[2] for name in names if ".data/" in name}
+    assert shared == {
+        "man/man1/pellucid.1",
+        "bash-completion/completions/pellucid",
+        "zsh/site-functions/_pellucid",
+        "fish/vendor_completions.d/pellucid.fish",
+    }
+    outside = {
+        name.split("/")[0] for name in names if "dist-info" not in name and ".data/" not in name
+    }
     started = {"pellucid.pth", "pellucid.start", "_pellucid_start.py"}
     assert outside == {"pellucid", *started}, "nothing else is installed"
 

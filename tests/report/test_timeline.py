@@ -41,7 +41,7 @@ def test_recorded_events_say_what_was_measured_and_for_which_compile(tmp_path: P
     for number, (phase, name, given) in enumerate(RECORDED):
         event = {"name": name, "ph": phase, "ts": (session.opened + number) * 1e6, "args": given}
         key = CompileKey("0/0" if number < 5 else None)
-        take(session, key, json.dumps(event) if number % 2 else event)
+        take(session, key, json.dumps(event) if number % 2 else event, 0)
     found = {span.name: span for span in session.of(Span)}
     assert list(found) == [
         *("mm_template_autotuning", "inductor_compile", "CUDAGraphNode.record", "compile_file")

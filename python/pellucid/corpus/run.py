@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any, Iterator, List, NamedTuple, Sequence
+from typing import Any, Iterator, List, NamedTuple, Sequence, Set
 
 from pellucid import batch
 from pellucid.corpus import found
@@ -34,7 +34,7 @@ class Plan(NamedTuple):
 
 
 def run(plan: Plan) -> int:
-    """Make the table, and return the exit status: by the worst of the rows that were made.
+    """Make the table, and return the exit status: by the worst row of a file of the inputs.
 
     Raises:
         NoTable, OSError: the table cannot be written.
@@ -49,10 +49,10 @@ def run(plan: Plan) -> int:
                 store.add(row)
                 summary.add(row["outcome"], [code["verdict"] for code in row["functions"]])
                 progress.add(row["outcome"], files.seen)
-                own = _status(row)
-                if status == batch.EXIT_OK or own == batch.EXIT_ERROR:
-                    status = own
+                status = _worse(status, row["outcome"])
     summary.print()
+    for outcome in files.outcomes:
+        status = _worse(status, outcome)
     if files.had or files.twice:
         print(
             f"pellucid: {files.had} files had a row already, {files.twice} were met before",
@@ -61,10 +61,11 @@ def run(plan: Plan) -> int:
     return batch.EXIT_ERROR if files.bad else status
 
 
-def _status(row: Row) -> int:
-    if row["outcome"] in ("error", "incomplete"):
+def _worse(status: int, outcome: str) -> int:
+    """Return the worse of an exit status and that of an outcome: an error is the worst."""
+    if outcome in ("error", "incomplete") or status == batch.EXIT_ERROR:
         return batch.EXIT_ERROR
-    return batch.EXIT_UNPROVEN if row["outcome"] == "unproven" else batch.EXIT_OK
+    return batch.EXIT_UNPROVEN if outcome == "unproven" else status
 
 
 def _rows(plan: Plan, items: Iterator[Item]) -> Iterator[Row]:
@@ -81,7 +82,9 @@ class _Files:
     """The files of the inputs that have no row; each distinct one once."""
 
     def __init__(self, inputs: Sequence[str], store: Store) -> None:
-        self._inputs, self._before = inputs, frozenset(store.done)
+        self._inputs, self._before = inputs, dict(store.done)
+        self.outcomes: Set[str] = set()
+        """Those of the files that had a row already."""
         self.seen = self.had = self.twice = self.bad = 0
 
     def __iter__(self) -> Iterator[Item]:
@@ -97,6 +100,7 @@ class _Files:
             met.add(item.digest)
             if item.digest in self._before:
                 self.had += 1
+                self.outcomes.add(self._before[item.digest])
             else:
                 yield item
 

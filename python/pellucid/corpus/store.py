@@ -12,7 +12,7 @@ import os
 import time
 import uuid
 from pathlib import Path
-from typing import IO, Any, Dict, List, Optional, Set
+from typing import IO, Any, Dict, List, Optional
 
 from pellucid._version import __version__
 from pellucid.corpus.rows import COLUMNS, PYTHON, Row, schema
@@ -54,8 +54,8 @@ class Store:
         self._check(facts)
         for unfinished in folder.glob("*/.unfinished-*"):
             unfinished.unlink()
-        self.done: Set[str] = self._read_done()
-        """The digests of the files that have a row."""
+        self.done: Dict[str, str] = self._read_done()
+        """The outcome of each file that has a row, by its digest."""
 
     def _take_lock(self) -> None:
         self._lock = (self._folder / _LOCK).open("w")
@@ -79,12 +79,13 @@ class Store:
             was = ", ".join(f"{name} {before.get(name)}" for name in differ)
             raise NoTable(f"{self._folder}: made with {was}: its rows would not be comparable")
 
-    def _read_done(self) -> Set[str]:
+    def _read_done(self) -> Dict[str, str]:
         import pyarrow.parquet
 
-        done: Set[str] = set()
+        done: Dict[str, str] = {}
         for part in sorted(self._folder.glob(f"{PYTHON}=*/*.parquet")):
-            done.update(pyarrow.parquet.read_table(part, columns=["sha256"])[0].to_pylist())
+            columns = pyarrow.parquet.read_table(part, columns=["sha256", "outcome"])
+            done.update(zip(columns["sha256"].to_pylist(), columns["outcome"].to_pylist()))
         return done
 
     def __enter__(self) -> "Store":
@@ -101,7 +102,7 @@ class Store:
         """Add a row; it is on disk after a while, and at the end."""
         self._rows.setdefault(row[PYTHON], []).append(row)
         self._text += len(row["source"] or "")
-        self.done.add(row["sha256"])
+        self.done[row["sha256"]] = row["outcome"]
         many = sum(map(len, self._rows.values())) >= _MOST_ROWS
         if many or self._text >= _MOST_TEXT or time.monotonic() - self._since > _MOST_SECONDS:
             self.flush()

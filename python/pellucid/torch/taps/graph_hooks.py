@@ -273,14 +273,12 @@ def sources_of_inputs(graph: Any) -> tuple[str, ...]:
 def held_by(graph: Any) -> Iterator[tuple[str, str, Any]]:
     """What a graph of Dynamo's holds itself and is not given: name, where it is from, and value.
 
-    Older releases give a graph none of the program's parameters.
+    Older releases give a graph none of the program's parameters. torch says where one is from only
+    after it has shown the graph: until then it has its own name.
     """
-    sources = getattr(graph, "_param_name_to_source", None)
-    held = [*graph.named_parameters(), *graph.named_buffers()]
-    if held and sources is None:
-        SHAPES.missed("source of a graph's input")
-    for name, value in held:
-        yield name, _worded((sources or {}).get(name)) or name, value
+    sources = getattr(graph, "_param_name_to_source", None) or {}
+    for name, value in (*graph.named_parameters(), *graph.named_buffers()):
+        yield name, _worded(sources.get(name)) or name, value
 
 
 def _worded(source: Any) -> str | None:
