@@ -255,14 +255,17 @@ def test_nodes_are_read_back_and_take_the_same_bytes_each_time(tmp_path):
 def test_spans_are_paired_by_name_and_thread():
     reader, key = SpanReader(1000.0), events.CompileKey("0/0")
 
-    def event(name, phase, second):
-        return reader.take(key, {"name": name, "ph": phase, "ts": (1000 + second) * 1e6})
+    def event(name, phase, second, thread=70):
+        return reader.take(key, {"name": name, "ph": phase, "ts": (1000 + second) * 1e6}, thread)
 
     assert [event("a", "B", 1), event("b", "B", 2), event("c", "B", 3)] == [None] * 3
     assert event("b", "E", 4) == Span(key, "b", 2.0, 2.0)  # c ended with an exception
     assert event("c", "E", 5) is event("i", "i", 5) is None
     assert event("a", "E", 6.5) == Span(key, "a", 1.0, 5.5)
-    assert reader.take(key, '{"name": "a"}') is None
+    assert event("a", "B", 7) is event("a", "B", 8, thread=71) is None
+    assert event("a", "E", 9, thread=71) == Span(key, "a", 8.0, 1.0, thread=1)
+    assert event("a", "E", 10) == Span(key, "a", 7.0, 3.0)
+    assert reader.take(key, '{"name": "a"}', 70) is None
 
 
 def test_a_capture_tells_when_each_part_was_compiled_and_how_it_used_the_caches(
