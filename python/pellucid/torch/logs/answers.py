@@ -142,7 +142,7 @@ class Answers(Process):
         return sorted(file for file in self._lines if file not in whole)
 
     def folder_of_torch(self) -> str:
-        """Return torch's own folder in the process, with the separator behind it."""
+        """Return torch's own folder in the process, with a separator at its end."""
         found = (_COMPILER.search(text) for text in self._strings.values())
         match = next((match for match in found if match is not None), None)
         return "/torch/" if match is None else f"{match.string[: match.start()]}/torch/"
