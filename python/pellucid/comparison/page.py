@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator, Mapping, Sequence
 
-from jinja2 import Environment, FileSystemLoader
-
 from pellucid._version import __version__
 from pellucid.findings import find
-from pellucid.report.page import hash_of, squeezed, style_text
+from pellucid.report.page import hash_of, squeezed, style_text, template
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Break, Frame, Graph, KernelFile, Recompile, Source
 
@@ -51,13 +49,7 @@ def page_of(found: Comparison) -> str:
     """
     one, two = captures_in(found.first), captures_in(found.second)
     style = style_text() + squeezed((_HERE / "static" / "sides.css").read_text(encoding="utf-8"))
-    environment = Environment(
-        loader=FileSystemLoader(str(_HERE / "templates")),
-        autoescape=True,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("sides.html").render(
+    return template(_HERE / "templates" / "sides.html").render(
         first=found.first,
         second=found.second,
         version=__version__,

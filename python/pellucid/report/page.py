@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Tuple
 
-from jinja2 import Environment, FileSystemLoader
+from jinja2 import Environment, FileSystemLoader, Template
 
 from pellucid._version import __version__
 from pellucid.torch.model.phases import OWNERS
@@ -84,13 +84,7 @@ def html_of(page: Page, editor: bool = False, redacted: bool = False) -> str:
     """Return the page as text."""
     style = style_text()
     script = script_text()
-    environment = Environment(
-        loader=FileSystemLoader(str(_HERE / "templates")),
-        autoescape=True,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("page.html").render(
+    return template(_HERE / "templates" / "page.html").render(
         title=page.title,
         version=__version__,
         style=style,
@@ -106,6 +100,17 @@ def html_of(page: Page, editor: bool = False, redacted: bool = False) -> str:
         redacted=redacted,
         made=f"pellucid {__version__}; {_versions(page)}",
     )
+
+
+def template(file: Path) -> Template:
+    """Return the template of a page; what is put into it is escaped."""
+    environment = Environment(
+        loader=FileSystemLoader(str(file.parent)),
+        autoescape=True,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(file.name)
 
 
 def script_text() -> str:
