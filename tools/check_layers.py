@@ -76,10 +76,11 @@ TORCH_INTERNALS_ONLY_IN = ("pellucid.torch.taps",)
 TORCH_INTERNALS = ("torch._", "torch.fx._", "torch.utils._")
 # The decompiler's face, and what asks whether bytes are code or a table.
 USES_EXTENSION = (
-    "pellucid.decompile",
+    "pellucid.decompilation",
     "pellucid.recompile",
     "pellucid.containers",
     "pellucid.following",
+    "pellucid.commands",
     "pellucid.__main__",
 )
 THIRD_PARTY = {"rich", "jinja2", "pygments", "torch", "pyarrow", "fsspec", "pebble", "ray"}
@@ -264,7 +265,7 @@ def check_python() -> Iterator[str]:
                     yield f"{where}: torch's internals belong in pellucid.torch.taps ({name})"
             elif top == "pellucid":
                 if name == "pellucid._core" and not under(module, USES_EXTENSION):
-                    yield f"{where}: the extension is reached through pellucid.decompile"
+                    yield f"{where}: the extension is reached through pellucid.decompilation"
                 folder = layer_of(module)
                 other = layer_of(name)
                 if folder and other not in ("", folder, *PYTHON_LAYERS[folder]):

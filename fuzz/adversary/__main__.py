@@ -71,7 +71,7 @@ class Adversary:
     """Tries on one version."""
 
     def __init__(self, options: argparse.Namespace, version: Tuple[int, int], python: str) -> None:
-        from pellucid.decompile import decompile_pyc, prove_pyc
+        from pellucid.decompilation import decompile_pyc, prove_pyc
 
         self._decompile = decompile_pyc
         self._prove = prove_pyc

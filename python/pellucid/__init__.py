@@ -2,17 +2,24 @@
 """pellucid opens the opaque box of the PyTorch compiler.
 
 `decompile` and `decompile_ex` work on any Python code and need no PyTorch. What works on
-`torch.compile` (`prepare_debug`, `debug`, `install`, `uninstall`) is loaded when it is first used.
+`torch.compile` does (`prepare_debug`, `debug`, `install`, `uninstall`). Each name is loaded when it
+is first used.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any, Dict, List
 
 from pellucid._version import __version__
-from pellucid.decompile import Decompilation, Verdict, decompile, decompile_ex, decompile_pyc
 from pellucid.errors import CannotStandIn, DecompileError, NotADump, NotALog
 
 if TYPE_CHECKING:
+    from pellucid.decompilation import (
+        Decompilation,
+        Verdict,
+        decompile,
+        decompile_ex,
+        decompile_pyc,
+    )
     from pellucid.decompiler import Decompiler
     from pellucid.report import report
     from pellucid.torch import (
@@ -27,8 +34,13 @@ if TYPE_CHECKING:
     from pellucid.torch.logs.folder import import_log
     from pellucid.torch.store.load import load
 
-# Loaded on first use: importing pellucid must not import torch.
+# Loaded on first use: importing pellucid imports neither torch nor the extension.
 _LAZY: Dict[str, str] = {
+    "Decompilation": "pellucid.decompilation",
+    "Verdict": "pellucid.decompilation",
+    "decompile": "pellucid.decompilation",
+    "decompile_ex": "pellucid.decompilation",
+    "decompile_pyc": "pellucid.decompilation",
     "prepare_debug": "pellucid.torch",
     "debug": "pellucid.torch",
     "dump_graph": "pellucid.torch",

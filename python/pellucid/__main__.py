@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: `pellucid decompile`, `inspect`, `dis`, `dump`, `run`, `explain` and so on."""
+"""The command line: `pellucid decompile`, `inspect`, `dis`, `dump`, `run`, `explain` and so on.
+
+What a command needs is imported when it runs: `pellucid --version` and the help load none of it.
+"""
 
 import argparse
 import os
 import re
 import sys
-from pathlib import Path
 from typing import List, NoReturn, Optional, Tuple
 
-from pellucid import _core, batch, following, inspection, terminal
+from pellucid import terminal
 from pellucid._version import __version__
 from pellucid.comparison.command import add_diff
 from pellucid.corpus.command import add_corpus
-from pellucid.errors import DecompileError, NotADump, complain, printable
-from pellucid.inputs import Job, jobs_of, split_errors
+from pellucid.errors import CannotPrint, NotADump
 from pellucid.report.command import add_report
 from pellucid.shell.command import add_shell
 from pellucid.torch.commands import add_find_difference
@@ -42,7 +43,7 @@ def main(argv: Optional[List[str]] = None) -> int:
         with terminal.paged(arguments.pager and arguments.command in _LONG):
             status: int = arguments.command(arguments)
             return status
-    except batch.CannotPrint:
+    except CannotPrint:
         print("pellucid: standard output: cannot be written", file=sys.stderr)
         _print_no_more()
         return 1
@@ -314,6 +315,8 @@ def _version(text: str) -> Tuple[int, int]:
 
 
 def _stage(name: str) -> str:
+    from pellucid import _core
+
     stages = _core.stages()
     if name not in stages:
         raise argparse.ArgumentTypeError(f"one of {', '.join(stages)} is wanted")
@@ -330,71 +333,22 @@ def _count(text: str) -> int:
     return number
 
 
-def _jobs(
-    arguments: argparse.Namespace, out: Optional[str], as_json: bool = False
-) -> Tuple[List[Job], int]:
-    """Return the jobs of the inputs that can be looked into, and the exit status so far."""
-    inputs, bad = split_errors(arguments.inputs)
-    for given, reason in bad:
-        if as_json:
-            batch.print_json(batch.Result(Job(Path(given), None), None, None, reason))
-        else:
-            complain(given, reason)
-    return jobs_of(inputs, out), batch.EXIT_ERROR if bad else batch.EXIT_OK
-
-
 def _decompile(arguments: argparse.Namespace) -> int:
-    try:
-        jobs, status = _jobs(arguments, arguments.out, arguments.json)
-    except DecompileError as error:
-        print(f"pellucid: {error.message}", file=sys.stderr)
-        return 2
-    if arguments.follow:
-        jobs = list(following.with_hidden(jobs, arguments.python_version))
-    tier = "best" if arguments.verify is None else arguments.verify
-    options = batch.Options(
-        tier,
-        arguments.keep_lines,
-        arguments.unstructured,
-        arguments.python_version,
-        says_verdict=bool(arguments.verify),
-        colours=arguments.colours,
-    )
-    return (batch.run(jobs, options, arguments.jobs, arguments.json) if jobs else status) or status
+    from pellucid import commands
+
+    return commands.decompile(arguments)
 
 
 def _dump(arguments: argparse.Namespace) -> int:
-    jobs, status = _jobs(arguments, None)
-    for job in jobs:
-        try:
-            text = _core.dump_pyc(job.read(), arguments.stage, arguments.python_version)
-            if len(jobs) > 1:
-                text = f"# {printable(job.name)}\n{text}"
-            sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            complain(job.name, (error.strerror or "").lower())
-            status = batch.EXIT_ERROR
-        except DecompileError as error:
-            complain(job.name, str(error))
-            status = batch.EXIT_ERROR
-    return status
+    from pellucid import commands
+
+    return commands.dump(arguments)
 
 
 def _inspect(arguments: argparse.Namespace) -> int:
-    jobs, status = _jobs(arguments, None)
-    for job in jobs:
-        found = inspection.inspect_job(job, arguments.python_version)
-        if found["error"] is not None:
-            status = batch.EXIT_ERROR
-        if arguments.json:
-            batch.print_text(inspection.as_json(found))
-        elif found["error"] is not None:
-            complain(job.name, found["error"])
-        else:
-            batch.print_text(inspection.as_text(found))
-    return status
+    from pellucid import commands
+
+    return commands.inspect(arguments)
 
 
 def _needs_torch() -> Optional[str]:

@@ -11,8 +11,8 @@ import threading
 from pathlib import Path
 from typing import Any, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple
 
-from pellucid.decompile import Decompilation, Verdict, decompile_pyc, of_source, prove_pyc
-from pellucid.errors import DecompileError, complain, printable
+from pellucid.decompilation import Decompilation, Verdict, decompile_pyc, of_source, prove_pyc
+from pellucid.errors import CannotPrint, DecompileError, complain, printable
 from pellucid.inputs import Job
 from pellucid.summary import Summary, shown_progress
 from pellucid.terminal import highlighted
@@ -162,10 +162,6 @@ def _results(jobs: Sequence[Job], options: Options, workers: int) -> Iterator[Re
             yield from pool.map(one, jobs)
         finally:
             stopped.set()  # who stops early (Ctrl-C, a closed pipe) does not wait for the rest
-
-
-class CannotPrint(Exception):
-    """Standard output takes no more: it is closed, or what it goes to is full."""
 
 
 def print_json(result: Result) -> None:

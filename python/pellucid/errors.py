@@ -55,3 +55,7 @@ class NotALog(ValueError):
         self.file = file
         self.line = line
         self.reason = reason
+
+
+class CannotPrint(Exception):
+    """Standard output takes no more: it is closed, or what it goes to is full."""

@@ -5,7 +5,7 @@ import json
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
-from pellucid.decompile import contents_of, prove_pyc
+from pellucid.decompilation import contents_of, prove_pyc
 from pellucid.errors import DecompileError
 from pellucid.following import hidden_in
 from pellucid.inputs import Job

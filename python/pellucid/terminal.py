@@ -10,7 +10,6 @@ import contextlib
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from typing import Iterator
 
@@ -48,6 +47,8 @@ def paged(wanted: bool) -> Iterator[None]:
     if not command:
         yield
         return
+    import subprocess
+
     # R: colours; F: nothing if it fits on the screen; X: it stays on the screen.
     environment = {"LESS": "FRX", "LV": "-c", **os.environ}
     process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environment)

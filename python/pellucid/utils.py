@@ -9,7 +9,7 @@ import os
 from types import CodeType
 from typing import Any
 
-from pellucid.decompile import decompile
+from pellucid.decompilation import decompile
 
 __all__ = [
     "collect_all_code_objects",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Tuple
 
 import pytest
-from pellucid.decompile import Verdict, prove_pyc
+from pellucid.decompilation import Verdict, prove_pyc
 
 ROOT = Path(__file__).resolve().parents[2]
 TRIES = 250
@@ -75,7 +75,7 @@ def test_a_false_verdict_is_found_and_kept(
         verdict = Verdict("equivalent", tier)
         return type(found)(**{**vars(found), "source": other}), verdict
 
-    monkeypatch.setattr(sys.modules["pellucid.decompile"], "prove_pyc", credulous)
+    monkeypatch.setattr(sys.modules["pellucid.decompilation"], "prove_pyc", credulous)
     version = "{}.{}".format(*sys.version_info)
     arguments = ["adversary", "--python", version, "--tries", "40", "--search", "1"]
     monkeypatch.setattr(sys, "argv", [*arguments, "--tier", "relowered", "--keep", str(tmp_path)])

@@ -16,7 +16,7 @@ import pytest
 from commands import run
 from needs import ROOT, VERSIONS, missing, need
 from pellucid import DecompileError, _core, decompile_pyc
-from pellucid.decompile import Decompilation, prove_pyc
+from pellucid.decompilation import Decompilation, prove_pyc
 
 CASES = ROOT / "tests" / "cases" / "pyc"
 FINAL = {

@@ -6,7 +6,7 @@ from typing import Dict, List, Set, Tuple
 
 import pytest
 from pellucid._core import compare_pyc, decompile_pyc, relower_pyc
-from pellucid.decompile import CodeVerdict, Decompilation, Verdict, _search
+from pellucid.decompilation import CodeVerdict, Decompilation, Verdict, _search
 
 PROGRAM = """
 def f(a, b):

@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from pellucid.comparison import compare
+from pellucid.comparison.compare import compare
 from pellucid.comparison.sides import folded, rows_of
 from pellucid.errors import NotADump
 from pellucid.torch import find_nan, prepare_debug

@@ -11,7 +11,7 @@ from typing import Any, Dict, List
 import pellucid
 import pytest
 from pellucid.__main__ import main
-from pellucid.comparison import compare
+from pellucid.comparison.compare import compare
 from pellucid.findings import find, find_all
 from pellucid.torch.logs import reader
 from pellucid.torch.model.events import Frame, Graph, Log, Problem, Skipped, Source

@@ -15,8 +15,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
-from pellucid.torch.model.capture import FINDINGS, PAGE
-
 if TYPE_CHECKING:
     from pellucid.torch.model.capture import Capture
 
@@ -44,6 +42,8 @@ def report(
         NotADump: a directory holds no capture.
         OSError: the page cannot be written.
     """
+    from pellucid.torch.model.capture import FINDINGS, PAGE
+
     from . import shrink
     from .page import html_of
 

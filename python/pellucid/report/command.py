@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -90,5 +89,7 @@ def _report(arguments: argparse.Namespace) -> int:
         return 1
     print(path)
     if arguments.open:
+        import webbrowser
+
         webbrowser.open(Path(path).resolve().as_uri())
     return 0

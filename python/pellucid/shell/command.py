@@ -5,7 +5,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from pellucid import batch
 from pellucid.errors import complain
 
 SHELLS = {"bash": "pellucid.bash", "zsh": "_pellucid", "fish": "pellucid.fish"}
@@ -56,6 +55,7 @@ def add_shell(commands: Any, formatter: Any) -> None:
 
 
 def _textconv(arguments: argparse.Namespace) -> int:
+    from pellucid import batch
     from pellucid.shell.textconv import text_of
 
     try:
@@ -67,6 +67,8 @@ def _textconv(arguments: argparse.Namespace) -> int:
 
 
 def _completion(arguments: argparse.Namespace) -> int:
+    from pellucid import batch
+
     place = Path(__file__).parent / SHELLS[arguments.shell]
     batch.print_text(place.read_text(encoding="utf-8"))
     return batch.EXIT_OK

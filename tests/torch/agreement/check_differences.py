@@ -154,7 +154,7 @@ def _fault(name: str) -> Record:
 def _pair(module: Any, positional: Any, inputs: Any, backend: str) -> Record:
     import torch
     from pellucid import prepare_debug
-    from pellucid.comparison import compare
+    from pellucid.comparison.compare import compare
 
     with tempfile.TemporaryDirectory() as folder:
         for run in ("one", "two"):
