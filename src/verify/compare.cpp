@@ -13,6 +13,7 @@
 #include "object/fitting_names.h"
 #include "verify/headers/header.h"
 #include "verify/headers/identical.h"
+#include "verify/headers/in_step.h"
 #include "verify/lower/lower.h"
 #include "verify/walk/walk.h"
 
@@ -103,9 +104,7 @@ class Comparison {
     const flow::Graph* const b = lowered_ == nullptr ? graph_of(*b_, todo.b, verdict.reason)
                                                      : lowered_graph(todo.b, verdict.reason);
     if (b == nullptr) return;
-    if (!options_.thorough && identical(values_, *a, *b, pairs)) {
-      verdict.status = lowered_ == nullptr ? Status::Identical : Status::Equivalent;
-    } else {
+    if (!is_same(*a, *b, verdict, pairs)) {
       pairs.clear();
       walk(*a, *b, verdict, pairs);
     }
@@ -117,6 +116,20 @@ class Comparison {
       verdict.reason = "no compiler writes this: " + breach->what;
       verdict.offset_a = breach->offset;
     }
+  }
+
+  // Sets the status and returns true if the graphs are the same without a proof.
+  bool is_same(const flow::Graph& a, const flow::Graph& b, CodeVerdict& verdict, CodePairs& pairs) {
+    if (options_.thorough) return false;
+    // What was lowered is never identical.
+    if (lowered_ == nullptr && identical(values_, a, b, pairs)) {
+      verdict.status = Status::Identical;
+      return true;
+    }
+    pairs.clear();
+    if (!in_step_.run(a, b, pairs)) return false;
+    verdict.status = Status::Equivalent;
+    return true;
   }
 
   // Returns the graph of a code object, or nullptr and the reason in `reason`.
@@ -284,6 +297,7 @@ class Comparison {
   Options options_;
   std::deque<Todo> todo_;
   std::set<std::pair<CodeId, CodeId>> met_;
+  InStep in_step_{values_};
   bool is_root_ = true;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/headers/identical.h"
 
+#include "verify/headers/metadata.h"
+
 namespace pellucid::verify {
 
 namespace {
@@ -15,8 +17,7 @@ class Comparison {
  public:
   Comparison(Values& values, const flow::Graph& a, const flow::Graph& b, CodePairs& pairs)
       : values_(values), a_(a), b_(b), pairs_(pairs) {
-    const object::Code& code = values.module(Side::A)[a.code];
-    has_magic_ = code.version.minor >= 13 && !(code.flags & object::kOptimized);
+    has_metadata_ = stores_metadata(values, a.code);
   }
 
   bool run() {
@@ -53,31 +54,10 @@ class Comparison {
       const Instr& p = a_.instrs[x.first + i];
       const Instr& q = b_.instrs[y.first + i];
       if (p.op != q.op || p.b != q.b) return false;
-      if (i + 1 < x.count &&
-          is_magic(p, q, a_.instrs[x.first + i + 1], b_.instrs[y.first + i + 1])) {
-        continue;
-      }
+      if (has_metadata_ && i + 1 < x.count && is_same_metadata(values_, &p, &q)) continue;
       if (!same_operand(p, q)) return false;
     }
     return true;
-  }
-
-  // Returns true for equivalent values of __firstlineno__ (metadata) and __static_attributes__ (a
-  // set).
-  bool is_magic(const Instr& p, const Instr& q, const Instr& next_p, const Instr& next_q) {
-    if (!has_magic_ || p.op != Op::LoadConst || next_p.op != Op::StoreName ||
-        next_q.op != Op::StoreName) {
-      return false;
-    }
-    const Name name = values_.name(Side::A, next_p.symbol());
-    if (name != values_.name(Side::B, next_q.symbol())) return false;
-    const Value x = values_.constant(Side::A, p.constant());
-    const Value y = values_.constant(Side::B, q.constant());
-    if (values_.text(name) == "__firstlineno__") {
-      return as_integer(values_, x).has_value() && as_integer(values_, y).has_value();
-    }
-    return values_.text(name) == "__static_attributes__" &&
-           sorted(values_, x) == sorted(values_, y);
   }
 
   bool same_operand(const Instr& p, const Instr& q) {
@@ -112,7 +92,7 @@ class Comparison {
   const flow::Graph& a_;
   const flow::Graph& b_;
   CodePairs& pairs_;
-  bool has_magic_ = false;
+  bool has_metadata_ = false;
 };
 
 }  // namespace

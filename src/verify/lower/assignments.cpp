@@ -50,6 +50,11 @@ void assign_elements(Unit& unit, std::span<const NodeId> targets, bool apart = f
 
 }  // namespace
 
+void move_down(Unit& unit, uint32_t depth) {
+  if (!unit.features.swaps) return unit.emit.op(Op::Rot, depth);
+  for (; depth >= 2; --depth) unit.emit.op(Op::Swap, depth);
+}
+
 void assignment(Unit& unit, const ast::Assign& node) {
   const auto targets = unit.tree.items(node.targets);
   if (targets.size() == 1 &&
@@ -104,7 +109,7 @@ void augmented_assignment(Unit& unit, const ast::AugAssign& node) {
         unit.emit.op(Op::BuildSlice, 2);
         unit.emit.op(Op::Subscr);
         operate();
-        unit.emit.op(Op::Rot, 4);
+        move_down(unit, 4);
         unit.emit.op(Op::BuildSlice, 2);
         return unit.emit.op(Op::StoreSubscr);
       }
@@ -113,7 +118,7 @@ void augmented_assignment(Unit& unit, const ast::AugAssign& node) {
       unit.emit.op(Op::Copy, 2);
       unit.emit.op(Op::Subscr);
       operate();
-      unit.emit.op(Op::Rot, 3);
+      move_down(unit, 3);
       return unit.emit.op(Op::StoreSubscr);
     }
     default:  // NOLINT: no targets

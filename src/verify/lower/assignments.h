@@ -13,6 +13,8 @@ void delete_target(Unit& unit, NodeId target);
 
 // Assigns the value on the stack to `target`.
 void assign(Unit& unit, NodeId target);
+// Moves the top of the stack to a depth.
+void move_down(Unit& unit, uint32_t depth);
 // Assigns two or three values straight from the stack, without a tuple (3.11+); returns false if
 // that does not apply. `keeps_order`: the text keeps the compiler from exchanging the stores.
 bool assign_in_parallel(Unit& unit, NodeId target, NodeId value, bool keeps_order);

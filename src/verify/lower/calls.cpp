@@ -25,6 +25,15 @@ bool are_large(const Unit& unit, std::span<const NodeId> args, std::span<const N
                      args.size() + injected + 2 * keywords.size() > kMostOnStack);
 }
 
+// Returns true if this is an attribute of a name that the module imports, wherever it stands
+// (codegen.c: is_import_originated).
+bool is_of_import(const Unit& unit, NodeId attribute) {
+  const NodeId value = unit.tree.as<ast::Attribute>(attribute).value;
+  if (!unit.features.modules_have_no_methods || !unit.tree.is(value, Kind::Name)) return false;
+  const Entry* of_module = unit.symbols[ScopeId(0u)].find(unit.tree.as<ast::Name>(value).id);
+  return of_module != nullptr && (of_module->use & kImported) != 0;
+}
+
 // Pushes the dictionary of keyword arguments without `**`.
 void keyword_part(Unit& unit, std::span<const NodeId> keywords) {
   const auto count = static_cast<uint32_t>(keywords.size());
@@ -32,7 +41,7 @@ void keyword_part(Unit& unit, std::span<const NodeId> keywords) {
   const auto key_of = [&](NodeId keyword) {
     return unit.constants.text(unit.module.text(unit.tree.as<ast::keyword>(keyword).arg));
   };
-  if (count > 1 && !big) {
+  if (count > 1 && !big && !unit.features.maps_have_pairs) {
     std::vector<ConstId> names;
     for (NodeId keyword : keywords) {
       expression(unit, unit.tree.as<ast::keyword>(keyword).value);
@@ -133,7 +142,12 @@ void call_unpacked(Unit& unit, std::span<const NodeId> args, std::span<const Nod
     }
     unit.emit.op(Op::ListToTuple);
   }
-  if (keywords.empty()) return unit.emit.op(Op::CallEx, 0, 1);
+  const uint32_t slots = unit.features.callee_slots();
+  if (keywords.empty()) {
+    if (!unit.features.passes_no_keywords) return unit.emit.op(Op::CallEx, 0, slots);
+    unit.emit.op(Op::PushNull);
+    return unit.emit.op(Op::CallEx, 1, slots);
+  }
   bool have = false;
   size_t pending = 0;
   const auto flush = [&](size_t end) {
@@ -155,24 +169,37 @@ void call_unpacked(Unit& unit, std::span<const NodeId> args, std::span<const Nod
     unit.emit.op(Op::DictMerge, 1);
   }
   if (pending > 0) flush(keywords.size());
-  unit.emit.op(Op::CallEx, 1, 1);
+  unit.emit.op(Op::CallEx, 1, slots);
 }
 
 }  // namespace
 
-void call(Unit& unit, uint32_t arguments) { unit.emit.op(Op::Call, arguments, 1); }
+void call(Unit& unit, uint32_t arguments) {
+  // The first argument takes the place of the NULL.
+  const bool shares = unit.features.callees_have_two_slots && arguments > 0;
+  unit.emit.op(Op::Call, shares ? arguments - 1 : arguments, shares ? 2 : 1);
+}
+
+void null_before_callee(Unit& unit) {
+  if (unit.features.null_before_callee) unit.emit.op(Op::PushNull);
+}
+
+void null_after_callee(Unit& unit) {
+  const bool is_above = unit.features.callees_have_two_slots && !unit.features.null_before_callee;
+  if (is_above) unit.emit.op(Op::PushNull);
+}
 
 void call_with(Unit& unit, std::span<const NodeId> args, std::span<const NodeId> keywords,
                const std::vector<Symbol>& injected, uint32_t pushed) {
   if (are_large(unit, args, keywords, injected.size())) {
     return call_unpacked(unit, args, keywords, injected, pushed);
   }
-  call_directly(unit, args, keywords, injected, pushed, 1);
+  call_directly(unit, args, keywords, injected, pushed, unit.features.callee_slots());
 }
 
 bool is_method_call(const Unit& unit, const ast::Call& call) {
   const auto keywords = unit.tree.items(call.keywords);
-  return unit.tree.is(call.func, Kind::Attribute) &&
+  return unit.tree.is(call.func, Kind::Attribute) && !is_of_import(unit, call.func) &&
          !are_large(unit, unit.tree.items(call.args), keywords, 0) &&
          (keywords.empty() || unit.features.methods_with_keywords);
 }

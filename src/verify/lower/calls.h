@@ -9,10 +9,13 @@
 
 namespace pellucid::verify::lower {
 
-// Calls the callee below so many arguments, all on the stack.
+// Push the NULL of a call, which is before or after the callee (3.11+).
+void null_before_callee(Unit& unit);
+void null_after_callee(Unit& unit);
+// Calls the callee below so many arguments, all on the stack, without a NULL.
 void call(Unit& unit, uint32_t arguments);
-// Calls the callee below `pushed` arguments with further ones: `args`, the values of the `injected`
-// names, then `keywords`.
+// Calls the callee and its NULL below `pushed` arguments with further ones: `args`, the values of
+// the `injected` names, then `keywords`.
 void call_with(Unit& unit, std::span<const NodeId> args, std::span<const NodeId> keywords,
                const std::vector<Symbol>& injected = {}, uint32_t pushed = 0);
 

@@ -55,6 +55,12 @@ void class_body(Unit& unit, const ast::ClassDef& def) {
 
 }  // namespace
 
+void load_build_class(Unit& unit) {
+  null_before_callee(unit);
+  unit.emit.op(Op::LoadBuildClass);
+  null_after_callee(unit);
+}
+
 void class_definition(Unit& unit, NodeId node) {
   const auto def = unit.tree.as<ast::ClassDef>(node);
   const auto decorators = unit.tree.items(def.decorator_list);
@@ -62,7 +68,7 @@ void class_definition(Unit& unit, NodeId node) {
   if (!unit.tree.items(def.type_params).empty()) {
     generic_class(unit, node);
   } else {
-    unit.emit.op(Op::LoadBuildClass);
+    load_build_class(unit);
     make_function(unit, class_code(unit, node), 0);
     load_text(unit, unit.module.text(def.name));
     class_arguments(unit, def, {});

@@ -40,6 +40,12 @@ void last_operand(Unit& unit, const ast::Compare& chain) {
   expression(unit, last);
 }
 
+// Keeps a copy of the operand on the stack below both.
+void keep_operand(Unit& unit) {
+  unit.emit.op(unit.features.swaps ? Op::Swap : Op::Copy, unit.features.swaps ? 2 : 1);
+  unit.emit.op(unit.features.swaps ? Op::Copy : Op::Rot, unit.features.swaps ? 2 : 3);
+}
+
 // Jumps to `to` if the truth of a chain of comparisons is `when`.
 void chain_jump_if(Unit& unit, const ast::Compare& chain, bool when, Label to) {
   const auto ops = unit.tree.numbers(chain.ops);
@@ -49,8 +55,7 @@ void chain_jump_if(Unit& unit, const ast::Compare& chain, bool when, Label to) {
   expression(unit, chain.left);
   for (size_t i = 0; i + 1 < ops.size(); ++i) {
     expression(unit, others[i]);
-    unit.emit.op(Op::Copy, 1);
-    unit.emit.op(Op::Rot, 3);
+    keep_operand(unit);
     compare(unit, ops[i]);
     unit.emit.branch(false, cleanup);
   }
@@ -62,6 +67,22 @@ void chain_jump_if(Unit& unit, const ast::Compare& chain, bool when, Label to) {
   unit.emit.op(Op::Pop);
   if (!when) unit.emit.jump(to);
   unit.emit.place(end);
+}
+
+// Jumps to `to` if the truth of `x is None` or `x is not None` is `when`. Returns false if this is
+// another comparison.
+bool none_jump_if(Unit& unit, const ast::Compare& test, bool when, Label to) {
+  const auto op = static_cast<ast::CmpOperator>(unit.tree.numbers(test.ops)[0]);
+  const NodeId other = unit.tree.items(test.comparators)[0];
+  const bool is_test = op == ast::CmpOperator::Is || op == ast::CmpOperator::IsNot;
+  if (!unit.features.tests_none_by_opcode || !is_test || !unit.tree.is(other, Kind::Constant)) {
+    return false;
+  }
+  const ConstId value = unit.tree.as<ast::Constant>(other).value;
+  if (unit.module[value].kind != object::ConstKind::None) return false;
+  expression(unit, test.left);
+  unit.emit.branch_none(when == (op == ast::CmpOperator::Is), to);
+  return true;
 }
 
 }  // namespace
@@ -105,8 +126,7 @@ void comparison(Unit& unit, const ast::Compare& chain) {
   const Label end = unit.emit.label();
   for (size_t i = 0; i + 1 < ops.size(); ++i) {
     expression(unit, others[i]);
-    unit.emit.op(Op::Copy, 1);
-    unit.emit.op(Op::Rot, 3);
+    keep_operand(unit);
     compare(unit, ops[i]);
     unit.emit.op(Op::Copy, 1);
     unit.emit.branch(false, cleanup);
@@ -156,8 +176,11 @@ void jump_if(Unit& unit, NodeId test, bool when, Label to) {
       return;
     }
     case Kind::Compare:
-      if (unit.tree.numbers(unit.tree.as<ast::Compare>(test).ops).size() == 1) break;
-      chain_jump_if(unit, unit.tree.as<ast::Compare>(test), when, to);
+      if (unit.tree.numbers(unit.tree.as<ast::Compare>(test).ops).size() == 1) {
+        if (!none_jump_if(unit, unit.tree.as<ast::Compare>(test), when, to)) break;
+      } else {
+        chain_jump_if(unit, unit.tree.as<ast::Compare>(test), when, to);
+      }
       --unit.nesting;
       return;
     default:  // NOLINT: any other value is tested for truth

@@ -98,7 +98,7 @@ void unpacked_38(Unit& unit, Display display, std::span<const NodeId> elements) 
 void dictionary_part(Unit& unit, std::span<const NodeId> keys, std::span<const NodeId> values) {
   const auto count = static_cast<uint32_t>(keys.size());
   const bool big = unit.features.limits_stack && keys.size() * 2 > kMostOnStack;
-  if (count > 1 && !big) {
+  if (count > 1 && !big && !unit.features.maps_have_pairs) {
     std::vector<ConstId> constants;
     for (NodeId key : keys) {
       const auto constant = constant_of(unit, key);

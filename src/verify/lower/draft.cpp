@@ -155,7 +155,12 @@ flow::Graph Draft::finish(object::CodeId code, const Features& features) {
     if (features.reorders_stores) settle_stores(draft.instrs, features);
     flow::Block block;
     block.first = static_cast<uint32_t>(graph.instrs.size());
-    block.count = static_cast<uint32_t>(draft.instrs.size());
+    for (const Instr& instr : draft.instrs) {
+      if (is_nothing(instr)) continue;
+      graph.instrs.push_back(instr);
+      if (instr.op == Op::StoreFast) graph.instrs.back().b = 0;
+    }
+    block.count = static_cast<uint32_t>(graph.instrs.size()) - block.first;
     block.exit = draft.exit;
     for (Label& next : block.exit.next) {
       if (next.valid()) next = renamed[next.index()];
@@ -164,7 +169,6 @@ flow::Graph Draft::finish(object::CodeId code, const Features& features) {
     block.depth = draft.depth;
     block.exc_depth = draft.exceptions;
     block.offset = draft.instrs.empty() ? draft.exit.instr.offset : draft.instrs[0].offset;
-    graph.instrs.insert(graph.instrs.end(), draft.instrs.begin(), draft.instrs.end());
     graph.blocks.push_back(block);
   }
   for (flow::Handler& handler : handlers_) {

@@ -145,12 +145,12 @@ void Emitter::raise(uint32_t values) {
   if (live_) end(exit);
 }
 
-void Emitter::reraise(bool lasti) {
+void Emitter::reraise(bool lasti, uint32_t above) {
   const uint32_t slots = block_stack_ ? 3 : 1;
   PELLUCID_CHECK(here_.depth >= slots);
   flow::Exit exit;
   exit.kind = ExitKind::Reraise;
-  exit.instr = lines.instr(Op::Reraise, slots, lasti && !block_stack_ ? 2 : 0);
+  exit.instr = lines.instr(Op::Reraise, slots, lasti && !block_stack_ ? 2 + above : 0);
   here_.depth -= slots;
   if (live_) end(exit);
 }

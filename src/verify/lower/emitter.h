@@ -58,9 +58,9 @@ class Emitter {
   void for_iter(Label exhausted, uint32_t slots);
   void give_back();  // return
   void raise(uint32_t values);
-  // Reraises; `lasti`: the offset of the original raise is on the stack below the exception
-  // (3.11+).
-  void reraise(bool lasti);
+  // Reraises; `lasti`: the offset of the original raise is on the stack, with `above` slots between
+  // it and the exception (3.11+).
+  void reraise(bool lasti, uint32_t above = 0);
 
   // Protects the code until unprotect() by `entry`, which keeps all except `above` slots.
   void protect(Label entry, bool lasti, uint32_t above = 0);

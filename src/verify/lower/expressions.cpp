@@ -18,11 +18,8 @@ namespace {
 
 // Pushes a constant that the text can write.
 void load_literal(Unit& unit, ConstId value) {
-  const object::ConstKind kind = unit.module[value].kind;
   // In the text an unbound name takes its place.
-  if (kind == object::ConstKind::Code || kind == object::ConstKind::Opaque) {
-    give_up("a constant without a literal");
-  }
+  if (!has_literal(unit, value)) give_up("a constant without a literal");
   load(unit, value);
 }
 

@@ -33,6 +33,9 @@ struct Features {
   bool swaps;                      // SWAP and COPY; before: ROT_TWO, ROT_THREE, ROT_N, DUP_TOP
   bool matches_are_none_or_value;  // MATCH_KEYS, MATCH_CLASS; before: a value and a truth
   bool methods_with_keywords;      // LOAD_METHOD for calls with keywords, too
+  bool callees_have_two_slots;     // CALL takes a NULL or a first argument beside the callee
+  bool tests_none_by_opcode;       // POP_JUMP_IF_NONE
+  bool modules_have_no_methods;    // no LOAD_METHOD on a name that the module imports
   bool qualname_in_code;           // before: an operand of MAKE_FUNCTION
   bool says_why_it_awaits;         // GET_AWAITABLE has an operand
   bool formats_percent;            // 'text %s' % (x,) is an f-string
@@ -61,6 +64,8 @@ struct Features {
   bool dropped_values_have_lines;  // the POP_TOP of an expression statement
 
   // -- 3.14 -------------------------------------------------------------------------------------
+  bool maps_have_pairs;               // BUILD_MAP; before: also BUILD_CONST_KEY_MAP
+  bool passes_no_keywords;            // CALL_FUNCTION_EX without keyword arguments takes a NULL
   bool exits_have_self;               // `with` keeps __exit__ and its manager on the stack
   bool lazy_annotations;              // PEP 649: annotations, and what is deferred like them
   bool flags_docstrings_and_methods;  // CO_HAS_DOCSTRING, CO_METHOD
@@ -78,6 +83,7 @@ struct Features {
 
   // -- Removed in newer compilers ---------------------------------------------------------------
   bool no_free_flag;             // up to 3.10: CO_NOFREE
+  bool null_before_callee;       // 3.11, 3.12; since then above it
   bool mixes_inlined_names;      // 3.12: inlined comprehensions of one scope share variables
   bool shallow_expressions;      // 3.12: half the nesting of other versions (symtable.c)
   bool text_after_nested_field;  // 3.12: an empty text at the end of a format specification
@@ -85,6 +91,8 @@ struct Features {
 
   // Returns the number of slots of an iterator.
   constexpr uint32_t iterator_slots() const { return iterators_have_two_slots ? 2 : 1; }
+  // Returns the number of slots of a callee.
+  constexpr uint32_t callee_slots() const { return callees_have_two_slots ? 2 : 1; }
   // Returns the number of slots of a handled exception.
   constexpr uint32_t exception_slots() const { return exceptions_are_one_value ? 1 : 3; }
   // Returns the number of slots of a `with`'s __exit__.
@@ -106,6 +114,7 @@ constexpr Features features_of(object::Version version) {
 
   f.exceptions_are_one_value = f.joins_long_strings = f.patterns_have_lines = minor >= 11;
   f.swaps = f.matches_are_none_or_value = f.methods_with_keywords = minor >= 11;
+  f.callees_have_two_slots = f.tests_none_by_opcode = f.modules_have_no_methods = minor >= 11;
   f.qualname_in_code = f.says_why_it_awaits = f.formats_percent = minor >= 11;
   f.assigns_in_parallel = f.awaiting_spreads = f.reorders_stores = minor >= 11;
 
@@ -118,12 +127,14 @@ constexpr Features features_of(object::Version version) {
   f.classes_list_attributes = f.trims_docstrings = f.dropped_values_have_lines = minor >= 13;
 
   f.exits_have_self = f.lazy_annotations = f.flags_docstrings_and_methods = minor >= 14;
+  f.maps_have_pairs = f.passes_no_keywords = minor >= 14;
   f.folds_late = f.constant_slices = f.signs_imaginary_zeros = minor >= 14;
 
   f.lazy_imports = f.annotate_has_owner = f.positional_only_first = minor >= 15;
   f.iterators_have_two_slots = f.comprehensions_unpack = f.comprehensions_iterate = minor >= 15;
 
   f.no_free_flag = minor <= 10;
+  f.null_before_callee = minor == 11 || minor == 12;
   f.mixes_inlined_names = minor <= 12;
   f.shallow_expressions = f.text_after_nested_field = minor == 12;
   f.classes_keep_all_names = minor <= 13;

@@ -40,6 +40,11 @@ bool folds_here(const Unit& unit) {
   return unit.features.folds_within_walrus || unit.walruses == 0;
 }
 
+bool has_literal(const Unit& unit, ConstId value) {
+  const object::ConstKind kind = unit.module[value].kind;
+  return kind != object::ConstKind::Code && kind != object::ConstKind::Opaque;
+}
+
 std::optional<ConstId> constant_of(Unit& unit, NodeId node) {
   if (unit.tree.is(node, Kind::Constant)) return unit.tree.as<ast::Constant>(node).value;
   if (unit.tree.is(node, Kind::Tuple)) {

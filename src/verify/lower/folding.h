@@ -10,6 +10,8 @@ namespace pellucid::verify::lower {
 
 // Returns true if constants are folded here: up to 3.9 not within the value of a walrus.
 bool folds_here(const Unit& unit);
+// Returns true if the text can write a constant.
+bool has_literal(const Unit& unit, ConstId value);
 // Returns the constant that an expression is folded to; nothing if it is computed at run time.
 std::optional<ConstId> constant_of(Unit& unit, NodeId node);
 // Returns the constant of a slice. 3.14 folds slices whose bounds are literals before it folds

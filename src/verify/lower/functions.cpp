@@ -7,6 +7,7 @@
 #include "verify/lower/annotations.h"
 #include "verify/lower/calls.h"
 #include "verify/lower/expressions.h"
+#include "verify/lower/folding.h"
 #include "verify/lower/names.h"
 #include "verify/lower/statements.h"
 #include "verify/lower/type_parameters.h"
@@ -39,13 +40,25 @@ object::Code header_of(Unit& unit, const ast::arguments& args) {
   return header;
 }
 
+// Pushes the tuple of the defaults of positional arguments.
+void default_values(Unit& unit, std::span<const NodeId> defaults) {
+  std::vector<ConstId> items;
+  for (const NodeId value : defaults) {
+    const auto item = constant_of(unit, value);
+    if (!item || !has_literal(unit, *item)) break;
+    items.push_back(*item);
+  }
+  if (items.size() == defaults.size()) return load(unit, unit.constants.tuple(items));
+  expressions(unit, defaults);
+  unit.emit.op(Op::BuildTuple, static_cast<uint32_t>(defaults.size()));
+}
+
 // Pushes the defaults of arguments; returns their flags for make_function().
 uint32_t function_defaults(Unit& unit, const ast::arguments& args) {
   uint32_t flags = 0;
   const auto defaults = unit.tree.items(args.defaults);
   if (!defaults.empty()) {
-    expressions(unit, defaults);
-    unit.emit.op(Op::BuildTuple, static_cast<uint32_t>(defaults.size()));
+    default_values(unit, defaults);
     flags |= bytecode::kDefaults;
   }
   std::vector<ConstId> names;
@@ -53,13 +66,15 @@ uint32_t function_defaults(Unit& unit, const ast::arguments& args) {
   const auto keyword_defaults = unit.tree.items(args.kw_defaults);
   for (size_t i = 0; i < keyword_defaults.size(); ++i) {
     if (!keyword_defaults[i].valid()) continue;
-    expression(unit, keyword_defaults[i]);
     const Symbol name = unit.mangled(unit.tree.as<ast::arg>(keyword_only[i]).arg);
     names.push_back(unit.constants.text(unit.module.text(name)));
+    if (unit.features.maps_have_pairs) load(unit, names.back());
+    expression(unit, keyword_defaults[i]);
   }
   if (!names.empty()) {
-    load(unit, unit.constants.tuple(names));
-    unit.emit.op(Op::BuildConstKeyMap, static_cast<uint32_t>(names.size()));
+    const auto count = static_cast<uint32_t>(names.size());
+    if (!unit.features.maps_have_pairs) load(unit, unit.constants.tuple(names));
+    unit.emit.op(unit.features.maps_have_pairs ? Op::BuildMap : Op::BuildConstKeyMap, count);
     flags |= bytecode::kKwDefaults;
   }
   return flags;

@@ -41,6 +41,7 @@ NodeId first_part(Unit& unit, NodeId node, std::vector<Applied>& rest) {
       const auto call = unit.tree.as<ast::Call>(node);
       if (!is_method_call(unit, call)) {
         rest.push_back({node, Applied::kNode});
+        null_before_callee(unit);
         return call.func;
       }
       rest.push_back({node, Applied::kMethodCall});
@@ -76,6 +77,7 @@ void apply(Unit& unit, const Applied& next) {
   }
   const auto call = unit.tree.as<ast::Call>(next.node);
   if (next.how == Applied::kMethodCall) return call_method(unit, call);
+  null_after_callee(unit);
   call_with(unit, unit.tree.items(call.args), unit.tree.items(call.keywords));
 }
 

@@ -203,10 +203,11 @@ class Collector {
 
   void alias(NodeId node, ScopeId scope) {
     const auto alias = tree_.as<ast::alias>(node);
-    if (alias.asname.valid()) return scopes_.bind(scope, alias.asname);
+    const auto bind = [&](Symbol name) { scopes_.note(scope, name, kBound | kImported); };
+    if (alias.asname.valid()) return bind(alias.asname);
     const std::string_view dotted = tree_.text(alias.name);
     if (dotted == "*") return;
-    scopes_.bind(scope, scopes_.symbol(dotted.substr(0, dotted.find('.'))));
+    bind(scopes_.symbol(dotted.substr(0, dotted.find('.'))));
   }
 
   void annotated(NodeId node, ScopeId scope) {

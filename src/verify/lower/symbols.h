@@ -43,6 +43,7 @@ enum Use : uint16_t {
   kLifted = 128,    // used only by inlined comprehensions in it
   kLent = 256,      // confused with the variable of an inlined comprehension in it
   kIterated = 512,  // in a comprehension: bound by one of its loops
+  kImported = 1024,
 };
 
 struct Entry {

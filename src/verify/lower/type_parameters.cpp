@@ -137,7 +137,7 @@ void generic_class(Unit& unit, NodeId node) {
   const CodeId code = hidden_code(unit, node, def.name, object::Code(), [&](Unit& own) {
     type_parameters(own, def.type_params);
     store_name(own, ".type_params");
-    own.emit.op(Op::LoadBuildClass);
+    load_build_class(own);
     make_function(own, class_code(own, node), 0);
     load_text(own, own.module.text(def.name));
     load_name(own, ".type_params");

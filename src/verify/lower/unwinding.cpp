@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "verify/lower/assignments.h"
 #include "verify/lower/loops.h"
 #include "verify/lower/names.h"
 #include "verify/lower/statements.h"
@@ -16,7 +17,7 @@ namespace {
 void unwind(Unit& unit, const Enclosing& from, bool keeps_value) {
   // Brings the slots below the kept value to the top.
   const auto reach = [&](uint32_t slots) {
-    if (keeps_value) unit.emit.op(Op::Rot, slots + 1);
+    if (keeps_value) move_down(unit, slots + 1);
   };
   switch (from.kind) {
     case Enclosing::kWhile:

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "verify/lower/assignments.h"
+#include "verify/lower/calls.h"
 #include "verify/lower/expressions.h"
 #include "verify/lower/statements.h"
 #include "verify/lower/try.h"
@@ -19,7 +20,7 @@ void with_end(Unit& unit, bool is_async, Label end) {
   unit.emit.op(Op::WithExceptStart, unit.features.exit_depth(), unit.features.exit_slots());
   if (is_async) await(unit, 2);
   unit.emit.branch(true, suppressed);
-  unit.emit.reraise(true);
+  unit.emit.reraise(true, 1);
   unit.emit.place(suppressed);
   for (uint32_t i = unit.features.exception_slots(); i > 0; --i) unit.emit.op(Op::Pop);
   unit.emit.op(Op::PopExcept, unit.features.exception_slots());
@@ -63,7 +64,11 @@ void with_statement(Unit& unit, const ast::With& node) { with_items(unit, node, 
 
 void call_exit(Unit& unit, bool is_async) {
   for (int i = 0; i < 3; ++i) load_none(unit);
-  unit.emit.op(Op::Call, 3, unit.features.exit_slots());
+  if (unit.features.exits_have_self) {
+    unit.emit.op(Op::Call, 3, 2);
+  } else {
+    call(unit, 3);
+  }
   if (is_async) await(unit, 2);
   unit.emit.op(Op::Pop);
 }
