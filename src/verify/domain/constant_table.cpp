@@ -13,7 +13,6 @@ using object::ConstKind;
 
 namespace {
 
-constexpr uint32_t kUnnumbered = 0xffffffffu;
 constexpr size_t kLongestRepr = 60;
 
 // Returns a key for a float. NaN is equal to itself, whatever its payload; -0.0 differs from 0.0.
@@ -41,8 +40,6 @@ std::string quoted(std::string_view text, const char* prefix) {
   }
   return out + '\'';
 }
-
-bool has_parts(ConstKind kind) { return kind == ConstKind::Tuple || kind == ConstKind::Slice; }
 
 }  // namespace
 
@@ -77,20 +74,7 @@ Name ConstantTable::name(Side side, Symbol symbol) {
 uint32_t ConstantTable::intern(Constant constant, const std::string& key) {
   const auto [it, is_new] =
       constant_index_.try_emplace(key, static_cast<uint32_t>(constants_.size()));
-  if (is_new) {
-    if (constant.repr.empty() && has_parts(constant.kind)) {
-      constant.repr = constant.kind == ConstKind::Slice ? "slice(" : "(";
-      for (size_t i = 0; i < constant.items.size(); ++i) {
-        if (constant.repr.size() > kLongestRepr) {
-          constant.repr += ", ...";
-          break;
-        }
-        constant.repr += (i ? ", " : "") + constants_[constant.items[i]].repr;
-      }
-      constant.repr += constant.items.size() == 1 ? ",)" : ")";
-    }
-    constants_.push_back(std::move(constant));
-  }
+  if (is_new) constants_.push_back(std::move(constant));
   return it->second;
 }
 
@@ -109,32 +93,23 @@ uint32_t ConstantTable::intern_one(Side side, const Const& value) {
   };
   switch (value.kind) {
     case ConstKind::None:
-      constant.repr = "None";
-      break;
     case ConstKind::False:
-      constant.repr = "False";
-      break;
     case ConstKind::True:
-      constant.repr = "True";
-      break;
     case ConstKind::Ellipsis:
-      constant.repr = "...";
-      break;
     case ConstKind::StopIteration:
-      constant.repr = "StopIteration";
       break;
     case ConstKind::Int:
       constant.integer = value.integer;
-      constant.repr = std::to_string(value.integer);
-      key += constant.repr;
+      key += std::to_string(value.integer);
       break;
     case ConstKind::Float:
-      constant.repr = std::to_string(value.real);
+      constant.real = value.real;
       key += bits_of(value.real);
       constant.integer = value.real != 0;
       break;
     case ConstKind::Complex:
-      constant.repr = std::to_string(value.real) + "+" + std::to_string(value.imag) + "j";
+      constant.real = value.real;
+      constant.imag = value.imag;
       key += bits_of(value.real) + ' ' + bits_of(value.imag);
       constant.integer = value.real != 0 || value.imag != 0;
       break;
@@ -145,38 +120,29 @@ uint32_t ConstantTable::intern_one(Side side, const Const& value) {
       if (value.kind == ConstKind::Opaque) constant.integer = value.integer;
       constant.text = name(side, value.text);
       key += std::to_string(constant.text.value);
-      constant.repr = value.kind == ConstKind::Str     ? quoted(text(constant.text), "")
-                      : value.kind == ConstKind::Bytes ? quoted(text(constant.text), "b")
-                                                       : std::string(text(constant.text));
       break;
     case ConstKind::Tuple:
     case ConstKind::Slice:
-      items();
-      append_items();
-      break;
     case ConstKind::List:
     case ConstKind::Dict:
       items();
       append_items();
-      constant.repr = "<constant container>";
       break;
     case ConstKind::Set:
     case ConstKind::FrozenSet:
       items();
       std::sort(constant.items.begin(), constant.items.end());
       append_items();
-      constant.repr = "<constant set>";
       break;
     case ConstKind::Code:
       // Inside a container, where no compiler puts one: equal to itself only.
       key += std::to_string(index(side)) + ' ' + std::to_string(value.code.value);
-      constant.repr = "<code>";
       break;
   }
   return intern(std::move(constant), key);
 }
 
-uint32_t ConstantTable::number(Side side, ConstId id) {
+uint32_t ConstantTable::new_number(Side side, ConstId id) {
   std::vector<uint32_t>& known = numbers_[index(side)];
   if (known.size() < module(side).consts.size()) {
     known.resize(module(side).consts.size(), kUnnumbered);
@@ -197,6 +163,61 @@ uint32_t ConstantTable::number(Side side, ConstId id) {
     todo.pop_back();
   }
   return known[id.index()];
+}
+
+const std::string& ConstantTable::repr(uint32_t number) const {
+  // Items have smaller numbers.
+  while (reprs_.size() <= number) reprs_.push_back(new_repr(constants_[reprs_.size()]));
+  return reprs_[number];
+}
+
+// Returns what messages say of the constant after those of reprs_.
+std::string ConstantTable::new_repr(const Constant& constant) const {
+  switch (constant.kind) {
+    case ConstKind::None:
+      return "None";
+    case ConstKind::False:
+      return "False";
+    case ConstKind::True:
+      return "True";
+    case ConstKind::Ellipsis:
+      return "...";
+    case ConstKind::StopIteration:
+      return "StopIteration";
+    case ConstKind::Int:
+      return std::to_string(constant.integer);
+    case ConstKind::Float:
+      return std::to_string(constant.real);
+    case ConstKind::Complex:
+      return std::to_string(constant.real) + "+" + std::to_string(constant.imag) + "j";
+    case ConstKind::Str:
+      return quoted(text(constant.text), "");
+    case ConstKind::Bytes:
+      return quoted(text(constant.text), "b");
+    case ConstKind::BigInt:
+    case ConstKind::Opaque:
+      return std::string(text(constant.text));
+    case ConstKind::List:
+    case ConstKind::Dict:
+      return "<constant container>";
+    case ConstKind::Set:
+    case ConstKind::FrozenSet:
+      return "<constant set>";
+    case ConstKind::Code:
+      return "<code>";
+    case ConstKind::Tuple:
+    case ConstKind::Slice:
+      break;
+  }
+  std::string out = constant.kind == ConstKind::Slice ? "slice(" : "(";
+  for (size_t i = 0; i < constant.items.size(); ++i) {
+    if (out.size() > kLongestRepr) {
+      out += ", ...";
+      break;
+    }
+    out += (i ? ", " : "") + reprs_[constant.items[i]];
+  }
+  return out + (constant.items.size() == 1 ? ",)" : ")");
 }
 
 uint32_t ConstantTable::number_of(ConstKind kind) {

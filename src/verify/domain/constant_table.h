@@ -24,9 +24,10 @@ struct Constant {
   object::ConstKind kind = object::ConstKind::None;
   int64_t integer =
       0;  // of an Opaque one: object::Known; of a float or complex: whether it is true
+  double real = 0;
+  double imag = 0;
   Name text;
   std::vector<uint32_t> items;
-  std::string repr;
 };
 
 class ConstantTable {
@@ -39,7 +40,13 @@ class ConstantTable {
   Name name(Side side, Symbol symbol);
 
   const Constant& operator[](uint32_t number) const { return constants_[number]; }
-  uint32_t number(Side side, object::ConstId id);
+  uint32_t number(Side side, object::ConstId id) {
+    const std::vector<uint32_t>& known = numbers_[index(side)];
+    const bool is_known = id.index() < known.size() && known[id.index()] != kUnnumbered;
+    return is_known ? known[id.index()] : new_number(side, id);
+  }
+  // Returns what messages say of a constant.
+  const std::string& repr(uint32_t number) const;
   // Returns the number of a constant that its kind determines, such as None.
   uint32_t number_of(object::ConstKind kind);
   // Returns the number of the tuple or slice of these constants.
@@ -49,6 +56,10 @@ class ConstantTable {
   std::optional<uint32_t> opaque(Name name) const;
 
  private:
+  static constexpr uint32_t kUnnumbered = 0xffffffffu;
+
+  uint32_t new_number(Side side, object::ConstId id);
+  std::string new_repr(const Constant& constant) const;
   uint32_t intern(Constant constant, const std::string& key);
   uint32_t intern_one(Side side, const object::Const& value);
 
@@ -57,6 +68,7 @@ class ConstantTable {
   std::vector<Name> unified_[2];      // by Symbol of the module
   std::vector<uint32_t> numbers_[2];  // by ConstId; kUnnumbered: not yet
   std::vector<Constant> constants_;
+  mutable std::vector<std::string> reprs_;  // of the first constants: few verdicts need any
   std::unordered_map<std::string, uint32_t> constant_index_;
   std::unordered_map<uint32_t, uint32_t> opaques_;  // Name -> number of the constant
 };

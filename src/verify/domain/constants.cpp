@@ -103,7 +103,7 @@ std::string describe(const Values& values, Value value) {
     case Kind::Null:
       return "nothing";
     case Kind::Const:
-      return values.as_constant(value)->repr;
+      return values.repr(value);
     case Kind::Code: {
       const object::Module& owner = values.module(node.y == 0 ? Side::A : Side::B);
       return "<code " + std::string(owner.text(owner[object::CodeId(node.x)].name)) + ">";

@@ -90,6 +90,12 @@ class Values {
   bool is_object(Value value) const { return !is(value, Kind::Null) && !is(value, Kind::Maybe); }
   bool is_boolean(Value value) const;
   const Constant* as_constant(Value value) const;
+  // Returns what messages say of a constant.
+  const std::string& repr(Value constant) const { return constants_.repr((*this)[constant].x); }
+  // Returns true if these are the same constant.
+  bool same_constant(object::ConstId in_a, object::ConstId in_b) {
+    return constants_.number(Side::A, in_a) == constants_.number(Side::B, in_b);
+  }
   // Returns true if these are the qualified names of one code object that was moved out of A.
   bool same_qualname(Value of_a, Value of_b) const;
 

@@ -120,8 +120,7 @@ bool InStep::same_operand(const Instr& in_a, const Instr& in_b, uint32_t positio
         codes_.push_back({position, {x.code, y.code}});
         return true;
       }
-      return x.kind == y.kind && values_.constant(Side::A, in_a.constant()) ==
-                                     values_.constant(Side::B, in_b.constant());
+      return x.kind == y.kind && values_.same_constant(in_a.constant(), in_b.constant());
     }
     case Operand::Name:
     case Operand::Local:
