@@ -146,9 +146,14 @@ flow::Graph Draft::finish(object::CodeId code, const Features& features) {
   graph.code = code;
   std::vector<Label> renamed(blocks_.size());
   uint32_t count = 0;
+  size_t instructions = 0;
   for (Label id : order_) {
-    if (reached[id.index()]) renamed[id.index()] = Label(count++);
+    if (!reached[id.index()]) continue;
+    renamed[id.index()] = Label(count++);
+    instructions += blocks_[id.index()].instrs.size();
   }
+  graph.instrs.reserve(instructions);
+  graph.blocks.reserve(count);
   for (Label id : order_) {
     if (!reached[id.index()]) continue;
     DraftBlock& draft = blocks_[id.index()];

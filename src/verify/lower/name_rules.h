@@ -9,12 +9,35 @@
 
 namespace pellucid::verify::lower {
 
-// Both add the first broken rule of the scope, unless it has an entry.
+// Adds the first broken rule of each scope to `found`, unless it has an entry.
+class NameRules {
+ public:
+  NameRules(const ast::Tree& tree, Misspelt& found) : tree_(tree), found_(found) {}
 
-// Checks the names in a node itself, and its targets.
-void check_names(const ast::Tree& tree, NodeId node, const Place& place, Misspelt& found);
-// Checks a name that is bound or looked up; it may be absent.
-void check_variable(const ast::Tree& tree, ast::field::Name name, const Place& place,
-                    Misspelt& found);
+  // Checks the names in a node itself, and its targets.
+  void check(NodeId node, const Place& place) {
+    names(node, place);
+    targets(node, place);
+  }
+  // Checks a name that is bound or looked up; it may be absent.
+  void variable(ast::field::Name name, const Place& place);
+
+ private:
+  void names(NodeId node, const Place& place);
+  void targets(NodeId node, const Place& place);
+  void fault(const Place& place, std::string what);
+  std::string quoted(ast::field::Name name) const;
+  bool is_plain(ast::field::Name name);
+  void attribute(NodeId node, const Place& place);
+  void module_name(ast::field::Name name, const Place& place);
+  void imports(const ast::alias& alias, const Place& place);
+  void imported(const ast::ImportFrom& node, const Place& place);
+  void stored(NodeId target, const Place& place);
+  void stored(ast::ListId list, const Place& place);
+
+  const ast::Tree& tree_;
+  Misspelt& found_;
+  std::vector<bool> plain_;  // by name: known to be one that a variable may have
+};
 
 }  // namespace pellucid::verify::lower

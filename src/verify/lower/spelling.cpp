@@ -29,7 +29,10 @@ constexpr uint32_t kMostBlocks = 20;
 class Rules {
  public:
   Rules(const Tree& tree, Misspelt& found)
-      : tree_(tree), features_(features_of(tree.module().version)), found_(found) {}
+      : tree_(tree),
+        features_(features_of(tree.module().version)),
+        names_(tree, found),
+        found_(found) {}
 
   void check(std::span<const NodeId> roots, const Place& place) {
     ast::walk(tree_, roots, place, [&](NodeId node, Place& own) { return enter(node, own); });
@@ -38,7 +41,7 @@ class Rules {
  private:
   // Checks a node; returns true if its children are still to be checked, in `place`.
   bool enter(NodeId node, Place& place) {
-    check_names(tree_, node, place, found_);
+    names_.check(node, place);
     positions(node, place);
     switch (tree_.kind(node)) {
       case Kind::FunctionDef:
@@ -83,7 +86,7 @@ class Rules {
   void annotation(NodeId node, const Place& place) {
     if (!tree_.is(node, Kind::Name)) return outside(node, place);
     const ast::field::Name name = tree_.as<ast::Name>(node).id;
-    if (object::is_identifier(tree_.text(name))) return check_variable(tree_, name, place, found_);
+    if (object::is_identifier(tree_.text(name))) return names_.variable(name, place);
     if (!object::is_one_expression(tree_.text(name)))
       fault(place, "an annotation is no expression");
   }
@@ -157,7 +160,7 @@ class Rules {
     std::unordered_set<ast::field::Name> seen;
     const auto add = [&](NodeId parameter) {
       if (!parameter.valid()) return;
-      check_variable(tree_, tree_.as<ast::arg>(parameter).arg, place, found_);
+      names_.variable(tree_.as<ast::arg>(parameter).arg, place);
       once(tree_.as<ast::arg>(parameter).arg, seen, "two parameters have one name", place);
     };
     for (const ListId list : {node.posonlyargs, node.args, node.kwonlyargs}) {
@@ -325,6 +328,7 @@ class Rules {
 
   const Tree& tree_;
   const Features features_;
+  NameRules names_;
   Misspelt& found_;
   std::unordered_set<ast::field::Name> bound_;
   std::unordered_set<NodeId> yielding_;  // asynchronous functions
