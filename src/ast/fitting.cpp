@@ -18,7 +18,7 @@ namespace {
 using object::Place;
 
 // Returns the place of a name field; nothing if it is the text of a comment.
-std::optional<Place> place_of(Kind kind, std::string_view field, Kind parent) {
+std::optional<Place> place_of(Kind kind, const char* field, Kind parent) {
   switch (kind) {
     case Kind::Comment:
     case Kind::Unstructured:
@@ -28,7 +28,7 @@ std::optional<Place> place_of(Kind kind, std::string_view field, Kind parent) {
     case Kind::ImportFrom:
       return Place::Module;
     case Kind::alias:
-      if (field == "asname") return Place::Variable;
+      if (std::string_view(field) == "asname") return Place::Variable;
       return parent == Kind::Import ? Place::Module : Place::Variable;
     default:
       return Place::Variable;
@@ -49,7 +49,7 @@ class Fitting {
         if (fields[i].type != FieldType::Name) continue;
         const Symbol name(tree_.slot(node, i));
         std::optional<Place> place = place_of(kind, fields[i].name, parent);
-        if (targets_.contains(node)) place = Place::Target;
+        if (!targets_.empty() && targets_.contains(node)) place = Place::Target;
         if (name.valid() && place && !stays(node, name, *place)) fit(node, i, name, *place);
       }
       // The single member `*` is not a name.
@@ -128,7 +128,8 @@ class Fitting {
     if (tree_.is(node, Kind::ImportFrom) && text.empty()) {
       return tree_.as<ImportFrom>(node).level > 0;
     }
-    if (annotations_.contains(node)) return object::is_one_expression(text);
+    if (!annotations_.empty() && annotations_.contains(node))
+      return object::is_one_expression(text);
     // Cached, since many nodes share a name and each name has few places.
     std::vector<uint8_t>& known = stays_[static_cast<size_t>(place)];
     if (known.size() <= name.index()) known.resize(tree_.module().strings.size() + 1);

@@ -6,21 +6,21 @@
 namespace pellucid::ast {
 
 NodeId Misfits::find(ListId body) {
-  std::vector<NodeId> work;
-  std::vector<NodeId> seen;
+  work_.clear();
+  seen_.clear();
   known_.resize(tree_.size());
   const auto visit = [&](NodeId id) {
     if (known_[id.index()]) return;
-    known_[id.index()] = true;
-    seen.push_back(id);
-    work.push_back(id);
+    known_[id.index()] = 1;
+    seen_.push_back(id);
+    if (!child_fields_of(tree_.kind(id)).empty()) work_.push_back(id);
   };
   for (const NodeId id : tree_.items(body)) visit(id);
-  while (!work.empty()) {
-    const NodeId id = work.back();
-    work.pop_back();
+  while (!work_.empty()) {
+    const NodeId id = work_.back();
+    work_.pop_back();
     if (has_its_parts(id, visit)) continue;
-    for (const NodeId again : seen) known_[again.index()] = false;
+    for (const NodeId again : seen_) known_[again.index()] = 0;
     return id;
   }
   return {};
@@ -29,14 +29,12 @@ NodeId Misfits::find(ListId body) {
 template <typename Visit>
 bool Misfits::has_its_parts(NodeId id, const Visit& visit) {
   const Kind kind = tree_.kind(id);
-  const auto fields = fields_of(kind);
-  for (size_t i = 0; i < fields.size(); ++i) {
-    const uint32_t slot = tree_.slot(id, i);
-    const bool is_list = fields[i].type == FieldType::List;
-    if (!is_list && fields[i].type != FieldType::Node) continue;
+  for (const ChildField field : child_fields_of(kind)) {
+    const uint32_t slot = tree_.slot(id, field.slot);
     const NodeId only[] = {NodeId(slot)};
-    for (const NodeId child : is_list ? tree_.items(ListId(slot)) : std::span<const NodeId>(only)) {
-      if (!may_hold(kind, i, child)) return false;
+    for (const NodeId child :
+         field.is_list ? tree_.items(ListId(slot)) : std::span<const NodeId>(only)) {
+      if (!may_hold(kind, field.slot, child)) return false;
       if (child.valid()) visit(child);
     }
   }

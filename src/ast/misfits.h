@@ -35,7 +35,9 @@ class Misfits {
   bool may_hold(Kind parent, size_t field, NodeId child);
 
   const Tree& tree_;
-  std::vector<bool> known_;
+  std::vector<NodeId> work_;      // of find(): the nodes to be checked
+  std::vector<NodeId> seen_;      // those and the checked ones
+  std::vector<uint8_t> known_;    // by node: 1 if it was checked, or is to be
   std::vector<uint8_t> answers_;  // by parent, field and child; 0: not known yet
 };
 

@@ -8,12 +8,6 @@ namespace pellucid::ast {
 
 namespace {
 
-struct KindInfo {
-  const char* name;
-  Category category;
-  std::span<const FieldInfo> fields;
-};
-
 // One array of fields for each kind; the terminator avoids empty arrays for kinds without fields.
 #define FIELD(type, name) {FieldType::type, #name},
 #define NODE(kind, category, fields) \
@@ -22,21 +16,27 @@ struct KindInfo {
 #undef NODE
 #undef FIELD
 
+constexpr KindInfo info_of(const char* name, Category category, std::span<const FieldInfo> fields) {
+  KindInfo info{name, category, fields, {}, 0};
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const bool is_list = fields[i].type == FieldType::List;
+    if (!is_list && fields[i].type != FieldType::Node) continue;
+    info.children[info.child_count++] = {static_cast<uint8_t>(i), is_list};
+  }
+  return info;
+}
+
+}  // namespace
+
 #define FIELD(type, name)
 #define NODE(kind, category, fields) \
-  {#kind, Category::category,        \
-   std::span<const FieldInfo>(k##kind##Fields, std::size(k##kind##Fields) - 1)},
-constexpr KindInfo kKinds[] = {
+  info_of(#kind, Category::category, \
+          std::span<const FieldInfo>(k##kind##Fields, std::size(k##kind##Fields) - 1)),
+constinit const KindInfo kKindInfos[] = {
 #include "ast/nodes.def"
 };
 #undef NODE
 #undef FIELD
-
-const KindInfo& info(Kind kind) { return kKinds[static_cast<size_t>(kind)]; }
-
-}  // namespace
-
-std::span<const FieldInfo> fields_of(Kind kind) { return info(kind).fields; }
 
 void Tree::restore() {
   // The first change of each holds the original value: it is undone last.
@@ -49,10 +49,6 @@ void Tree::restore() {
   old_records_.clear();
   old_spans_.clear();
 }
-
-const char* name_of(Kind kind) { return info(kind).name; }
-
-Category category_of(Kind kind) { return info(kind).category; }
 
 namespace {
 

@@ -99,9 +99,31 @@ struct FieldInfo {
   FieldType type;
   const char* name;
 };
-std::span<const FieldInfo> fields_of(Kind kind);
-const char* name_of(Kind kind);
-Category category_of(Kind kind);
+// A field that holds nodes: the number of its slot, and whether it is a list of them.
+struct ChildField {
+  uint8_t slot;
+  bool is_list;
+};
+struct KindInfo {
+  const char* name;
+  Category category;
+  std::span<const FieldInfo> fields;
+  std::array<ChildField, 7> children;  // the first child_count of them
+  uint8_t child_count;
+};
+// By kind. Every walk reads it for every node: not through a call.
+extern const KindInfo kKindInfos[];
+
+inline std::span<const FieldInfo> fields_of(Kind kind) {
+  return kKindInfos[static_cast<size_t>(kind)].fields;
+}
+// Returns those of the fields that hold nodes, in their order.
+inline std::span<const ChildField> child_fields_of(Kind kind) {
+  const KindInfo& info = kKindInfos[static_cast<size_t>(kind)];
+  return {info.children.data(), info.child_count};
+}
+inline const char* name_of(Kind kind) { return kKindInfos[static_cast<size_t>(kind)].name; }
+inline Category category_of(Kind kind) { return kKindInfos[static_cast<size_t>(kind)].category; }
 
 class Tree {
  public:

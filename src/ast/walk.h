@@ -15,24 +15,27 @@ namespace pellucid::ast {
 // the tree.
 template <typename Visit>
 void for_each_child(const Tree& tree, NodeId node, Visit visit) {
-  const auto fields = fields_of(tree.kind(node));
-  for (size_t i = 0; i < fields.size(); ++i) {
-    const uint32_t slot = tree.slot(node, i);
-    if (fields[i].type == FieldType::Node) {
+  for (const ChildField field : child_fields_of(tree.kind(node))) {
+    const uint32_t slot = tree.slot(node, field.slot);
+    if (!field.is_list) {
       if (NodeId(slot).valid()) visit(NodeId(slot));
-    } else if (fields[i].type == FieldType::List) {
-      for (const NodeId item : tree.items(ListId(slot))) {
-        if (item.valid()) visit(item);
-      }
+      continue;
+    }
+    for (const NodeId item : tree.items(ListId(slot))) {
+      if (item.valid()) visit(item);
     }
   }
 }
+
+// Nodes that most walks have room for without a second allocation.
+inline constexpr size_t kRoom = 24;
 
 // Calls enter(node, state) for each of `roots` and their descendants in preorder. If it returns
 // true, the children are visited next, each with a copy of the state that enter() left.
 template <typename State, typename Enter>
 void walk(const Tree& tree, std::span<const NodeId> roots, const State& state, Enter enter) {
   std::vector<std::pair<NodeId, State>> todo;
+  todo.reserve(roots.size() + kRoom);
   for (size_t i = roots.size(); i-- > 0;) {
     if (roots[i].valid()) todo.emplace_back(roots[i], state);
   }
@@ -42,7 +45,9 @@ void walk(const Tree& tree, std::span<const NodeId> roots, const State& state, E
     if (!enter(node, own)) continue;
     const auto first = static_cast<std::ptrdiff_t>(todo.size());
     for_each_child(tree, node, [&](NodeId child) { todo.emplace_back(child, own); });
-    std::reverse(todo.begin() + first, todo.end());
+    if (static_cast<std::ptrdiff_t>(todo.size()) - first > 1) {
+      std::reverse(todo.begin() + first, todo.end());
+    }
   }
 }
 

@@ -61,7 +61,7 @@ std::vector<Place> nested_lists(const ast::Tree& tree, const Statements& body) {
   std::vector<Place> lists;
   for (size_t i = 0; i < found.size(); ++i) {
     const Place place = found[i];
-    const Statements items = items_at(tree, place);
+    const auto items = tree.items(ListId(tree.slot(place.owner, place.field)));
     if (items.empty() || !items[0].valid()) continue;
     const bool clauses =
         tree.is(items[0], Kind::ExceptHandler) || tree.is(items[0], Kind::match_case);
@@ -88,19 +88,20 @@ std::vector<NodeId> nodes_below(const ast::Tree& tree, const Statements& stateme
     if (wanted(kind)) nodes.push_back(node);
     const bool is_code = is_definition(kind) || (kind == Kind::Lambda && !in_lambdas);
     const auto first = static_cast<std::ptrdiff_t>(todo.size());
-    const auto fields = ast::fields_of(kind);
-    for (size_t i = 0; i < fields.size(); ++i) {
-      const uint32_t slot = tree.slot(node, i);
-      if (is_code && std::string_view(fields[i].name) == "body") continue;
-      if (fields[i].type == FieldType::Node) {
+    for (const ast::ChildField field : ast::child_fields_of(kind)) {
+      const uint32_t slot = tree.slot(node, field.slot);
+      if (is_code && std::string_view(ast::fields_of(kind)[field.slot].name) == "body") continue;
+      if (!field.is_list) {
         if (NodeId(slot).valid()) todo.push_back(NodeId(slot));
-      } else if (fields[i].type == FieldType::List) {
-        for (const NodeId item : tree.items(ListId(slot))) {
-          if (item.valid()) todo.push_back(item);
-        }
+        continue;
+      }
+      for (const NodeId item : tree.items(ListId(slot))) {
+        if (item.valid()) todo.push_back(item);
       }
     }
-    std::reverse(todo.begin() + first, todo.end());
+    if (static_cast<std::ptrdiff_t>(todo.size()) - first > 1) {
+      std::reverse(todo.begin() + first, todo.end());
+    }
   }
   return nodes;
 }

@@ -54,6 +54,8 @@ class Normaliser {
     } else if (kind == Kind::Assign) {
       keep_unpacked(task.node);
     } else if (kind == Kind::Constant) {
+      const ConstKind what = constant_of(tree_, task.node)->kind;
+      if (what != ConstKind::Code && what != ConstKind::Slice && what != ConstKind::Tuple) return;
       const Const constant = *constant_of(tree_, task.node);
       if (constant.kind == ConstKind::Code) {
         tree_.set(task.node, ast::Constant{named(constant.code)});
@@ -71,20 +73,20 @@ class Normaliser {
 
   void enter(const Task& task) {
     const Kind kind = tree_.kind(task.node);
-    const auto fields = ast::fields_of(kind);
     // The bodies of definitions were put in order before.
     const bool is_code =
         kind == Kind::FunctionDef || kind == Kind::ClassDef || kind == Kind::Lambda;
-    for (size_t i = 0; i < fields.size(); ++i) {
-      const uint32_t slot = tree_.slot(task.node, i);
+    for (const ast::ChildField field : ast::child_fields_of(kind)) {
+      const uint32_t slot = tree_.slot(task.node, field.slot);
       if (slot == NodeId::kInvalid) continue;
-      if (is_code && std::string_view(fields[i].name) == "body") continue;
-      if (fields[i].type == ast::FieldType::Node) {
-        const bool is_subscript =
-            kind == Kind::Subscript && std::string_view(fields[i].name) == "slice";
-        todo_.push_back({NodeId(slot), is_subscript});
-      } else if (fields[i].type == ast::FieldType::List) {
+      const auto is_named = [&](std::string_view name) {
+        return ast::fields_of(kind)[field.slot].name == name;
+      };
+      if (is_code && is_named("body")) continue;
+      if (field.is_list) {
         push_all(ListId(slot), kind == Kind::Tuple && task.is_subscript);
+      } else {
+        todo_.push_back({NodeId(slot), kind == Kind::Subscript && is_named("slice")});
       }
     }
   }

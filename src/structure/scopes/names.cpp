@@ -49,7 +49,6 @@ void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body) {
     const auto fields = ast::fields_of(kind);
     for (size_t i = 0; i < fields.size(); ++i) {
       const uint32_t slot = tree.slot(node, i);
-      const std::string_view field = fields[i].name;
       if (slot == Symbol::kInvalid) continue;
       if (is_mangled_field(kind, fields[i], in_import)) {
         const std::string_view name = tree.text(Symbol(slot));
@@ -60,6 +59,7 @@ void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body) {
       } else if (fields[i].type == ast::FieldType::Node) {
         todo.push_back({NodeId(slot), false});
       } else if (fields[i].type == ast::FieldType::List) {
+        const std::string_view field = fields[i].name;
         if (kind == Kind::ClassDef && field == "body") continue;
         if (kind == Kind::MatchClass && field == "kwd_attrs") continue;
         for (const NodeId item : tree.items(ast::ListId(slot))) {

@@ -51,6 +51,7 @@ NodeId hoist_literals(FunctionContext& c, std::vector<NodeId>& list, NodeId root
     list.push_back(hoisted(c.tree, root, fresh));
     return c.name(fresh, at);
   }
+  if (ast::child_fields_of(c.tree.kind(root)).empty()) return root;
   hoist_within(c, list, std::array<NodeId, 1>{root});
   c.without_literals.insert(root);
   return root;
