@@ -23,7 +23,7 @@ class Reading {
       : module_(module), code_(code), table_(traits_of(code.version)) {
     out_.loads.assign(code.consts.size(), false);
     out_.uses.assign(code.names.size(), false);
-    reached_.assign(code.bytecode.size() / 2, false);
+    reached_.assign(code.bytecode.size() / 2, 0);
   }
 
   Contents run() {
@@ -31,7 +31,7 @@ class Reading {
     follow();
     look_for_junk();
     for (size_t at = 0; at < code_.bytecode.size();) {
-      const bool counts = reached_[at / 2] || out_.junk == 0;
+      const bool counts = reached_[at / 2] != 0 || out_.junk == 0;
       const Unit unit = unit_at(at);
       if (counts && unit.opcode != nullptr) use(at, unit);
       at = counts && unit.opcode != nullptr ? unit.end : at + 2;
@@ -64,41 +64,58 @@ class Reading {
       if (read.ok()) entries = std::move(*read);
     }
     std::vector<size_t> todo{0};
+    const auto is_new = [&](uint64_t at) {
+      return at % 2 == 0 && at / 2 < reached_.size() && reached_[static_cast<size_t>(at / 2)] == 0;
+    };
     const auto go = [&](uint64_t at) {
-      if (at % 2 == 0 && at / 2 < reached_.size() && !reached_[static_cast<size_t>(at / 2)]) {
-        todo.push_back(static_cast<size_t>(at));
-      }
+      if (is_new(at)) todo.push_back(static_cast<size_t>(at));
     };
     while (!todo.empty()) {
-      const size_t at = todo.back();
+      size_t at = todo.back();
       todo.pop_back();
-      if (at / 2 >= reached_.size() || reached_[at / 2]) continue;
-      const Unit unit = unit_at(at);
-      for (size_t i = at / 2; i < std::min(unit.end / 2, reached_.size()); ++i) reached_[i] = true;
-      if (unit.opcode == nullptr) continue;
-      const auto after = std::upper_bound(
-          entries.begin(), entries.end(), at,
-          [](size_t offset, const RawException& entry) { return offset < entry.begin; });
-      if (after != entries.begin() && at < std::prev(after)->end) go(std::prev(after)->target);
-      if (unit.opcode->falls_through) go(unit.end);
-      const uint16_t kinds = unit.opcode->kinds;
-      const uint64_t distance = unit.arg * (code_.version.minor >= 10 ? 2 : 1);
-      if (kinds & kJumpAbsolute) go(distance);
-      if (!(kinds & kJumpRelative)) continue;
-      if (!(kinds & kBackward)) go(unit.end + distance);
-      if ((kinds & kBackward) && distance <= unit.end) go(unit.end - distance);
+      Unit unit;
+      // An instruction that only falls through needs no place on the list.
+      for (bool only_falls = true; only_falls && is_new(at); at = unit.end) {
+        unit = unit_at(at);
+        const size_t end = std::min(unit.end / 2, reached_.size());
+        for (size_t i = at / 2; i < end; ++i) reached_[i] = 1;
+        if (unit.opcode == nullptr) break;
+        if (!entries.empty()) go_to_handler(entries, at, go);
+        const bool jumps = (unit.opcode->kinds & (kJumpAbsolute | kJumpRelative)) != 0;
+        only_falls = unit.opcode->falls_through && !jumps;
+        if (jumps) go_on(unit, go);
+      }
     }
+  }
+
+  template <typename Go>
+  static void go_to_handler(const std::vector<RawException>& entries, size_t at, const Go& go) {
+    const auto after = std::upper_bound(
+        entries.begin(), entries.end(), at,
+        [](size_t offset, const RawException& entry) { return offset < entry.begin; });
+    if (after != entries.begin() && at < std::prev(after)->end) go(std::prev(after)->target);
+  }
+
+  // Follows an instruction that may jump.
+  template <typename Go>
+  void go_on(const Unit& unit, const Go& go) const {
+    if (unit.opcode->falls_through) go(unit.end);
+    const uint16_t kinds = unit.opcode->kinds;
+    const uint64_t distance = unit.arg * (code_.version.minor >= 10 ? 2 : 1);
+    if (kinds & kJumpAbsolute) go(distance);
+    if (!(kinds & kJumpRelative)) return;
+    if (!(kinds & kBackward)) go(unit.end + distance);
+    if ((kinds & kBackward) && distance <= unit.end) go(unit.end - distance);
   }
 
   void look_for_junk() {
     for (size_t at = 0; at < code_.bytecode.size();) {
-      if (reached_[at / 2]) {
-        at += 2;
-        continue;
-      }
+      const auto from = reached_.begin() + static_cast<std::ptrdiff_t>(at / 2);
+      at = 2 * static_cast<size_t>(std::find(from, reached_.end(), 0) - reached_.begin());
+      if (at >= code_.bytecode.size()) break;
       size_t end = at;
       bool is_junk = false;
-      while (end < code_.bytecode.size() && !reached_[end / 2]) {
+      while (end < code_.bytecode.size() && reached_[end / 2] == 0) {
         const Unit unit = unit_at(end);
         is_junk = is_junk || unit.opcode == nullptr || names_nothing(unit);
         end = unit.opcode == nullptr ? end + 2 : unit.end;
@@ -151,7 +168,7 @@ class Reading {
   const object::Code& code_;
   const TraitsTable& table_;
   Contents out_;
-  std::vector<bool> reached_;  // by code unit
+  std::vector<uint8_t> reached_;  // by code unit: 1 or 0
 };
 
 }  // namespace

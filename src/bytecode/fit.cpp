@@ -67,14 +67,15 @@ class Inspection {
 
   void instructions() {
     const std::vector<uint8_t>& bytes = code_.bytecode;
-    starts_.assign(bytes.size() / 2 + 1, false);
+    starts_.assign(bytes.size() / 2 + 1, 0);
+    instrs_.reserve(bytes.size() / 2);
     bool is_extended = false;
     uint64_t arg = 0;
     size_t start = 0;
     for (size_t at = 0; at < bytes.size();) {
       if (!is_extended) start = at;
       ++fit_.instructions;
-      starts_[at / 2] = true;
+      starts_[at / 2] = 1;
       const Traits& opcode = table_[bytes[at]];
       arg = (arg << 8 | bytes[at + 1]) & 0xffffffffu;
       const size_t end = at + 2 + 2 * size_t{opcode.caches};
@@ -88,8 +89,8 @@ class Inspection {
       }
       // Code taken out of a running interpreter may have counters in its caches.
       const auto first_cache = bytes.begin() + static_cast<long>(at) + 2;
-      if (std::any_of(first_cache, bytes.begin() + static_cast<long>(end),
-                      [](uint8_t byte) { return byte != 0; })) {
+      if (opcode.caches > 0 && std::any_of(first_cache, bytes.begin() + static_cast<long>(end),
+                                           [](uint8_t byte) { return byte != 0; })) {
         fault();
       }
       at = end;
@@ -143,7 +144,7 @@ class Inspection {
       const uint64_t target = (kinds & kJumpAbsolute) ? distance
                               : is_before             ? instr.end - distance
                                                       : instr.end + distance;
-      if (target % 2 != 0 || target >= code_.bytecode.size() || !starts_[target / 2]) fault();
+      if (target % 2 != 0 || target >= code_.bytecode.size() || starts_[target / 2] == 0) fault();
     }
   }
 
@@ -189,7 +190,7 @@ class Inspection {
   const object::Code& code_;
   const TraitsTable& table_;
   Fit& fit_;
-  std::vector<bool> starts_;  // by code unit: an instruction or EXTENDED_ARG starts there
+  std::vector<uint8_t> starts_;  // by code unit: 1 if an instruction or EXTENDED_ARG starts there
   std::vector<Instruction> instrs_;
 };
 
