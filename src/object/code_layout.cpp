@@ -90,7 +90,8 @@ class Assembler {
     const Const& value = object(field);
     if (value.kind != ConstKind::Bytes) return fail(std::string(what) + " is not bytes");
     const std::string_view text = module_.text(value.text);
-    out.assign(text.begin(), text.end());
+    const auto* const first = reinterpret_cast<const uint8_t*>(text.data());
+    out.assign(first, first + text.size());
   }
 
   void symbol(Field field, const char* what, Symbol& out) {

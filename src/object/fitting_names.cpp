@@ -69,10 +69,17 @@ bool is_in_list(LocalKind kind, List list) {
 constexpr std::array kLists = {List::Locals, List::Cells, List::Free};
 
 bool has_doubled(const std::vector<Symbol>& names) {
-  if (names.size() < 2) return false;
-  std::unordered_set<Symbol> seen;
-  return !std::all_of(names.begin(), names.end(),
-                      [&](Symbol name) { return seen.insert(name).second; });
+  constexpr size_t kFew = 12;
+  if (names.size() <= kFew) {
+    for (size_t i = 1; i < names.size(); ++i) {
+      const auto end = names.begin() + static_cast<std::ptrdiff_t>(i);
+      if (std::find(names.begin(), end, names[i]) != end) return true;
+    }
+    return false;
+  }
+  std::vector<Symbol> sorted = names;
+  std::sort(sorted.begin(), sorted.end());
+  return std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
 }
 
 // Returns true if a local and a cell are different variables with the same name. An argument that
@@ -328,9 +335,13 @@ bool has_namesakes(const Code& code) {
 bool has_fitting_names(const Module& module) {
   if (module.strings.find("__debug__").valid()) return false;
   bool fits = true;
+  std::vector<uint8_t> may(module.strings.size());  // by name: 1 if it may stay
   for (size_t i = 0; i < module.codes.size() && fits; ++i) {
-    for_each_name(module.codes[i], false,
-                  [&](Symbol name, bool) { fits = fits && may_stay(module.text(name)); });
+    for_each_name(module.codes[i], false, [&](Symbol name, bool) {
+      if (!fits || (name.index() < may.size() && may[name.index()] != 0)) return;
+      fits = may_stay(module.text(name));
+      may[name.index()] = fits ? 1 : 0;
+    });
     fits = fits && !has_namesakes(module.codes[i]) && !is_called_badly(module, CodeId(i));
   }
   return fits;

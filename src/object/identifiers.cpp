@@ -55,6 +55,15 @@ constexpr size_t kLongestGiven = 60;
 
 constexpr size_t kLongestFunction = 40;
 
+// By character, for the ASCII ones: 1 for a letter, which may begin a name, 2 for a digit.
+constexpr std::array<uint8_t, 256> kOfName = [] {
+  std::array<uint8_t, 256> kinds{};
+  for (size_t c = 'a'; c <= 'z'; ++c) kinds[c] = kinds[c - 'a' + 'A'] = 1;
+  for (size_t c = '0'; c <= '9'; ++c) kinds[c] = 2;
+  kinds['_'] = 1;
+  return kinds;
+}();
+
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -87,9 +96,8 @@ bool is_keyword(std::string_view text) {
 bool is_identifier(std::string_view text) {
   // Nearly all names are ASCII.
   size_t ascii = 0;
-  while (ascii < text.size() && (is_letter(text[ascii]) || (ascii > 0 && is_digit(text[ascii])))) {
-    ++ascii;
-  }
+  while (ascii < text.size() && kOfName[static_cast<unsigned char>(text[ascii])] != 0) ++ascii;
+  if (ascii > 0 && is_digit(text[0])) return false;
   if (ascii == text.size()) return ascii > 0 && !is_keyword(text);
   if (static_cast<unsigned char>(text[ascii]) < 0x80 || !is_utf8_with_surrogates(text)) {
     return false;

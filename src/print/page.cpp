@@ -71,7 +71,11 @@ void Page::word(Symbol symbol) {
   const std::string_view name = tree.text(symbol);
   // An import may have dots, and `from . import a` no module.
   const bool is_written_so = name.empty() || name == "*" || object::is_dotted(name);
-  out += is_written_so ? std::string(name) : object::as_identifier(name);
+  if (is_written_so) {
+    out += name;
+  } else {
+    out += object::as_identifier(name);
+  }
 }
 
 void Page::expression(NodeId id, Place at) { print::expression(writer, id, at); }
@@ -137,8 +141,7 @@ void Page::end_line() {
   if (!style.keep_lines) wrap_line(out, line_start, indent, writer.marks);
   out += '\n';
   const size_t text = style.keep_lines ? line_start : line_start + indent;
-  const auto start = out.begin() + static_cast<std::ptrdiff_t>(text);
-  line += static_cast<uint32_t>(std::count(start, out.end(), '\n'));
+  for (size_t at = out.find('\n', text); at != out.npos; at = out.find('\n', at + 1)) ++line;
   writer.marks.clear();
   for (std::string& message : writer.problems) {
     source.problems.push_back({where, std::move(message)});

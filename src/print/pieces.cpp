@@ -16,6 +16,11 @@ std::string_view without_end(std::string_view text, size_t size) {
   return text;
 }
 
+void write_word(Writer& writer, std::string_view name) {
+  if (object::is_identifier(name)) return writer.write(name);
+  writer.write(object::as_identifier(name));
+}
+
 void step(Writer& writer, const Task& task) {
   writer.quotes = task.quotes;
   writer.inside = task.inside;
@@ -74,7 +79,7 @@ void step(Writer& writer, const Task& task) {
       mark(Mark::GroupEnd);
       break;
     case Task::Word:
-      writer.write(object::as_identifier(writer.module.text(Symbol(task.id))));
+      write_word(writer, writer.module.text(Symbol(task.id)));
       break;
     case Task::Line:
       if (!task.inside) writer.go_to_line(static_cast<int32_t>(task.id));
