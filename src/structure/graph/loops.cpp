@@ -28,6 +28,18 @@ bool Analysis::contains(const Loop& loop, BlockId block) const {
   return around != kNone && loops[around].header == loop.header;
 }
 
+bool may_loop(const Graph& graph) {
+  const auto& order = graph.order();
+  std::vector<uint32_t> number(graph.size(), kNone);
+  for (size_t i = 0; i < order.size(); ++i) number[order[i].index()] = static_cast<uint32_t>(i);
+  return std::any_of(order.begin(), order.end(), [&](BlockId id) {
+    const auto ways = graph.ways_into(id);
+    return std::any_of(ways.begin(), ways.end(), [&](const Way way) {
+      return number[way.from.index()] >= number[id.index()];
+    });
+  });
+}
+
 Analysis analyse(const Graph& graph) {
   Analysis out;
   const size_t count = graph.size();

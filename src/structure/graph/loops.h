@@ -45,4 +45,8 @@ struct Analysis {
 
 Analysis analyse(const Graph& graph);
 
+// Returns false if no edge leads back in the order of the graph: then analyse() finds no loop. Most
+// functions have none, and to know that is far cheaper than their dominators.
+bool may_loop(const Graph& graph);
+
 }  // namespace pellucid::structure

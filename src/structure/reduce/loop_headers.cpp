@@ -142,6 +142,7 @@ void place_loop_headers(Graph& graph) {
     }
   }
   if (graph.size() != before) graph.recompute();
+  if (!may_loop(graph)) return;
   for_each_loop(graph, [&](const Analysis& analysis, const Loop& loop) {
     part_from_outer(graph, analysis, loop);
   });

@@ -31,6 +31,12 @@ class Rotation {
   explicit Rotation(Graph& graph) : g_(graph) {}
 
   void run() {
+    if (may_loop(g_)) undo_all();
+    thread_empty_blocks(g_);
+  }
+
+ private:
+  void undo_all() {
     const Analysis analysis = analyse(g_);
     bool changed = false;
     for (const BlockId body : std::vector<BlockId>(g_.order())) {
@@ -51,10 +57,8 @@ class Rotation {
       }
     }
     if (changed) g_.recompute();
-    thread_empty_blocks(g_);
   }
 
- private:
   // A back edge may leave the region around the whole loop: through an empty block.
   bool is_empty(BlockId id) const {
     const ir::Block& block = g_[id];
