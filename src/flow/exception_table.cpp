@@ -343,9 +343,10 @@ bool ExceptionTable::is_with(uint32_t at) const {
 // Records the first instruction from which an exception leaves a handler without its exception
 // state being restored: the folded handlers restored fewer exceptions than are no longer handled.
 void ExceptionTable::restore(const Instr& instr, uint32_t region, const State& state) {
-  const bool is_lost = control_of(instr) && instr.b == kLostTest && instr.op != Op::Reraise &&
-                       instr.op != Op::Raise && instr.op != Op::Send && instr.op != Op::ForIter;
-  if (state.saved == 0 || draft_.unrestored || !bytecode::can_raise(instr.op) || is_lost) return;
+  if (state.saved == 0 || draft_.unrestored || !bytecode::can_raise(instr.op)) return;
+  const bool is_lost = instr.b == kLostTest && instr.op != Op::Reraise && instr.op != Op::Raise &&
+                       instr.op != Op::Send && instr.op != Op::ForIter && control_of(instr);
+  if (is_lost) return;
   const uint32_t kept = region == kNoRegion
                             ? 0
                             : chains_[chains_.cut(state.saved, code_.regions[region].depth)].length;

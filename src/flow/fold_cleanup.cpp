@@ -174,11 +174,17 @@ Regions regions_of(const object::Module& module, const bytecode::Stream& stream,
     if (fresh) result.regions.push_back({entry.target, entry.depth, entry.lasti, kNoRegion, 1});
     std::fill(result.cover.begin() + entry.begin, result.cover.begin() + entry.end, at->second);
   }
-  if (habits_of(module[stream.code].version).loses_tests) mark_lost_tests(result);
-  protect_branches(result, module[stream.code].version < object::Version{3, 13});
-  if (fold) {
+  // Most code protects nothing.
+  const bool protects = !result.regions.empty();
+  if (protects) {
+    if (habits_of(module[stream.code].version).loses_tests) mark_lost_tests(result);
+    protect_branches(result, module[stream.code].version < object::Version{3, 13});
+  }
+  if (fold && protects) {
     fold_cleanups(result);
     fold_stop_iteration_wrapper(result);
+  }
+  if (fold) {
     fold_send_loops(result);
     fold_shortcuts(result, module);
   }

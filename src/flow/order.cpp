@@ -13,6 +13,7 @@ std::vector<BlockId> postorder(BlockId entry, const BlockLists& successors) {
     uint32_t next;
   };
   std::vector<BlockId> out;
+  out.reserve(successors.size());
   std::vector<bool> seen(successors.size());
   seen[entry.index()] = true;
   std::vector<Visit> stack{{entry, 0}};
@@ -38,7 +39,9 @@ std::vector<BlockId> postorder(BlockId entry, const BlockLists& successors) {
 class SemiNca {
  public:
   SemiNca(const Edges& edges, BlockId entry) : edges_(edges), number_(edges.size(), kUnreached) {
+    nodes_.reserve(edges.size());
     std::vector<std::pair<uint32_t, uint32_t>> stack;  // node, successors visited
+    stack.reserve(edges.size());
     stack.emplace_back(add(entry, 0), 0);
     while (!stack.empty()) {
       auto& [node, visited] = stack.back();

@@ -110,17 +110,18 @@ void StackMachine::emit_drop(bytecode::Instr instr, ValueId id, Dropped what) {
 void StackMachine::call(const bytecode::Instr& instr, uint32_t extra) {
   const uint32_t arguments = instr.a + extra;
   PELLUCID_CHECK(stack.size() >= arguments + instr.b);
-  std::vector<ValueId> operands;
   const size_t base = stack.size() - arguments - instr.b;
+  size_t end = base;  // of the operands, which close up
   for (size_t i = base; i < stack.size(); ++i) {
     // A NULL among the callable's slots means that the other slot is called as it is. If that is a
     // NULL too, nothing is called, but something has to stand for the callee.
-    const bool may_be_left_out = i + 1 < base + instr.b || !operands.empty();
+    const bool may_be_left_out = i + 1 < base + instr.b || end > base;
     if (i < base + instr.b && may_be_left_out && out_[stack[i]].kind == ValueKind::Null) continue;
-    operands.push_back(stack[i]);
+    stack[end++] = stack[i];
   }
+  const ValueId id = emit(instr, std::span<const ValueId>(stack).subspan(base, end - base));
   stack.resize(base);
-  stack.push_back(emit(instr, operands));
+  stack.push_back(id);
 }
 
 void StackMachine::update_container(const bytecode::Instr& instr, uint32_t items) {
@@ -143,9 +144,8 @@ void StackMachine::push_elements(const bytecode::Instr& instr, uint32_t count) {
 void StackMachine::generic(const bytecode::Instr& instr) {
   const bytecode::StackEffect effect = bytecode::stack_effect(instr);
   PELLUCID_CHECK(effect.pops <= stack.size() && effect.pushes <= 1);
-  const std::vector<ValueId> operands(stack.end() - effect.pops, stack.end());
+  const ValueId id = emit(instr, std::span<const ValueId>(stack).last(effect.pops));
   stack.resize(stack.size() - effect.pops);
-  const ValueId id = emit(instr, operands);
   if (effect.pushes == 1) stack.push_back(id);
 }
 
