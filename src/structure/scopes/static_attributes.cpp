@@ -23,6 +23,7 @@ class StaticAttributes {
 
   // Reads the statements of the class and of the functions in it.
   void read(std::span<const NodeId> body) {
+    if (!keeps_any(body)) return;
     ast::walk(tree_, body, /*in_function=*/false, [&](NodeId node, bool& in_function) {
       // An assignment in a nested class is an attribute of that class.
       if (tree_.is(node, Kind::ClassDef)) return false;
@@ -54,6 +55,17 @@ class StaticAttributes {
   }
 
  private:
+  // Returns true if the compiler wrote names of attributes: not before 3.13, and not for a class
+  // that assigns none.
+  bool keeps_any(std::span<const NodeId> body) {
+    ast::walk(tree_, body, [&](NodeId node) {
+      note_kept(node);
+      return !tree_.is(node, Kind::ClassDef) && !tree_.is(node, Kind::FunctionDef) &&
+             ast::category_of(tree_.kind(node)) != ast::Category::Expr;
+    });
+    return !kept_.empty();
+  }
+
   void note_function(NodeId id) {
     if (!first_.valid()) first_ = id;
     if (method_.valid()) return;

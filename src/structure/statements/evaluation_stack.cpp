@@ -173,7 +173,7 @@ bool EvaluationStack::is_load_of(const Entry& entry, Symbol local) const {
 void EvaluationStack::push(ValueId id, NodeId node, bool reloadable) {
   if (reloadable && c_.graph[id].uses == 0) return;
   // It is computed again, in another copy of its block.
-  if (c_.kept_as.count(id)) c_.materialized.erase(id);
+  if (!c_.kept_as.empty() && c_.kept_as.count(id)) c_.materialized.erase(id);
   entries_.push_back({id, node, std::max(1u, c_.graph[id].uses), reloadable});
 }
 
@@ -262,11 +262,12 @@ NodeId EvaluationStack::use(ValueId id, size_t at) {
 // Before an expression of these values is made: spills those that cannot be part of it, and the
 // values before them. The others are the last ones on the stack, in this order, each for one use.
 void EvaluationStack::spill_before(std::span<const ValueId> ids) {
+  const bool has_names = !c_.materialized.empty();
   std::vector<size_t> kept;  // the entries that keep their places
   bool spill = false;
   size_t place = entries_.size() - std::min(ids.size(), entries_.size());
   for (const ValueId id : ids) {
-    if (c_.materialized.count(id)) continue;
+    if (has_names && c_.materialized.count(id)) continue;
     const size_t at = find(id, place);
     if (at == entries_.size()) continue;
     place = at + 1;
@@ -278,6 +279,7 @@ void EvaluationStack::spill_before(std::span<const ValueId> ids) {
       spill = true;
     }
     if (entry.uses_left > 1) spill = true;
+    if (kept.empty()) kept.reserve(ids.size());
     kept.push_back(at);
   }
   if (kept.empty()) return;

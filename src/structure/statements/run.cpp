@@ -228,11 +228,12 @@ std::vector<NodeId> take_many(Run& r, std::span<const ValueId> ids) {
 
 void read_item(Run& r, Items items, size_t i) {
   const ValueId id = items[i];
-  if (r.skipped.count(id)) return;
+  if (!r.skipped.empty() && r.skipped.count(id)) return;
   const ir::Value value = r.graph[id];
   if (value.kind == ValueKind::Region) return read_region(r, id);
   PELLUCID_CHECK(value.kind == ValueKind::Instr);
-  if (r.context.accumulators.count(id)) return;  // the comprehension makes it
+  // The comprehension makes it.
+  if (!r.context.accumulators.empty() && r.context.accumulators.count(id)) return;
   switch (value.op) {
     case Op::StoreFast:
     case Op::StoreName:
