@@ -5,12 +5,17 @@ Both run single-threaded in one run: CPython compiles each source in this proces
 decompiles the code of all of them in one process of its own. Where `decompyle3` or `uncompyle6`
 can be imported (Python 3.8), their times on a sample of the files that they complete are compared
 as well; `pycdc` is taken from the path if it is there.
+
+With `--counters` the work of the binary on that sample is counted: allocations by valgrind;
+instructions, cycles and cache misses by perf. Where the processor does not let perf count, valgrind
+gives instructions and misses of the last-level cache, whatever else the machine does.
 """
 
 import argparse
 import importlib
 import io
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -79,6 +84,54 @@ def time_of(tool: Callable[[CodeType], None], code: CodeType) -> Optional[float]
     return time.process_time() - start
 
 
+def counted(command: List[str], marks: List[Tuple[str, str]], tool: List[str]) -> Dict[str, int]:
+    """Run a command under a tool; return each number that a pattern finds in what the tool says."""
+    done = subprocess.run(
+        [*tool, *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    found = ((name, re.search(pattern, done.stderr)) for name, pattern in marks)
+    return {name: int(match[1].replace(",", "")) for name, match in found if match}
+
+
+def counters(command: List[str]) -> Dict[str, int]:
+    """Return how much work a command is, as far as perf and valgrind are here to count it."""
+    counts: Dict[str, int] = {}
+    if shutil.which("perf"):
+        events = {"instructions": "instructions:u", "cycles": "cycles:u"}
+        events["cache misses"] = "cache-misses:u"
+        marks = [(name, rf"(?m)^(\d+),[^,]*,{event},") for name, event in events.items()]
+        counts = counted(command, marks, ["perf", "stat", "-x,", "-e", ",".join(events.values())])
+    if not shutil.which("valgrind"):
+        return counts
+    if "instructions" not in counts:
+        marks = [
+            ("instructions", r"I +refs: +([\d,]+)"),
+            ("last-level cache misses", r"LL misses: +([\d,]+)"),
+        ]
+        simulated = ["valgrind", "--tool=cachegrind", "--cachegrind-out-file=/dev/null"]
+        counts.update(counted(command, marks, simulated))
+    # The binary's allocator is its own.
+    own = [
+        "valgrind",
+        "--tool=dhat",
+        "--dhat-out-file=/dev/null",
+        "--soname-synonyms=somalloc=NONE",
+    ]
+    counts.update(counted(command, [("allocations", r"Total: +[\d,]+ bytes in ([\d,]+)")], own))
+    return counts
+
+
+def print_counters(command: List[str], what: str, files: int) -> None:
+    """Print what a command over so many files counts."""
+    said = ", ".join(f"{count:,} {name}" for name, count in counters(command).items())
+    print(f"library   {what} of {files} files: {said or 'not counted (neither perf nor valgrind)'}")
+
+
 def peers() -> Dict[str, Callable[[CodeType], None]]:
     """Return the other decompilers that can be imported here."""
     found: Dict[str, Callable[[CodeType], None]] = {}
@@ -113,6 +166,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--binary", default=str(ROOT / "build" / "make" / "pellucid"))
     parser.add_argument("--sample", type=int, default=40, help="files for the other decompilers")
+    parser.add_argument(
+        "--counters", action="store_true", help="count instructions, misses and allocations"
+    )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     library = Path(sysconfig.get_paths()["stdlib"])
@@ -132,6 +188,10 @@ def main() -> int:
                 f"peak {peak / 1024:.0f} MiB"
             )
         chosen = random.Random(1).sample(sorted(codes), min(arguments.sample, len(codes)))
+        if arguments.counters:
+            sample = [str(path) for path in chosen]
+            print_counters([*command, *sample], "decompile --no-verify", len(sample))
+            print_counters([*command, "--verify", *sample], "decompile", len(sample))
         for peer, tool in peers().items():
             compare(peer, {path: time_of(tool, codes[path]) for path in chosen}, arguments.binary)
         pycdc = shutil.which("pycdc")
