@@ -2,6 +2,7 @@
 #include "ast/fitting.h"
 
 #include <array>
+#include <bit>
 #include <optional>
 #include <string_view>
 #include <unordered_set>
@@ -35,6 +36,27 @@ std::optional<Place> place_of(Kind kind, const char* field, Kind parent) {
   }
 }
 
+constexpr size_t kKinds = 0
+#define FIELD(type, name)
+#define NODE(kind, category, fields) +1
+#include "ast/nodes.def"
+#undef NODE
+#undef FIELD
+    ;
+
+// Returns, by kind, a bit for each field that is a name.
+std::array<uint8_t, kKinds> name_fields() {
+  std::array<uint8_t, kKinds> bits{};
+  for (size_t kind = 0; kind < kKinds; ++kind) {
+    const auto fields = fields_of(static_cast<Kind>(kind));
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].type == FieldType::Name)
+        bits[kind] = static_cast<uint8_t>(bits[kind] | 1u << i);
+    }
+  }
+  return bits;
+}
+
 class Fitting {
  public:
   explicit Fitting(Tree& tree) : tree_(tree) {}
@@ -44,11 +66,10 @@ class Fitting {
       note_annotations(node);
       note_targets(node);
       const Kind kind = tree_.kind(node);
-      const auto fields = fields_of(kind);
-      for (size_t i = 0; i < fields.size(); ++i) {
-        if (fields[i].type != FieldType::Name) continue;
+      for (unsigned left = name_fields_[static_cast<size_t>(kind)]; left != 0; left &= left - 1) {
+        const auto i = static_cast<size_t>(std::countr_zero(left));
         const Symbol name(tree_.slot(node, i));
-        std::optional<Place> place = place_of(kind, fields[i].name, parent);
+        std::optional<Place> place = place_of(kind, fields_of(kind)[i].name, parent);
         if (!targets_.empty() && targets_.contains(node)) place = Place::Target;
         if (name.valid() && place && !stays(node, name, *place)) fit(node, i, name, *place);
       }
@@ -143,6 +164,7 @@ class Fitting {
   }
 
   Tree& tree_;
+  const std::array<uint8_t, kKinds> name_fields_ = name_fields();
   std::unordered_set<NodeId> annotations_;
   std::unordered_set<NodeId> targets_;
   std::array<std::vector<uint8_t>, 5> stays_;  // by place and name: 1 yes, 2 no

@@ -87,7 +87,10 @@ void Graph::recompute() {
     BlockId block;
     uint32_t step;
   };
-  std::vector<Frame> stack{{entry(), 0}};
+  order_.reserve(count);
+  std::vector<Frame> stack;
+  stack.reserve(count);
+  stack.push_back({entry(), 0});
   reachable_[0] = 1;
   while (!stack.empty()) {
     Frame& frame = stack.back();

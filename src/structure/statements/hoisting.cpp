@@ -68,7 +68,7 @@ void hoist_within(FunctionContext& c, std::vector<NodeId>& list, std::span<const
       c.tree.set(node, ast::Name{fresh});
       return false;
     }
-    return !c.without_literals.contains(node) &&
+    return !ast::child_fields_of(c.tree.kind(node)).empty() && !c.without_literals.contains(node) &&
            ast::category_of(c.tree.kind(node)) != ast::Category::Stmt &&
            !c.tree.is(node, ast::Kind::Lambda);
   });
