@@ -4,6 +4,8 @@ from typing import Any, Dict, List, Optional, Tuple
 
 __version__: str
 
+_CodeVerdict = Tuple[str, str, str, int, int, int]
+
 class Decompiled:
     @property
     def source(self) -> str: ...
@@ -27,8 +29,8 @@ class Decompiled:
     def remarks(self) -> List[str]: ...
     @property
     def hidden(self) -> List[str]: ...
-
-_CodeVerdict = Tuple[str, str, str, int, int, int]
+    @property
+    def verdict(self) -> Optional[Tuple[str, List[_CodeVerdict]]]: ...
 
 def decompile_code(
     code: CodeType,
@@ -44,6 +46,8 @@ def decompile_pyc(
     unstructured: bool = False,
     forms: Dict[str, int] = ...,
     version: Optional[Tuple[int, int]] = None,
+    verify: bool = False,
+    line_map: bool = True,
 ) -> Decompiled: ...
 def stages() -> List[str]: ...
 def dump_code(code: CodeType, stage: str) -> str: ...

@@ -31,6 +31,7 @@ class Options(NamedTuple):
     version: Optional[Tuple[int, int]] = None  # what every file is read as
     says_verdict: bool = False  # of a file that is alone, even where it is proven
     colours: bool = False  # what is printed has the colours of a terminal
+    line_map: bool = True  # of what is verified
 
 
 class Result(NamedTuple):
@@ -72,10 +73,12 @@ def decompile_file(job: Job, options: Options) -> Result:
         if job.is_source:
             found = of_source(data.decode("utf-8"))
         elif options.verify:
-            found, verdict = prove_pyc(data, options.verify, **how)
+            found, verdict = prove_pyc(data, options.verify, line_map=options.line_map, **how)
         else:
             found = decompile_pyc(data, **how)
-        found = dataclasses.replace(found, source=found.marked(verdict, options.keep_lines))
+        marked = found.marked(verdict, options.keep_lines)
+        if marked is not found.source:
+            found = dataclasses.replace(found, source=marked)
         if job.out is not None:
             try:
                 write_whole(job.out, found.source)

@@ -9,6 +9,7 @@ that was asked for.
 
 import os
 import re
+import stat
 import sys
 from pathlib import Path, PurePosixPath
 from typing import IO, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
@@ -41,12 +42,11 @@ class Job(NamedTuple):
             return self.read_member()
         if str(self.path) == "-":
             return _read_stream(sys.stdin.buffer)
-        if not self.path.is_file():
-            with self.path.open("rb") as stream:
-                return _read_stream(stream)
-        if self.path.stat().st_size > LARGEST_FILE:
+        what = self.path.stat()
+        if stat.S_ISREG(what.st_mode) and what.st_size > LARGEST_FILE:
             raise DecompileError("larger than 1 GiB", 0, "limit")
-        return self.path.read_bytes()
+        with self.path.open("rb") as stream:
+            return stream.read() if stat.S_ISREG(what.st_mode) else _read_stream(stream)
 
 
 class _Found(NamedTuple):
@@ -95,10 +95,11 @@ def find(given: Path) -> Iterator[_Found]:
     if given.is_dir():
         for folder, folders, files in os.walk(given):
             folders.sort()
+            # Joining a name is cheaper than taking a path apart, and there are many names.
+            top = Path(folder)
+            above = PurePosixPath(top.relative_to(given).as_posix())
             for name in sorted(files):
-                path = Path(folder, name)
-                inside = PurePosixPath(path.relative_to(given).as_posix())
-                yield from find_in_folder(path, inside)
+                yield from find_in_folder(top / name, above / name)
         return
     if not given.is_file():  # standard input, a pipe, a device
         name = "stdin.pyc" if str(given) == "-" else given.name

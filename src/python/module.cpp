@@ -27,15 +27,16 @@ void require_code(nb::handle object) {
 
 struct Decompiled {
   nb::str source;
-  nb::list line_map;     // (line, original line or None, offset or None, code path)
-  nb::list first_lines;  // by code object number
-  nb::dict globals;      // opaque name -> object
-  nb::dict renamed;      // name in the source -> name in the code object
-  nb::list diagnostics;  // (code path, offset, message, true if the source lacks it)
-  nb::list notes;        // unusual ways in which a file was read
-  nb::str doubt{""};     // why its version is a guess
-  nb::list remarks;      // contents of a file that its source does not show
-  nb::list hidden;       // the source of code that nothing loads
+  nb::list line_map;               // (line, original line or None, offset or None, code path)
+  nb::list first_lines;            // by code object number
+  nb::dict globals;                // opaque name -> object
+  nb::dict renamed;                // name in the source -> name in the code object
+  nb::list diagnostics;            // (code path, offset, message, true if the source lacks it)
+  nb::list notes;                  // unusual ways in which a file was read
+  nb::str doubt{""};               // why its version is a guess
+  nb::list remarks;                // contents of a file that its source does not show
+  nb::list hidden;                 // the source of code that nothing loads
+  nb::object verdict{nb::none()};  // of the relowered tier, if requested
   std::tuple<int, int> version;
 };
 
@@ -88,18 +89,24 @@ object::Facts facts_of(nb::handle given) {
   return facts;
 }
 
-Decompiled as_python(const Decompilation& found, Version version) {
-  Decompiled made;
-  made.source = text(found.source);
-  made.version = {version.major, version.minor};
+nb::list line_map_of(const Decompilation& found) {
+  nb::list line_map;
   for (const LineMapping& entry : found.lines) {
     nb::object original = nb::none();
     nb::object offset = nb::none();
     if (entry.original_line) original = nb::int_(*entry.original_line);
     if (entry.offset) offset = nb::int_(*entry.offset);
     const std::string& path = found.codes[entry.code].path;
-    made.line_map.append(nb::make_tuple(entry.line, original, offset, text(path)));
+    line_map.append(nb::make_tuple(entry.line, original, offset, text(path)));
   }
+  return line_map;
+}
+
+Decompiled as_python(const Decompilation& found, Version version, bool line_map) {
+  Decompiled made;
+  made.source = text(found.source);
+  made.version = {version.major, version.minor};
+  if (line_map) made.line_map = line_map_of(found);
   for (const CodeObject& code : found.codes) made.first_lines.append(code.first_line);
   for (const auto& [given, original] : found.renamed) made.renamed[text(given)] = text(original);
   for (const Diagnostic& said : found.diagnostics) {
@@ -135,7 +142,7 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
   const LiveDecompilation found = value_or_raise(
       without_gil([&] { return decompile_live(live.module, options, wanted, known); }));
   const object::Version version = live.module.version;
-  Decompiled made = as_python(found, {version.major, version.minor});
+  Decompiled made = as_python(found, {version.major, version.minor}, true);
   made.globals = names.bindings();
   drop_unused_displays(live.module, made);
   for (const Opaque& opaque : found.opaques) {
@@ -147,34 +154,6 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
   }
   for (const auto& [shown, original] : live.renamed) made.renamed[text(shown)] = text(original);
   return made;
-}
-
-Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructured,
-                         const nb::dict& forms, const MaybeVersion& version) {
-  const Program program = read_input(data, version);
-  DecompileOptions options = options_of(keep_lines, unstructured);
-  options.remarks = true;
-  const FormsByPath wanted = by_path(forms);
-  const Decompilation found =
-      value_or_raise(without_gil([&] { return decompile_in_forms(program, options, wanted); }));
-  Decompiled made = as_python(found, program.version());
-  for (const std::string& line : found.remarks) made.remarks.append(text(line));
-  for (const std::string& line : found.hidden) made.hidden.append(text(line));
-  for (const std::string& note : program.notes()) made.notes.append(text(note));
-  made.doubt = text(program.doubt());
-  return made;
-}
-
-nb::str dump_code(nb::handle code, const std::string& stage) {
-  require_code(code);
-  OpaqueNames names;
-  const LiveCode live = value_or_raise(from_code(code, names));
-  return text(value_or_raise(without_gil([&] { return dump_live(live.module, stage); })).text);
-}
-
-nb::str dump_pyc(const nb::bytes& data, const std::string& stage, const MaybeVersion& version) {
-  const Program program = read_input(data, version);
-  return text(value_or_raise(without_gil([&] { return dump(program, stage); })).text);
 }
 
 const char* name_of(Status status) {
@@ -197,6 +176,37 @@ nb::tuple as_tuple(const Verdict& found) {
                                 code.offset, code.candidate_offset, code.code));
   }
   return nb::make_tuple(name_of(found.status), codes);
+}
+
+Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructured,
+                         const nb::dict& forms, const MaybeVersion& version, bool verify,
+                         bool line_map) {
+  const Program program = read_input(data, version);
+  DecompileOptions options = options_of(keep_lines, unstructured);
+  options.remarks = true;
+  options.verify = verify;
+  const FormsByPath wanted = by_path(forms);
+  const Decompilation found =
+      value_or_raise(without_gil([&] { return decompile_in_forms(program, options, wanted); }));
+  Decompiled made = as_python(found, program.version(), line_map);
+  for (const std::string& line : found.remarks) made.remarks.append(text(line));
+  for (const std::string& line : found.hidden) made.hidden.append(text(line));
+  for (const std::string& note : program.notes()) made.notes.append(text(note));
+  made.doubt = text(program.doubt());
+  if (found.verdict) made.verdict = as_tuple(*found.verdict);
+  return made;
+}
+
+nb::str dump_code(nb::handle code, const std::string& stage) {
+  require_code(code);
+  OpaqueNames names;
+  const LiveCode live = value_or_raise(from_code(code, names));
+  return text(value_or_raise(without_gil([&] { return dump_live(live.module, stage); })).text);
+}
+
+nb::str dump_pyc(const nb::bytes& data, const std::string& stage, const MaybeVersion& version) {
+  const Program program = read_input(data, version);
+  return text(value_or_raise(without_gil([&] { return dump(program, stage); })).text);
 }
 
 nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra_locals,
@@ -255,13 +265,14 @@ NB_MODULE(_core, m) {
       .def_ro("notes", &Decompiled::notes)
       .def_ro("doubt", &Decompiled::doubt)
       .def_ro("remarks", &Decompiled::remarks)
-      .def_ro("hidden", &Decompiled::hidden);
+      .def_ro("hidden", &Decompiled::hidden)
+      .def_ro("verdict", &Decompiled::verdict);
   m.def("decompile_code", &decompile_code, nb::arg("code"), nb::arg("keep_lines") = false,
         nb::arg("unstructured") = false, nb::arg("forms") = nb::dict(), nb::kw_only(),
         nb::arg("facts") = nb::none());
   m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false,
         nb::arg("unstructured") = false, nb::arg("forms") = nb::dict(),
-        nb::arg("version") = nb::none());
+        nb::arg("version") = nb::none(), nb::arg("verify") = false, nb::arg("line_map") = true);
   m.def("stages", &stages);
   m.def("dump_code", &dump_code, nb::arg("code"), nb::arg("stage"));
   m.def("dump_pyc", &dump_pyc, nb::arg("data"), nb::arg("stage"), nb::arg("version") = nb::none());

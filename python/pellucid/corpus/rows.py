@@ -101,7 +101,7 @@ def row_of(item: Item, tier: str) -> Row:
     """
     started = time.perf_counter()
     job = Job(Path(item.origin), None, None, lambda: item.data)
-    result = batch.decompile_file(job, batch.Options(verify=tier))
+    result = batch.decompile_file(job, batch.Options(verify=tier, line_map=False))
     row = empty_row(item, result.outcome, result.error)
     row[SECONDS] = time.perf_counter() - started
     found, verdict = result.decompilation, result.verdict

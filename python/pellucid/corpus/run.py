@@ -82,25 +82,26 @@ class _Files:
     """The files of the inputs that have no row; each distinct one once."""
 
     def __init__(self, inputs: Sequence[str], store: Store) -> None:
-        self._inputs, self._before = inputs, dict(store.done)
+        self._inputs, self._before = inputs, store.done
         self.outcomes: Set[str] = set()
         """Those of the files that had a row already."""
         self.seen = self.had = self.twice = self.bad = 0
 
     def __iter__(self) -> Iterator[Item]:
-        met = set()
+        met: Set[bytes] = set()
         for place in found.places(self._inputs):
             item = self._read(place)
             if item is None:
                 continue
             self.seen += 1
-            if item.digest in met:
+            digest = bytes.fromhex(item.digest)
+            if digest in met:
                 self.twice += 1
                 continue
-            met.add(item.digest)
-            if item.digest in self._before:
+            met.add(digest)
+            if digest in self._before:
                 self.had += 1
-                self.outcomes.add(self._before[item.digest])
+                self.outcomes.add(self._before[digest])
             else:
                 yield item
 

@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import json
 import os
+import sys
 import time
 import uuid
 from pathlib import Path
@@ -22,6 +23,14 @@ _LOCK = ".lock"
 _MOST_ROWS = 2000
 _MOST_TEXT = 64_000_000
 _MOST_SECONDS = 20.0
+_REPEATED = [
+    *("outcome", "tier", "reason", "error"),
+    *("functions.list.element.verdict", "functions.list.element.reason"),
+    *("diagnostics.list.element.message", "notes.list.element"),
+]
+"""Columns of few values: each is written once, and its number in the rows."""
+_SOUGHT = ["sha256", "size", "outcome", "lines", "tier", "seconds"]
+"""Columns whose least and greatest value spare a reader of the table most of it."""
 
 
 class NoTable(ValueError):
@@ -54,8 +63,8 @@ class Store:
         self._check(facts)
         for unfinished in folder.glob("*/.unfinished-*"):
             unfinished.unlink()
-        self.done: Dict[str, str] = self._read_done()
-        """The outcome of each file that has a row, by its digest."""
+        self.done: Dict[bytes, str] = self._read_done()
+        """The outcome of each file that had a row when the table was opened, by its digest."""
 
     def _take_lock(self) -> None:
         self._lock = (self._folder / _LOCK).open("w")
@@ -79,13 +88,14 @@ class Store:
             was = ", ".join(f"{name} {before.get(name)}" for name in differ)
             raise NoTable(f"{self._folder}: made with {was}: its rows would not be comparable")
 
-    def _read_done(self) -> Dict[str, str]:
+    def _read_done(self) -> Dict[bytes, str]:
         import pyarrow.parquet
 
-        done: Dict[str, str] = {}
+        done: Dict[bytes, str] = {}
         for part in sorted(self._folder.glob(f"{PYTHON}=*/*.parquet")):
             columns = pyarrow.parquet.read_table(part, columns=["sha256", "outcome"])
-            done.update(zip(columns["sha256"].to_pylist(), columns["outcome"].to_pylist()))
+            digests = map(bytes.fromhex, columns["sha256"].to_pylist())
+            done.update(zip(digests, map(sys.intern, columns["outcome"].to_pylist())))
         return done
 
     def __enter__(self) -> "Store":
@@ -102,7 +112,6 @@ class Store:
         """Add a row; it is on disk after a while, and at the end."""
         self._rows.setdefault(row[PYTHON], []).append(row)
         self._text += len(row["source"] or "")
-        self.done[row["sha256"]] = row["outcome"]
         many = sum(map(len, self._rows.values())) >= _MOST_ROWS
         if many or self._text >= _MOST_TEXT or time.monotonic() - self._since > _MOST_SECONDS:
             self.flush()
@@ -123,7 +132,9 @@ class Store:
         columns: Dict[str, List[Any]] = {name: [row[name] for row in rows] for name in COLUMNS}
         table = pa.table(columns, schema=schema())
         sink = pa.BufferOutputStream()
-        pyarrow.parquet.write_table(table, sink, compression="zstd")
+        pyarrow.parquet.write_table(
+            table, sink, compression="zstd", use_dictionary=_REPEATED, write_statistics=_SOUGHT
+        )
         _write_whole(folder / f"part-{uuid.uuid4().hex}.parquet", sink.getvalue().to_pybytes())
 
 
