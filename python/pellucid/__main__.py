@@ -10,7 +10,7 @@ import re
 import sys
 from typing import List, NoReturn, Optional, Tuple
 
-from pellucid import terminal
+from pellucid import argument_types, terminal
 from pellucid._version import __version__
 from pellucid.comparison.command import add_diff
 from pellucid.corpus.command import add_corpus
@@ -177,7 +177,7 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     _add_version(add)
     add.add_argument(
         "--jobs",
-        type=_count,
+        type=argument_types.count,
         default=os.cpu_count() or 1,
         metavar="N",
         help="files at a time (default: one a processor)",
@@ -321,16 +321,6 @@ def _stage(name: str) -> str:
     if name not in stages:
         raise argparse.ArgumentTypeError(f"one of {', '.join(stages)} is wanted")
     return name
-
-
-def _count(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError("a number from 1 on is wanted")
-    return number
 
 
 def _decompile(arguments: argparse.Namespace) -> int:

@@ -162,6 +162,13 @@ def test_file_that_takes_too_long_or_too_much_costs_itself_only(tmp_path):
         assert done.returncode == 1
         if "memory" in limit:
             assert by_name["zz_small.pyc"]["source"]
+    # Its row stays, until it is asked for that files like it are tried again.
+    again = [tmp_path / "in", "-o", tmp_path / "not", "--jobs", 1]
+    for more, outcome in ((), "error"), (["--retry-limited"], "equivalent"):
+        corpus(*again, *more)
+        by_name = {Path(row["origin"]).name: row for row in table(tmp_path / "not").values()}
+        assert by_name["large.pyc"]["outcome"] == outcome
+        assert set(by_name) == {"large.pyc", "zz_small.pyc"}
     shutil.copy(small, tmp_path / "in" / "aa_small.pyc")
     (tmp_path / "in" / "b_big.pyc").write_bytes(bytes(30 << 20))
     assert corpus(tmp_path / "in", "-o", tmp_path / "big", "--memory=64M").returncode == 1

@@ -5,6 +5,7 @@ Each batch is a task, done by :mod:`.local` with one process, so that the limits
 there too.  A task whose worker or node is lost is run again by Ray, without end.
 """
 
+import functools
 import itertools
 from typing import Any, Iterator, List
 
@@ -44,4 +45,10 @@ def rows(items: Iterator[Item], tier: str, limits: Limits, address: str) -> Iter
 
 def batch_rows(batch: List[Item], tier: str, limits: Limits) -> List[Row]:
     """Return the rows of one batch; what a task runs."""
-    return list(local.rows(iter(batch), tier, limits, workers=1))
+    return list(_workers(tier, limits).rows(iter(batch)))
+
+
+@functools.lru_cache(maxsize=1)
+def _workers(tier: str, limits: Limits) -> local.Workers:
+    """Return a process that decompiles; it outlives the task, as the process of Ray does."""
+    return local.Workers(tier, limits, workers=1)

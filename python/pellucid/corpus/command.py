@@ -4,12 +4,12 @@
 import argparse
 import importlib.util
 import os
-import re
 import sys
 from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import Any
 
+from pellucid import argument_types
 from pellucid.errors import complain
 
 _EPILOG = """\
@@ -58,7 +58,7 @@ def add_corpus(commands: Any, formatter: Any) -> None:
     )
     add.add_argument(
         "--jobs",
-        type=_positive,
+        type=argument_types.count,
         default=os.cpu_count() or 1,
         metavar="N",
         help="processes of this machine (default: one a processor)",
@@ -82,22 +82,18 @@ def add_corpus(commands: Any, formatter: Any) -> None:
         "--seconds", type=float, default=60.0, metavar="S", help="at most for a file (60)"
     )
     add.add_argument(
-        "--memory", type=_size, default=2 << 30, metavar="SIZE", help="at most for a file (2G)"
+        "--memory",
+        type=argument_types.size,
+        default=2 << 30,
+        metavar="SIZE",
+        help="at most for a file (2G)",
+    )
+    add.add_argument(
+        "--retry-limited",
+        action="store_true",
+        help="try the files again whose row says that a limit stopped them",
     )
     add.set_defaults(command=_corpus)
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError("a number from 1 on is wanted")
-    return int(text)
-
-
-def _size(text: str) -> int:
-    match = re.fullmatch(r"(\d+)([kmgt]?)", text.lower())
-    if match is None:
-        raise argparse.ArgumentTypeError("a number of bytes is wanted, as 500M or 2G")
-    return int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[match[2]]
 
 
 def _corpus(arguments: argparse.Namespace) -> int:
@@ -123,6 +119,7 @@ def _corpus(arguments: argparse.Namespace) -> int:
         arguments.jobs,
         arguments.engine,
         arguments.address,
+        arguments.retry_limited,
     )
     try:
         return run(plan)

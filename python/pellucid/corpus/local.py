@@ -1,15 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows made by processes of this machine: a file that hangs or eats memory costs itself only."""
 
-import collections
 import concurrent.futures
 import multiprocessing
-from typing import Any, Deque, Iterator, NamedTuple, Optional
+import queue
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 
-from pellucid.corpus.rows import Item, Limits, Row, empty_row, row_of
+from pellucid.corpus.rows import (
+    ENDED,
+    NO_MEMORY,
+    NOT_DONE,
+    Item,
+    Limits,
+    Row,
+    empty_row,
+    row_of,
+)
 
-_WINDOW = 16
-"""How many files a process may be ahead of the oldest one that is not done."""
+_CHUNK = 8
+"""Small files go to a process so many at a time: handing them over costs as much as one of them."""
+_CHUNK_BYTES = 64 << 10
+_AHEAD = 6
+"""Chunks in flight for each process."""
 _MOST_BYTES = 256 << 20
 """The bytes of all files that wait."""
 _SHARE = 4
@@ -19,7 +31,7 @@ _TRIES = 3
 
 
 def rows(items: Iterator[Item], tier: str, limits: Limits, workers: int) -> Iterator[Row]:
-    """Yield the row of each file, in order.
+    """Yield the row of each file, as they are done: one that hangs keeps no other waiting.
 
     Args:
         items: the files; asked for as processes become free.
@@ -30,32 +42,26 @@ def rows(items: Iterator[Item], tier: str, limits: Limits, workers: int) -> Iter
     Raises:
         concurrent.futures.BrokenExecutor: no process starts.
     """
-    with _Workers(tier, limits, workers) as pool:
-        for item in items:
-            pool.add(item)
-            while len(pool.waiting) >= workers * _WINDOW or pool.bytes_waiting > _MOST_BYTES:
-                yield pool.next_row()
-        while pool.waiting:
-            yield pool.next_row()
+    with Workers(tier, limits, workers) as pool:
+        yield from pool.rows(items)
 
 
 class _Started(NamedTuple):
-    item: Item
-    future: Any
-    """None where the file is too large to be given to a process."""
+    items: List[Item]
     tries: int
-    """How many processes have had it."""
+    """How many processes have had them."""
 
 
-class _Workers:
-    """Processes, and the files that were given to them, the oldest first."""
+class Workers:
+    """Processes, and the chunks of files that they were given; a context manager."""
 
     def __init__(self, tier: str, limits: Limits, workers: int) -> None:
         self._tier, self._limits, self._workers = tier, limits, workers
-        self.waiting: Deque[_Started] = collections.deque()
+        self._flying: Dict[Any, _Started] = {}
+        self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._pool = self._new_pool()
         self._broken = 0
-        self.bytes_waiting = 0
+        self._bytes = 0
 
     def _new_pool(self) -> Any:
         from pebble import ProcessPool
@@ -67,57 +73,73 @@ class _Workers:
             context=multiprocessing.get_context("spawn"),  # threads run here: a fork loses them
         )
 
-    def __enter__(self) -> "_Workers":
+    def __enter__(self) -> "Workers":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._pool.stop()
         self._pool.join()
 
-    def add(self, item: Item, tries: int = 1) -> None:
-        """Give a file to the next process that is free."""
-        self.bytes_waiting += len(item.data)
-        is_large = len(item.data) * _SHARE > self._limits.memory
-        self.waiting.append(_Started(item, None, 0) if is_large else self._started(item, tries))
+    def rows(self, items: Iterator[Item]) -> Iterator[Row]:
+        """Yield the row of each file, as :func:`rows` does; once at a time."""
+        for chunk in _chunks(items):
+            if len(chunk[0].data) * _SHARE > self._limits.memory:
+                yield empty_row(chunk[0], "error", NO_MEMORY)
+                continue
+            self._start(chunk, 1)
+            while len(self._flying) >= self._workers * _AHEAD or self._bytes > _MOST_BYTES:
+                yield from self._next_rows()
+        while self._flying:
+            yield from self._next_rows()
 
-    def _started(self, item: Item, tries: int) -> _Started:
+    def _start(self, items: List[Item], tries: int) -> None:
+        """Give files to the next process that is free."""
         try:
-            future = self._schedule(item)
+            future = self._schedule(items)
         except RuntimeError:  # the pool is broken
             self._restart()
-            future = self._schedule(item)
-        return _Started(item, future, tries)
+            future = self._schedule(items)
+        self._bytes += _size(items)
+        self._flying[future] = _Started(items, tries)
+        future.add_done_callback(self._done.put)
 
-    def _schedule(self, item: Item) -> Any:
-        return self._pool.schedule(row_of, args=(item, self._tier), timeout=self._limits.seconds)
+    def _schedule(self, items: List[Item]) -> Any:
+        return self._pool.schedule(_rows_of, args=(items, self._tier), timeout=self._limits.seconds)
 
-    def next_row(self) -> Row:
-        """Return the row of the oldest file."""
-        row = self._row_of_oldest()
-        self.bytes_waiting -= row["size"]
-        return row
+    def _next_rows(self) -> List[Row]:
+        """Return the rows of the next chunk that is done; none if it has to be done again."""
+        future = self._done.get()
+        started = self._flying.pop(future, None)
+        if started is None:  # of processes that were replaced
+            return []
+        self._bytes -= _size(started.items)
+        return self._rows_of(future, started)
 
-    def _row_of_oldest(self) -> Row:
+    def _rows_of(self, future: Any, started: _Started) -> List[Row]:
         from pebble import ProcessExpired
 
-        while True:
-            item, future, tries = self.waiting.popleft()
-            if future is None:
-                return empty_row(item, "error", "not enough memory")
-            try:
-                row: Row = future.result()
-                self._broken = 0
-                return row
-            except concurrent.futures.TimeoutError:
-                words = f"not done after {self._limits.seconds:g} seconds"
-                return empty_row(item, "error", words)
-            except ProcessExpired as error:
-                if tries == _TRIES:
-                    return empty_row(item, "error", _ending(getattr(error, "exitcode", None)))
-                self.waiting.appendleft(self._started(item, tries + 1))
-            except (concurrent.futures.BrokenExecutor, concurrent.futures.CancelledError):
-                self.waiting.appendleft(_Started(item, future, tries))
-                self._restart()
+        items, tries = started
+        try:
+            made: List[Row] = future.result()
+            self._broken = 0
+            return made
+        except (concurrent.futures.BrokenExecutor, concurrent.futures.CancelledError):
+            self._restart()
+            self._start(items, tries)
+            return []
+        except (concurrent.futures.TimeoutError, ProcessExpired) as error:
+            if len(items) > 1:  # one of them is to blame: each by itself
+                for item in items:
+                    self._start([item], 1)
+                return []
+            if isinstance(error, concurrent.futures.TimeoutError):
+                words = f"{NOT_DONE} {self._limits.seconds:g} seconds"
+                return [empty_row(items[0], "error", words)]
+            if tries == _TRIES:
+                words = _ending(getattr(error, "exitcode", None))
+                return [empty_row(items[0], "error", words)]
+            self._start(items, tries + 1)
+            return []
 
     def _restart(self) -> None:
         """Start new processes: somebody has killed all of them before they did anything."""
@@ -127,20 +149,40 @@ class _Workers:
         self._pool.stop()
         self._pool.join()
         self._pool = self._new_pool()
-        before = list(self.waiting)
-        self.waiting.clear()
-        for item, future, tries in before:
-            if future is None:
-                self.waiting.append(_Started(item, None, tries))
-                continue
-            done = future.done() and not future.cancelled() and future.exception() is None
-            again = future if done else self._schedule(item)
-            self.waiting.append(_Started(item, again, tries))
+        for future, (items, tries) in list(self._flying.items()):
+            if not (future.done() and not future.cancelled() and future.exception() is None):
+                del self._flying[future]
+                self._bytes -= _size(items)
+                self._start(items, tries)
+
+
+def _chunks(items: Iterator[Item]) -> Iterator[List[Item]]:
+    """Yield small files together, large ones by themselves."""
+    chunk: List[Item] = []
+    for item in items:
+        if len(item.data) > _CHUNK_BYTES:
+            yield [item]
+            continue
+        chunk.append(item)
+        if len(chunk) == _CHUNK or _size(chunk) > _CHUNK_BYTES:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _size(items: List[Item]) -> int:
+    return sum(len(item.data) for item in items)
+
+
+def _rows_of(items: List[Item], tier: str) -> List[Row]:
+    """Return the rows of some files; what a process runs."""
+    return [row_of(item, tier) for item in items]
 
 
 def _ending(code: Optional[int]) -> str:
     how = f"signal {-code}" if code is not None and code < 0 else f"status {code}"
-    return f"the process that read it ended with {how}, {_TRIES} times"
+    return f"{ENDED} {how}, {_TRIES} times"
 
 
 def limit_memory(most: int) -> None:

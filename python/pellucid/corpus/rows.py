@@ -18,6 +18,13 @@ UNKNOWN = "unknown"
 """The version of what could not be read."""
 
 
+NOT_DONE = "not done after"
+NO_MEMORY = "not enough memory"
+ENDED = "the process that read it ended with"
+LIMITED = (NOT_DONE, NO_MEMORY, ENDED)
+"""How the error of a file begins that a limit stopped: it says more of the machine than of it."""
+
+
 class Item(NamedTuple):
     """The bytes of one code file."""
 

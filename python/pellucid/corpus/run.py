@@ -31,6 +31,8 @@ class Plan(NamedTuple):
     engine: str
     """``local`` or ``ray``."""
     address: str = ""
+    retry_limited: bool = False
+    """Files whose row says that a limit stopped them are tried again."""
 
 
 def run(plan: Plan) -> int:
@@ -39,7 +41,7 @@ def run(plan: Plan) -> int:
     Raises:
         NoTable, OSError: the table cannot be written.
     """
-    with Store(plan.out, plan.tier) as store:
+    with Store(plan.out, plan.tier, plan.retry_limited) as store:
         files = _Files(plan.inputs, store)
         progress = _Progress(plan.inputs)
         status = batch.EXIT_OK

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Dict, List, Optional
 
 from pellucid._version import __version__
-from pellucid.corpus.rows import COLUMNS, PYTHON, Row, schema
+from pellucid.corpus.rows import COLUMNS, LIMITED, PYTHON, Row, schema
 
 _FACTS = "_corpus.json"
 _LOCK = ".lock"
@@ -40,8 +40,8 @@ class NoTable(ValueError):
 class Store:
     """A table that rows are added to; a context manager, which writes what is left."""
 
-    def __init__(self, folder: Path, tier: str) -> None:
-        """Open or make the table.
+    def __init__(self, folder: Path, tier: str, retry_limited: bool = False) -> None:
+        """Open or make the table; with `retry_limited`, drop the rows that a limit stopped.
 
         Raises:
             NoTable: the folder is something else, in use, or made in another way.
@@ -63,6 +63,8 @@ class Store:
         self._check(facts)
         for unfinished in folder.glob("*/.unfinished-*"):
             unfinished.unlink()
+        if retry_limited:
+            self._drop_limited()
         self.done: Dict[bytes, str] = self._read_done()
         """The outcome of each file that had a row when the table was opened, by its digest."""
 
@@ -87,6 +89,19 @@ class Store:
         if differ:
             was = ", ".join(f"{name} {before.get(name)}" for name in differ)
             raise NoTable(f"{self._folder}: made with {was}: its rows would not be comparable")
+
+    def _drop_limited(self) -> None:
+        """Write the parts again that have such rows, without them: a kill loses no other row."""
+        import pyarrow.parquet
+
+        for part in sorted(self._folder.glob(f"{PYTHON}=*/*.parquet")):
+            table = pyarrow.parquet.ParquetFile(part).read()
+            errors = table["error"].to_pylist()
+            kept = [error is None or not error.startswith(LIMITED) for error in errors]
+            if not any(kept):
+                part.unlink()
+            elif not all(kept):
+                _write_whole(part, _packed(table.filter(kept)))
 
     def _read_done(self) -> Dict[bytes, str]:
         import pyarrow.parquet
@@ -125,17 +140,25 @@ class Store:
 
     def _write_part(self, version: str, rows: List[Row]) -> None:
         import pyarrow as pa
-        import pyarrow.parquet
 
         folder = self._folder / f"{PYTHON}={version}"
         folder.mkdir(exist_ok=True)
         columns: Dict[str, List[Any]] = {name: [row[name] for row in rows] for name in COLUMNS}
         table = pa.table(columns, schema=schema())
-        sink = pa.BufferOutputStream()
-        pyarrow.parquet.write_table(
-            table, sink, compression="zstd", use_dictionary=_REPEATED, write_statistics=_SOUGHT
-        )
-        _write_whole(folder / f"part-{uuid.uuid4().hex}.parquet", sink.getvalue().to_pybytes())
+        _write_whole(folder / f"part-{uuid.uuid4().hex}.parquet", _packed(table))
+
+
+def _packed(table: Any) -> bytes:
+    """Return a table as a file of Parquet."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    sink = pa.BufferOutputStream()
+    pyarrow.parquet.write_table(
+        table, sink, compression="zstd", use_dictionary=_REPEATED, write_statistics=_SOUGHT
+    )
+    packed: bytes = sink.getvalue().to_pybytes()
+    return packed
 
 
 def _write_whole(place: Path, data: bytes) -> None:

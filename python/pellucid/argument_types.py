@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands take as words of the command line, and turn into values."""
+
+import argparse
+import re
+
+
+def count(text: str) -> int:
+    """Return a number from 1 on. Raises ArgumentTypeError for anything else.
+
+    >>> count("12")
+    12
+    """
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError("a number from 1 on is wanted")
+    return number
+
+
+def size(text: str) -> int:
+    """Return a number of bytes. Raises ArgumentTypeError for anything else.
+
+    >>> size("2G")
+    2147483648
+    """
+    match = re.fullmatch(r"(\d+)([kmgt]?)", text.lower())
+    if match is None:
+        raise argparse.ArgumentTypeError("a number of bytes is wanted, as 500M or 2G")
+    return int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[match[2]]
