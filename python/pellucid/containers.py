@@ -6,6 +6,7 @@ may hold a PYZ, a zip, or both. Members are found first and read when their turn
 them is executed, and PyInstaller is not needed.
 """
 
+import functools
 import io
 import struct
 import zipfile
@@ -169,16 +170,46 @@ def _is_zip(data: Data) -> bool:
 
 def _of_zip(data: Data, depth: int, held: List[int]) -> Iterator[Member]:
     try:
+        if _claimed_members(data) > MOST_MEMBERS:
+            raise DecompileError("more than 200,000 members", 0, "limit")
         with data.open() as file, zipfile.ZipFile(file) as archive:
             infos = sorted(archive.infolist(), key=lambda info: info.filename)
-            if len(infos) > MOST_MEMBERS:
-                raise DecompileError("more than 200,000 members", 0, "limit")
             for info in infos:
                 yield from _of_zip_member(data, archive, info, depth, held)
     except (zipfile.BadZipFile, UnicodeDecodeError, ValueError) as error:
         if isinstance(error, DecompileError):
             raise
         raise DecompileError(f"no zip archive: {lowered(error)}") from error
+
+
+def _claimed_members(data: Data) -> int:
+    """Return how many entries the table of an archive has, without what zipfile makes of them."""
+    tail_size = min(data.size, (1 << 16) + 22)
+    tail = data.read(data.size - tail_size, tail_size)
+    end = tail.rfind(b"PK\5\6")
+    if end < 0 or len(tail) - end < 22:
+        return 0
+    table_size = int(struct.unpack_from("<I", tail, end + 12)[0])
+    if table_size > LARGEST_MEMBER:
+        return MOST_MEMBERS + 1
+    # Between the table and its end stand the two records of an archive of more than 4 GiB.
+    table_size += 76
+    at = max(0, data.size - tail_size + end - table_size)
+    return data.read(at, table_size).count(b"PK\1\2")
+
+
+@functools.lru_cache(maxsize=2)
+def _opened(data: Data, _stamp: Tuple[int, ...]) -> zipfile.ZipFile:
+    is_whole = data.path is not None and data.start == 0 and data.size == data.path.stat().st_size
+    return zipfile.ZipFile(data.path if is_whole and data.path else data.open())
+
+
+def _archive(data: Data) -> zipfile.ZipFile:
+    """Return an archive whose table is read once for all members that are read after each other."""
+    if data.path is None:
+        return _opened(data, ())
+    now = data.path.stat()
+    return _opened(data, (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns))
 
 
 def _of_zip_member(
@@ -212,13 +243,16 @@ def _of_zip_member(
 
 def _read_zip_member(data: Data, member: str) -> bytes:
     try:
-        with data.open() as file, zipfile.ZipFile(file) as archive, archive.open(member) as packed:
-            unpacked = packed.read(LARGEST_MEMBER + 1)
+        archive = _archive(data)
+        claimed = archive.getinfo(member).file_size
+        if claimed <= LARGEST_MEMBER:
+            with archive.open(member) as packed:
+                unpacked = packed.read(LARGEST_MEMBER + 1)
     except _DAMAGED as error:
         raise DecompileError(f"damaged in its archive: {lowered(error)}") from error
     except (NotImplementedError, RuntimeError, KeyError) as error:  # a method, a password
         raise DecompileError(f"cannot be unpacked: {lowered(error)}", 0, "unsupported") from error
-    if len(unpacked) > LARGEST_MEMBER:
+    if claimed > LARGEST_MEMBER or len(unpacked) > LARGEST_MEMBER:
         raise DecompileError("larger than 256 MiB", 0, "limit")
     return unpacked
 

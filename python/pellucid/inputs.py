@@ -140,8 +140,11 @@ def find_in_folder(path: Path, inside: PurePosixPath) -> Iterator[_Found]:
             yield from _find_in_archive(path, data, inside)
         elif containers.holds_code(data):
             yield _Found(path, None, inside)
-    except (OSError, DecompileError):
+    except OSError:
         return  # nothing says that it should be code
+    except DecompileError as error:
+        if error.code == "limit":  # it holds code, but too much
+            yield _Found(path, None, inside, containers.refusing(error))
 
 
 def _read_stream(stream: IO[bytes]) -> bytes:

@@ -26,6 +26,8 @@ _MOST_BYTES = 256 << 20
 """The bytes of all files that wait."""
 _SHARE = 4
 """A file may have so small a part of the memory: it is read, copied and decompiled there."""
+_LOST_LOCK = 10
+"""Seconds until processes give up the lock of one that was killed while it had it."""
 _TRIES = 3
 """A process may be killed by somebody else: so often a file is tried before it is blamed."""
 
@@ -68,7 +70,7 @@ class Workers:
 
         return ProcessPool(
             max_workers=self._workers,
-            initializer=limit_memory,
+            initializer=_begin,
             initargs=(self._limits.memory,),
             context=multiprocessing.get_context("spawn"),  # threads run here: a fork loses them
         )
@@ -183,6 +185,14 @@ def _rows_of(items: List[Item], tier: str) -> List[Row]:
 def _ending(code: Optional[int]) -> str:
     how = f"signal {-code}" if code is not None and code < 0 else f"status {code}"
     return f"{ENDED} {how}, {_TRIES} times"
+
+
+def _begin(memory: int) -> None:
+    """Prepare a process that decompiles."""
+    from pebble import CONSTS
+
+    CONSTS.channel_lock_timeout = _LOST_LOCK
+    limit_memory(memory)
 
 
 def limit_memory(most: int) -> None:
