@@ -109,7 +109,8 @@ constexpr Features features_of(object::Version version) {
   f.unbinds_after_handling = f.asserts_by_opcode = f.extends_containers = minor >= 9;
   f.one_item_loops_assign = f.deep_brackets = f.moved_future_flags = minor >= 9;
 
-  f.limits_stack = f.annotations_in_tuple = f.repeats_loop_test = minor >= 10;
+  f.limits_stack = f.annotations_in_tuple = minor >= 10;
+  f.repeats_loop_test = minor >= 10 && minor <= 13;
   f.folds_within_walrus = minor >= 10;
 
   f.exceptions_are_one_value = f.joins_long_strings = f.patterns_have_lines = minor >= 11;

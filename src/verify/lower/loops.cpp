@@ -45,7 +45,7 @@ void while_loop(Unit& unit, const ast::While& node) {
   unit.enclosing.push_back({.kind = Enclosing::kWhile, .start = start, .end = end});
   statements(unit, node.body);
   unit.enclosing.pop_back();
-  // Loop inversion: since 3.10 the test is repeated at the end.
+  // Loop inversion: from 3.10 to 3.13 the test is repeated at the end.
   if (unit.features.repeats_loop_test && !truth && unit.emit.live()) {
     jump_if(unit, node.test, true, body);
     unit.emit.jump(otherwise);
