@@ -2,7 +2,7 @@
 
 A sample of each library here; the whole of it is `make corpus`. After an improvement,
 `python tools/corpus.py --sample 40 --gate tests/corpus_gate.json --raise-gate` raises the gate, and
-so does `tools/as_written.py` for the share of the lines that read as they were written.
+so does `tools/as_written.py` for the functions, files and lines that are as they were written.
 """
 
 import json
