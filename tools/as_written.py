@@ -9,10 +9,10 @@ source: the share of functions and of whole files with exactly the same syntax t
 `--sample 40` takes so many files, `--show WORD` prints the differences of the files whose name
 holds the word, `--worst N` names the files with most of them. `--causes N` prints the N most
 frequent differences of trees, each with the kinds of nodes that differ, how often, in how many
-files, and an example; `--cause WORD` prints all of those whose kinds hold the word. `--binary PATH`
-asks a native binary, so that two builds can be compared. `--gate tests/corpus_gate.json` fails
-where fewer functions, files or lines are as written than was reached, `--raise-gate` writes what
-has been reached now.
+functions, and an example; `--cause WORD` prints all of those whose kinds hold the word.
+`--binary PATH` asks a native binary, so that two builds can be compared.
+`--gate tests/corpus_gate.json` fails where fewer functions, files or lines are as written than was
+reached, `--raise-gate` writes what has been reached now.
 
 A proof says that a text means the same; this says how far it is the same. Not everything that was
 written is in the bytecode (an `else` after a `return` leaves nothing), so the shares are measures
@@ -32,7 +32,7 @@ import corpus
 import oracle
 from pellucid import batch
 from pellucid.inputs import Job
-from same_tree import Comparison
+from same_tree import Cause, Comparison
 
 # Those that can fold constants; the first one that can parse both texts compares them. 3.13 folds
 # most: later ones leave some of it to what comes after the tree.
@@ -118,20 +118,24 @@ def shares(found: List[Reading]) -> Shares:
 
 
 def print_causes(found: List[Reading], most: int, word: str) -> None:
-    """Print the differences of trees, the most frequent first."""
-    sorted_by: Dict[str, List[Tuple[str, int, str, str]]] = collections.defaultdict(list)
+    """Print the differences of trees, those in most functions first."""
+    sorted_by: Dict[str, List[Tuple[str, Cause]]] = collections.defaultdict(list)
     for each in found:
-        for signature, line, written, read in each.found.causes:
-            sorted_by[signature].append((each.name, line, written, read))
-    ranked = sorted(sorted_by.items(), key=lambda entry: -len(entry[1]))
+        for cause in map(Cause._make, each.found.causes):
+            sorted_by[cause.signature].append((each.name, cause))
+
+    def functions(cases: List[Tuple[str, Cause]]) -> int:
+        return len({(name, cause.function) for name, cause in cases})
+
+    ranked = sorted(sorted_by.items(), key=lambda entry: -functions(entry[1]))
     for signature, cases in ranked[: None if word else most]:
         if word not in signature:
             continue
-        print(f"      {len(cases):5} in {len({case[0] for case in cases}):4} files  {signature}")
-        for name, line, written, read in cases[: None if word else 1]:
-            print(f"            {name}:{line}")
-            print("\n".join(f"            - {each}" for each in written.splitlines()))
-            print("\n".join(f"            + {each}" for each in read.splitlines()))
+        print(f"      {len(cases):5} in {functions(cases):5} functions  {signature}")
+        for name, cause in cases[: None if word else 1]:
+            print(f"            {name}:{cause.line} {cause.function}")
+            print("\n".join(f"            - {each}" for each in cause.written.splitlines()))
+            print("\n".join(f"            + {each}" for each in cause.read.splitlines()))
 
 
 def keep_gate(gate: Dict[str, float], reached: Shares) -> bool:

@@ -9,7 +9,9 @@ Two trees are the same if `ast.dump` says so of both, without places, after this
 
 - constants are folded in both (`ast.parse(optimize=1)`: `1 << 10` is 1024, `[1, 2]` after `in` is
   a tuple, `'%s' % x` an f-string), which compilers did before there was any bytecode;
-- `u'x'` is `'x'`, and a set of constants has no order;
+- so is what the compiler folds later: `f'x'`, which has no field, is `'x'`, and `{1, 2, 3}` is one
+  frozenset, which has no order;
+- `u'x'` is `'x'`;
 - docstrings lose their indentation from 3.13 on, as the compiler takes it.
 """
 
@@ -36,18 +38,51 @@ class Comparison(NamedTuple):
     difference: List[str]
     functions: int
     same_functions: int
-    causes: List[Tuple[str, int, str, str]]  # signature, line of the source, written, read
+    causes: List["Cause"]
+
+
+class Cause(NamedTuple):
+    """A part of a tree that differs."""
+
+    signature: str  # kinds of nodes
+    function: str  # the innermost one, by qualified name; empty: none
+    line: int  # of the source
+    written: str
+    read: str
+
+
+class Folded(ast.NodeTransformer):
+    """Folds what the compiler folds while it writes code."""
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        """Make a constant of an f-string without fields."""
+        self.generic_visit(node)
+        parts = [each.value for each in node.values if isinstance(each, ast.Constant)]
+        if len(parts) < len(node.values):
+            return node
+        return ast.copy_location(ast.Constant("".join(map(str, parts))), node)
+
+    def visit_Set(self, node: ast.Set) -> ast.AST:
+        """Sort a set of constants."""
+        self.generic_visit(node)
+        if len(node.elts) > 2 and all(isinstance(each, ast.Constant) for each in node.elts):
+            node.elts.sort(key=ast.dump)
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        """Sort a frozenset, drop the prefix of a string."""
+        node.kind = None
+        if isinstance(node.value, frozenset):
+            node.value = tuple(sorted(map(repr, node.value)))
+        return node
 
 
 def tree_of(path: str, version: Tuple[int, int]) -> ast.Module:
     """Parse a file, constants folded, and take out what leaves nothing in bytecode."""
     with open(path, "rb") as file:
         tree: ast.Module = ast.parse(file.read(), optimize=1)  # type: ignore[call-overload]
+    Folded().visit(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant):
-            node.kind = None
-            if isinstance(node.value, frozenset):
-                node.value = tuple(sorted(map(repr, node.value)))
         may_have_docstring = version >= (3, 13) and isinstance(node, _HAVE_DOCSTRINGS)
         if may_have_docstring and ast.get_docstring(node, clean=False):
             docstring: Any = node.body[0]
@@ -110,18 +145,17 @@ def text_of(node: Node) -> str:
     return text if len(text) <= _SHOWN else text[:_SHOWN] + " …"
 
 
-Cause = Tuple[str, int, str, str]
-
-
 def causes(written: ast.AST, read: ast.AST) -> Iterator[Cause]:
     """Yield the smallest parts that differ."""
-    todo: List[Tuple[ast.AST, ast.AST]] = [(written, read)]
+    todo: List[Tuple[ast.AST, ast.AST, str]] = [(written, read, "")]
     while todo:
-        a, b = todo.pop()
+        a, b, function = todo.pop()
+        if isinstance(a, (*_FUNCTIONS, ast.ClassDef)):
+            function = f"{function}.{a.name}".lstrip(".")
         fields = [f for f in a._fields if dump(getattr(a, f, None)) != dump(getattr(b, f, None))]
         # What was inverted, or moved from one suite to another, is one difference.
         if isinstance(a, ast.stmt) and len({"test", "body", "orelse"} & set(fields)) > 1:
-            yield cause("", a, a, b)
+            yield cause("", function, a, a, b)
             continue
         for field in fields:
             where = f"{type(a).__name__}.{field}: "
@@ -130,18 +164,19 @@ def causes(written: ast.AST, read: ast.AST) -> Iterator[Cause]:
                 one, other = [one], [other]
             for x, y in aligned(one, other):
                 if len(x) != len(y) or any(type(p) is not type(q) for p, q in zip(x, y)):
-                    yield cause(where, a, x, y)
+                    yield cause(where, function, a, x, y)
                 elif isinstance(x[0], ast.AST):
-                    todo.extend(zip(x, y))
+                    todo.extend((p, q, function) for p, q in zip(x, y))
                 else:
-                    yield cause(where, a, x, y)
+                    yield cause(where, function, a, x, y)
 
 
-def cause(where: str, at: ast.AST, written: Node, read: Node) -> Cause:
+def cause(where: str, function: str, at: ast.AST, written: Node, read: Node) -> Cause:
     """Return the signature of a difference, and the difference."""
     line = getattr(written[0] if isinstance(written, list) and written else written, "lineno", 0)
     signature = f"{where}{shape(written)} -> {shape(read)}"
-    return signature, line or getattr(at, "lineno", 0), text_of(written), text_of(read)
+    line = line if line > 0 else getattr(at, "lineno", 0)
+    return Cause(signature, function, line, text_of(written), text_of(read))
 
 
 def aligned(written: List[Any], read: List[Any]) -> Iterator[Tuple[List[Any], List[Any]]]:
