@@ -5,6 +5,7 @@
 #include <span>
 
 #include "bytecode/stream.h"
+#include "bytecode/traits.h"
 #include "bytecode/varint.h"
 
 namespace pellucid::bytecode {
@@ -145,6 +146,17 @@ std::vector<object::Columns> columns_of_units(const object::Code& code) {
   });
   if (!any || !complete) columns.clear();
   return columns;
+}
+
+std::vector<uint32_t> units_without_code(const object::Code& code) {
+  std::vector<uint32_t> units;
+  const TraitsTable& traits = traits_of(code.version);
+  for (size_t at = 0; at + 1 < code.bytecode.size();) {
+    const Traits& opcode = traits[code.bytecode[at]];
+    if (opcode.mark == Mark::Nop) units.push_back(static_cast<uint32_t>(at / 2));
+    at += 2 + 2 * size_t{opcode.caches};
+  }
+  return units;
 }
 
 }  // namespace pellucid::bytecode

@@ -19,4 +19,8 @@ Result<std::vector<int32_t>> lines_of_units(const object::Code& code);
 // no_debug_ranges`, and for a broken table.
 std::vector<object::Columns> columns_of_units(const object::Code& code);
 
+// Returns the units that hold a NOP, in order. The compiler leaves one where a line has no other
+// code: at `while True:`, at `pass`.
+std::vector<uint32_t> units_without_code(const object::Code& code);
+
 }  // namespace pellucid::bytecode

@@ -1,29 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 // `with a, b:` compiles to two nested statements; on one line they can only have been written that
-// way.
+// way, and on several lines where the columns are not those of a statement in another one.
+#include <algorithm>
+
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {
 
 using ast::Kind;
 
-void join_with(ast::Tree& tree, Statements& body) {
-  for_each_list(tree, body, [&](Statements& items) {
-    for (const ast::NodeId item : items) {
-      if (!tree.is(item, Kind::With)) continue;
-      auto outer = tree.as<ast::With>(item);
-      const auto inside = tree.items(outer.body);
-      if (inside.size() != 1 || !tree.is(inside[0], Kind::With)) continue;
-      const int32_t line = tree.where(item).line;
-      if (line < 0 || tree.where(inside[0]).line != line) continue;
-      const auto inner = tree.as<ast::With>(inside[0]);
-      if (inner.is_async != outer.is_async) continue;
-      for (const ast::NodeId manager :
-           Statements(tree.items(inner.items).begin(), tree.items(inner.items).end())) {
-        outer.items = tree.append(outer.items, manager);
-      }
-      outer.body = inner.body;
-      tree.set(item, outer);
+namespace {
+
+// Returns what a `with` holds, past those of its own line.
+ast::ListId body_past_line(const ast::Tree& tree, ast::NodeId with) {
+  const int32_t line = tree.where(with).line;
+  ast::ListId body = tree.as<ast::With>(with).body;
+  for (auto inside = tree.items(body);
+       inside.size() == 1 && tree.is(inside[0], Kind::With) && tree.where(inside[0]).line == line;
+       inside = tree.items(body)) {
+    body = tree.as<ast::With>(inside[0]).body;
+  }
+  return body;
+}
+
+// Joins a `with` with the one in it. Returns true if it was written that way.
+bool join(ast::Tree& tree, ast::NodeId item, const Starts& starts) {
+  auto outer = tree.as<ast::With>(item);
+  const auto inside = tree.items(outer.body);
+  if (inside.size() != 1 || !tree.is(inside[0], Kind::With)) return false;
+  const auto inner = tree.as<ast::With>(inside[0]);
+  if (inner.is_async != outer.is_async) return false;
+  const auto managers = tree.items(outer.items);
+  const int32_t line = std::max(tree.where(item).line, tree.where(managers.back()).line);
+  const bool is_one_line = line >= 0 && tree.where(inside[0]).line == line;
+  const auto is_outside = [&] {
+    return starts.is_written_outside(inside[0], item, body_past_line(tree, inside[0]));
+  };
+  if (!is_one_line && !is_outside()) return false;
+  for (const ast::NodeId manager :
+       Statements(tree.items(inner.items).begin(), tree.items(inner.items).end())) {
+    outer.items = tree.append(outer.items, manager);
+  }
+  outer.body = inner.body;
+  tree.set(item, outer);
+  return true;
+}
+
+}  // namespace
+
+void join_with(ast::Tree& tree, const Statements& body, const Starts& starts) {
+  for_each_statement(tree, body, [&](ast::NodeId item) {
+    while (tree.is(item, Kind::With) && join(tree, item, starts)) {
     }
   });
 }

@@ -251,7 +251,8 @@ class Layout {
     std::vector<size_t> levels;
     int32_t step = kUnknown;
     const auto is_step = [&](int32_t distance) {
-      return step == kUnknown ? distance >= kElif : std::abs(distance - step) <= 2 * kParenthesis;
+      if (distance < kElif) return false;
+      return step == kUnknown || std::abs(distance - step) <= 2 * kParenthesis;
     };
     if (inside == kUnknown || inside > kDeepest) return levels;
     for (size_t i = values.size(); i-- > 1;) {

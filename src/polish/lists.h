@@ -46,4 +46,15 @@ void for_each_list(ast::Tree& tree, Statements& body, Rewrite rewrite) {
   rewrite(body);
 }
 
+// Calls rewrite(statement) on every statement, outer ones before those in them. It may change the
+// statement, but no list.
+template <typename Rewrite>
+void for_each_statement(ast::Tree& tree, const Statements& body, Rewrite rewrite) {
+  const std::vector<Place> places = nested_lists(tree, body);
+  for (const ast::NodeId statement : body) rewrite(statement);
+  for (const Place place : places) {
+    for (const ast::NodeId statement : items_at(tree, place)) rewrite(statement);
+  }
+}
+
 }  // namespace pellucid::polish

@@ -32,10 +32,10 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
                 const Source& source) {
   Statements statements(tree.items(body).begin(), tree.items(body).end());
   const bool is_function = kind != Body::Block;
+  Source seen = source;
   // A body that becomes an expression is not arranged by columns.
-  const auto columns =
-      kind == Body::Expression ? std::span<const object::Columns>() : source.columns;
-  const Starts starts(tree, statements, columns, source.first_line);
+  if (kind == Body::Expression) seen.columns = {};
+  const Starts starts(tree, statements, seen);
   // Before the step that drops the jumps it looks for.
   chain_elif(tree, statements);
   // Duplicated tails hide the end of an `if`.
@@ -45,13 +45,17 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   lay_out(tree, statements, is_function, starts);
   // Before the steps that look for bodies of one statement.
   drop_tail_jumps(tree, statements, kind, compiler.copies_exits, starts);
+  // Only now is an `if` alone in another one: a redundant jump was after it.
+  join_conditions(tree, statements, starts);
   // Before the other walks, which would go down needless nesting.
   flatten_rows(tree, statements, is_function, starts);
   // Needs bodies of one statement.
   join_try(tree, statements);
-  join_with(tree, statements);
+  join_with(tree, statements, starts);
   // Statements of one line are adjacent only now.
   join_lines(tree, statements);
+  if (kind == Body::Block) write_end_of_block(tree, statements, starts);
+  write_ones(tree, statements, starts);
   // Expressions last: it is decided which of them stay.
   const std::vector<ast::NodeId> nodes = own_nodes(tree, statements, may_be_rewritten);
   negate_comparisons(tree, nodes, compiler.looks_into_walrus);

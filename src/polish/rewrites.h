@@ -12,8 +12,11 @@ namespace pellucid::polish {
 // `try: (try: a except: b) finally: c`  ->  `try: a except: b finally: c`
 void join_try(ast::Tree& tree, Statements& body);
 
-// `with a: with b: c` written on one line  ->  `with a, b: c`
-void join_with(ast::Tree& tree, Statements& body);
+// `with a: with b: c`, written on one line or as the columns show  ->  `with a, b: c`
+void join_with(ast::Tree& tree, const Statements& body, const Starts& starts);
+
+// `if a: if b: c`, if the columns show that it was one test  ->  `if a and b: c`
+void join_conditions(ast::Tree& tree, const Statements& body, const Starts& starts);
 
 // `del a` and `del b`, `import a` and `import b` of one line  ->  `del a, b`, `import a, b`
 void join_lines(ast::Tree& tree, Statements& body);
@@ -51,5 +54,11 @@ void drop_tail_jumps(ast::Tree& tree, Statements& body, Body kind, bool copies_e
 // `if a: (b; if c: (d; if e: ...))` at the end of a loop's or a function's body  -> `if not a:
 // continue`, b, `if not c: continue`, ...
 void flatten_rows(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
+
+// `while True:`  ->  `while 1:`, by the width of the test
+void write_ones(ast::Tree& tree, const Statements& body, const Starts& starts);
+
+// A body of a class without statements, but for a docstring: `pass`, `...` or nothing at its end.
+void write_end_of_block(ast::Tree& tree, Statements& body, const Starts& starts);
 
 }  // namespace pellucid::polish

@@ -67,7 +67,7 @@ object::Columns Starts::own(NodeId node) const {
   // The offsets of a body that was finished before are those of other code.
   if (tree_.where(node).code.valid()) return {};
   const size_t unit = tree_.where(node).offset / 2;
-  return unit < columns_.size() ? columns_[unit] : object::Columns();
+  return unit < source_.columns.size() ? source_.columns[unit] : object::Columns();
 }
 
 Starts::At Starts::at(NodeId node) const {
@@ -178,10 +178,27 @@ Starts::Jump Starts::jump(NodeId statement, NodeId before) const {
   if (wide == width_of("break")) return Jump::Break;
   if (wide == width_of("...")) return Jump::Ellipsis;
   if (wide != width_of("pass")) return Jump::None;
-  // `return None` has the place of its constant: the width of `return ` to the right of a multiple
-  // of kStep. In a function of one line this shows nothing.
-  const bool is_constant = here.column % kStep == width_of("return ") % kStep;
-  return is_constant && here.line != first_line_ ? Jump::ReturnNone : Jump::Pass;
+  return is_written_as_none(here.line, here.column) ? Jump::ReturnNone : Jump::Pass;
+}
+
+// `return None` has the place of its constant: the width of `return ` to the right of a multiple of
+// kStep, and of the header in a function of one line. A header with defaults or annotations is
+// wider than what is known of it.
+bool Starts::is_written_as_none(int32_t line, int32_t column) const {
+  const int32_t start = line == source_.first_line ? column - source_.header_width : column;
+  return start >= width_of("return ") && start % kStep == width_of("return ") % kStep;
+}
+
+// The NOP is the first instruction of the loop, or before it if the loop comes back after it.
+object::Columns Starts::of_constant_test(NodeId loop) const {
+  const NodeId test = tree_.as<ast::While>(loop).test;
+  if (!tree_.is(test, Kind::Constant) || tree_.where(test).code.valid()) return {};
+  const uint32_t first = tree_.where(test).offset / 2;
+  for (const uint32_t unit : {first, first - 1}) {
+    const bool is_nop = std::binary_search(source_.nops.begin(), source_.nops.end(), unit);
+    if (is_nop && unit < source_.columns.size()) return source_.columns[unit];
+  }
+  return {};
 }
 
 // `return 1` has the place of the constant, `return f()` that of the whole statement.
@@ -250,8 +267,31 @@ int32_t Starts::of_branch(NodeId test, ast::ListId body, int32_t keyword) const 
   return is_one_off ? column - 1 : column;
 }
 
+// In 3.11 the test has the place of the whole loop.
+int32_t Starts::of_endless(NodeId loop) const {
+  const object::Columns test = of_constant_test(loop);
+  if (test.begin == object::kNoColumn) return kUnknown;
+  const bool is_test = test.end != object::kNoColumn && test.begin >= width_of("while ");
+  return is_test ? test.begin - width_of("while ") : test.begin;
+}
+
+int32_t Starts::of_list(ast::ListId list) const {
+  for (const NodeId item : tree_.items(list)) {
+    const int32_t start = of(item);
+    if (start != kUnknown) return start;
+  }
+  return kUnknown;
+}
+
+bool Starts::is_written_outside(NodeId statement, NodeId owner, ast::ListId inside) const {
+  constexpr int32_t kLeast = 2;  // nobody indents by less
+  const int32_t outer = of(owner), inner = of(statement), innermost = of_list(inside);
+  if (outer == kUnknown || inner == kUnknown) return false;
+  return inner < outer + kLeast || (innermost != kUnknown && innermost < inner + kLeast);
+}
+
 int32_t Starts::of(NodeId statement) const {
-  if (columns_.empty()) return kUnknown;
+  if (!known()) return kUnknown;
   switch (tree_.kind(statement)) {
     case Kind::Expr:
       return leftmost(tree_.as<ast::Expr>(statement).value).column;
@@ -272,6 +312,9 @@ int32_t Starts::of(NodeId statement) const {
       return of_branch(tree_.as<ast::If>(statement).test, tree_.as<ast::If>(statement).body,
                        width_of("if "));
     case Kind::While:
+      if (tree_.is(tree_.as<ast::While>(statement).test, Kind::Constant)) {
+        return of_endless(statement);
+      }
       return of_branch(tree_.as<ast::While>(statement).test, tree_.as<ast::While>(statement).body,
                        width_of("while "));
     case Kind::For: {

@@ -13,6 +13,7 @@
 #include "ast/tree.h"
 #include "object/columns.h"
 #include "polish/lists.h"
+#include "polish/polish.h"
 
 namespace pellucid::polish {
 
@@ -20,11 +21,9 @@ class Starts {
  public:
   static constexpr int32_t kUnknown = -1;
 
-  // `columns`: of each code unit of the body's code, which starts on `first_line`; empty: nothing
-  // is known.
-  Starts(const ast::Tree& tree, const Statements& body, std::span<const object::Columns> columns,
-         int32_t first_line)
-      : tree_(tree), body_(body), columns_(columns), first_line_(first_line) {}
+  // Without columns nothing is known.
+  Starts(const ast::Tree& tree, const Statements& body, const Source& source)
+      : tree_(tree), body_(body), source_(source) {}
 
   // Returns the column in which a statement starts. An `elif` seems to start two columns further
   // right than it does: its test is taken to follow an `if`.
@@ -32,6 +31,13 @@ class Starts {
 
   // Returns the column in which an `if` with this test would start.
   int32_t of_test(ast::NodeId test) const;
+
+  // Returns the column in which the statements of a list start, as far as one of them has it.
+  int32_t of_list(ast::ListId list) const;
+
+  // Returns true if a statement that is the only one in the body of another one was not written in
+  // it: it does not start further right, or what it holds does not. `inside`: its own body.
+  bool is_written_outside(ast::NodeId statement, ast::NodeId owner, ast::ListId inside) const;
 
   // The statement that was written where control leaves by a jump. A `pass` at the end of a
   // function leaves only its place, in the `return` that the compiler adds.
@@ -44,7 +50,18 @@ class Starts {
   // kUnknown if they are on different lines.
   int32_t gap(ast::NodeId before, ast::NodeId after) const;
 
-  bool known() const { return !columns_.empty(); }
+  bool known() const { return !source_.columns.empty(); }
+
+  // Returns the place of the constant test of a loop, which only a NOP has (3.12+).
+  object::Columns of_constant_test(ast::NodeId loop) const;
+
+  // Returns the place of what the body ends in: a `pass` or `...` there leaves nothing else.
+  object::Columns of_end() const {
+    return source_.columns.empty() ? object::Columns() : source_.columns.back();
+  }
+
+  // Returns the place of the instruction that a node comes from.
+  object::Columns own(ast::NodeId node) const;
 
   // Returns the line in which an expression starts.
   int32_t line_of(ast::NodeId expression) const { return leftmost(expression).line; }
@@ -56,7 +73,7 @@ class Starts {
   };
 
   bool has_more_than_jumps(int32_t line) const;
-  object::Columns own(ast::NodeId node) const;
+  bool is_written_as_none(int32_t line, int32_t column) const;
   At at(ast::NodeId node) const;
   At leftmost(ast::NodeId expression) const;
   At leftmost_target(ast::NodeId target) const;
@@ -67,12 +84,12 @@ class Starts {
   int32_t of_return(ast::NodeId statement) const;
   int32_t of_simple(ast::ListId list) const;
   int32_t of_branch(ast::NodeId test, ast::ListId body, int32_t keyword) const;
+  int32_t of_endless(ast::NodeId loop) const;
   int32_t of_try(ast::NodeId statement) const;
 
   const ast::Tree& tree_;
   Statements body_;
-  std::span<const object::Columns> columns_;
-  int32_t first_line_;
+  Source source_;
   mutable std::vector<int32_t> lines_;  // lines with more than a jump, sorted; filled on demand
 };
 

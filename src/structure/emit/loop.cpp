@@ -53,7 +53,9 @@ void emit_while(Emission& e, const Action& action, Statements& out) {
   ast::Where at = exit_where(e, action.block);
   out.settle();
   if (!plan.tests) {
-    const NodeId always = constant(e, object::ConstKind::True, at);
+    ast::Where start = at;
+    start.offset = header.offset;
+    const NodeId always = constant(e, object::ConstKind::True, start);
     const ListId body = list(e, plan.body);
     at.line = first_line(e, body);
     return out.append(e.tree.add(ast::While{always, body, {}}, at));

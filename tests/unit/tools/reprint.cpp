@@ -68,25 +68,32 @@ void without_columns(ast::Tree& tree, polish::Statements& body, const Columns&) 
 
 const std::unordered_map<std::string, Rewrite> kRewrites = {
     {"join_try", without_columns<polish::join_try>},
-    {"join_with", without_columns<polish::join_with>},
+    {"join_with",
+     [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
+       polish::join_with(tree, body, polish::Starts(tree, body, {columns, -1}));
+     }},
+    {"join_conditions",
+     [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
+       polish::join_conditions(tree, body, polish::Starts(tree, body, {columns, -1}));
+     }},
     {"join_lines", without_columns<polish::join_lines>},
     {"chain_elif", without_columns<polish::chain_elif>},
     {"join_ends", without_columns<polish::join_ends>},
     {"end_try",
      [](ast::Tree& tree, polish::Statements& body, const Columns&) {
-       polish::end_try(tree, body, polish::Starts(tree, body, {}, -1));
+       polish::end_try(tree, body, polish::Starts(tree, body, {}));
      }},
     {"flatten_rows",
      [](ast::Tree& tree, polish::Statements& body, const Columns&) {
-       polish::flatten_rows(tree, body, true, polish::Starts(tree, body, {}, -1));
+       polish::flatten_rows(tree, body, true, polish::Starts(tree, body, {}));
      }},
     {"lay_out",
      [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
-       polish::lay_out(tree, body, true, polish::Starts(tree, body, columns, -1));
+       polish::lay_out(tree, body, true, polish::Starts(tree, body, {columns, -1}));
      }},
     {"join_negations",
      [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
-       const polish::Starts starts(tree, body, columns, -1);
+       const polish::Starts starts(tree, body, {columns, -1});
        polish::join_negations(tree, nodes_of(tree, body), starts);
      }},
     {"keep_dropped_constants", without_columns<polish::keep_dropped_constants>},
@@ -104,12 +111,12 @@ const std::unordered_map<std::string, Rewrite> kRewrites = {
      }},
     {"drop_tail_jumps",
      [](ast::Tree& tree, polish::Statements& body, const Columns&) {
-       const polish::Starts starts(tree, body, {}, -1);
+       const polish::Starts starts(tree, body, {});
        polish::drop_tail_jumps(tree, body, polish::Body::Function, true, starts);
      }},
     {"drop_tail_jumps_before_3_10",
      [](ast::Tree& tree, polish::Statements& body, const Columns&) {
-       const polish::Starts starts(tree, body, {}, -1);
+       const polish::Starts starts(tree, body, {});
        polish::drop_tail_jumps(tree, body, polish::Body::Function, false, starts);
      }},
 };

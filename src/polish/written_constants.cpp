@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constants that leave nothing but their place, whose width shows which of two they were.
+#include "polish/keywords.h"
+#include "polish/rewrites.h"
+
+namespace pellucid::polish {
+
+using ast::Kind;
+using ast::NodeId;
+using object::ConstKind;
+
+namespace {
+
+int32_t width(object::Columns columns) {
+  const bool known = columns.begin != object::kNoColumn && columns.end != object::kNoColumn;
+  return known ? columns.end - columns.begin : 0;
+}
+
+NodeId constant(ast::Tree& tree, ConstKind kind, int64_t number, ast::Where at) {
+  object::Const value;
+  value.kind = kind;
+  value.integer = number;
+  return tree.add(ast::Constant{tree.module().add(value)}, at);
+}
+
+bool is_docstring(const ast::Tree& tree, NodeId statement) {
+  if (!tree.is(statement, Kind::Expr)) return false;
+  const NodeId value = tree.as<ast::Expr>(statement).value;
+  return tree.is(value, Kind::Constant) &&
+         tree.module()[tree.as<ast::Constant>(value).value].kind == ConstKind::Str;
+}
+
+}  // namespace
+
+void write_ones(ast::Tree& tree, const Statements& body, const Starts& starts) {
+  if (!starts.known()) return;
+  for_each_statement(tree, body, [&](NodeId item) {
+    if (!tree.is(item, Kind::While)) return;
+    auto loop = tree.as<ast::While>(item);
+    if (width(starts.of_constant_test(item)) != width_of("1")) return;
+    loop.test = constant(tree, ConstKind::Int, 1, tree.where(loop.test));
+    tree.set(item, loop);
+  });
+}
+
+void write_end_of_block(ast::Tree& tree, Statements& body, const Starts& starts) {
+  if (!starts.known() || body.size() != 1) return;
+  const object::Columns end = starts.of_end();
+  const bool is_empty = tree.is(body[0], Kind::Pass);
+  if (!is_empty && !is_docstring(tree, body[0])) return;
+  const auto last = is_empty ? object::Columns() : starts.own(tree.as<ast::Expr>(body[0]).value);
+  if (!is_empty && (end.begin == last.begin && end.end == last.end)) return;
+  if (width(end) == width_of("pass") && !is_empty) {
+    body.push_back(tree.add(ast::Pass{}));
+  } else if (width(end) == width_of("...")) {
+    const NodeId dots = tree.add(ast::Expr{constant(tree, ConstKind::Ellipsis, 0, {})});
+    if (is_empty) body.pop_back();
+    body.push_back(dots);
+  }
+}
+
+}  // namespace pellucid::polish
