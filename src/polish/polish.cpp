@@ -41,6 +41,8 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   // Duplicated tails hide the end of an `if`.
   join_ends(tree, statements);
   end_try(tree, statements, starts);
+  // By lines, which tell more than the columns that are looked at next.
+  end_if(tree, statements);
   // Replaces the guesses of later steps where columns are known; leaves redundant jumps.
   lay_out(tree, statements, is_function, starts);
   // Before the steps that look for bodies of one statement.

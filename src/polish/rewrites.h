@@ -37,6 +37,9 @@ void join_ends(ast::Tree& tree, Statements& body);
 // `try: a; return 1 except: b`, where the `return` was written after b  ->  `else: return 1`
 void end_try(ast::Tree& tree, Statements& body, const Starts& starts);
 
+// `if a: b; c else: raise`, where c was written after the `else`  ->  `if a: b else: raise` and c
+void end_if(ast::Tree& tree, Statements& body);
+
 // `not a or not b`  ->  `not (a and b)`, by the columns
 void join_negations(ast::Tree& tree, const std::vector<ast::NodeId>& nodes, const Starts& starts);
 

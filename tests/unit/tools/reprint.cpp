@@ -79,6 +79,7 @@ const std::unordered_map<std::string, Rewrite> kRewrites = {
     {"join_lines", without_columns<polish::join_lines>},
     {"chain_elif", without_columns<polish::chain_elif>},
     {"join_ends", without_columns<polish::join_ends>},
+    {"end_if", without_columns<polish::end_if>},
     {"end_try",
      [](ast::Tree& tree, polish::Statements& body, const Columns&) {
        polish::end_try(tree, body, polish::Starts(tree, body, {}));
