@@ -15,8 +15,8 @@ functions, and an example; `--cause WORD` prints all of those whose kinds hold t
 reached, `--raise-gate` writes what has been reached now.
 
 A proof says that a text means the same; this says how far it is the same. Not everything that was
-written is in the bytecode (an `else` after a `return` leaves nothing), so the shares are measures
-to raise, not ones that end at 100 %.
+written is in the bytecode (an annotation of a local leaves nothing), so the shares are measures to
+raise, not ones that end at 100 %: docs/ambiguities.md lists what cannot be told.
 """
 
 import argparse
