@@ -40,7 +40,7 @@ void end_try(ast::Tree& tree, Statements& body, const Starts& starts);
 // `if a: b; c else: raise`, where c was written after the `else`  ->  `if a: b else: raise` and c
 void end_if(ast::Tree& tree, Statements& body);
 
-// `not a or not b`  ->  `not (a and b)`, by the columns
+// `not a or not b`  ->  `not (a and b)`, by the columns; `not (not a or not b)`  ->  `a and b`
 void join_negations(ast::Tree& tree, const std::vector<ast::NodeId>& nodes, const Starts& starts);
 
 // `else` bodies or statements after them, `if a and b` or `if a: if b`: as the columns show.
