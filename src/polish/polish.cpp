@@ -45,6 +45,8 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   end_if(tree, statements);
   // Replaces the guesses of later steps where columns are known; leaves redundant jumps.
   lay_out(tree, statements, is_function, starts);
+  // The same where only lines are known: whole chains, before jumps are dropped from their ends.
+  lay_out_by_lines(tree, statements, is_function, starts);
   // Before the steps that look for bodies of one statement.
   drop_tail_jumps(tree, statements, kind, compiler.copies_exits, starts);
   // Only now is an `if` alone in another one: a redundant jump was after it.

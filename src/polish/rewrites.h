@@ -46,6 +46,10 @@ void join_negations(ast::Tree& tree, const std::vector<ast::NodeId>& nodes, cons
 // `else` bodies or statements after them, `if a and b` or `if a: if b`: as the columns show.
 void lay_out(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
 
+// The statement after an `if` or `try` that never falls through  ->  its `else` or `elif`, where
+// there are lines but no columns and most code has it so.
+void lay_out_by_lines(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
+
 // `0 if a else 0` at the end of a body, whose dropped constants are loaded  ->  lines of `pass`
 // after it
 void keep_dropped_constants(ast::Tree& tree, Statements& body);

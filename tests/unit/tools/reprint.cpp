@@ -92,6 +92,10 @@ const std::unordered_map<std::string, Rewrite> kRewrites = {
      [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
        polish::lay_out(tree, body, true, polish::Starts(tree, body, {columns, -1}));
      }},
+    {"lay_out_by_lines",
+     [](ast::Tree& tree, polish::Statements& body, const Columns&) {
+       polish::lay_out_by_lines(tree, body, true, polish::Starts(tree, body, {}));
+     }},
     {"join_negations",
      [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
        const polish::Starts starts(tree, body, {columns, -1});
