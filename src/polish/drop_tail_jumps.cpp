@@ -3,8 +3,10 @@
 // In `try`, `with` and `match` all jumps are kept unless the compiler copies exits
 // (Compiler::copies_exits), since there a jump compiles to other code than falling off the end.
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
+#include "ast/nodes.h"
 #include "polish/ends.h"
 #include "polish/rewrites.h"
 
@@ -92,20 +94,32 @@ class TailJumps {
   // Replaces `return` by `break` where that was written: the loop is left to the end of the
   // function.
   void write_breaks(NodeId loop) {
-    if (jump_ != Kind::Return || !starts_.known()) return;
+    if (jump_ != Kind::Return) return;
+    // Where no column tells, most code leaves a `for` by `break` if it does so in one place.
+    const bool guesses = !starts_.known();
+    if (guesses && !tree_.is(loop, Kind::For)) return;
     if (!items_at(tree_, {loop, field_of(loop, "orelse")}).empty()) return;
     std::vector<List> lists;
+    std::vector<NodeId> breaks;
+    size_t returns = 0;
     add_lists(tree_, loop, End::Other, lists);
     for (size_t k = 0; k < lists.size(); ++k) {
       const Statements items = items_at(tree_, lists[k].place);
       for (size_t i = 0; i < items.size(); ++i) {
         const Kind kind = tree_.kind(items[i]);
-        if (kind != Kind::For && kind != Kind::While) add_lists(tree_, items[i], End::Other, lists);
+        const bool is_loop = kind == Kind::For || kind == Kind::While;
+        if (!is_loop) add_lists(tree_, items[i], End::Other, lists);
         if (!is_jump(tree_, items[i], Kind::Return)) continue;
+        ++returns;
         const NodeId before = i > 0 ? items[i - 1] : lists[k].place.owner;
-        if (starts_.jump(items[i], before) == Written::Break) tree_.set(items[i], ast::Break{});
+        const bool is_in_arm = lists[k].place.owner != loop;
+        const bool breaks_off =
+            guesses ? is_in_arm : starts_.jump(items[i], before) == Written::Break;
+        if (breaks_off) breaks.push_back(items[i]);
       }
     }
+    if (guesses && returns != 1) return;
+    for (const NodeId each : breaks) tree_.set(each, ast::Break{});
   }
 
   // Drops an `else: return` that was not written.
@@ -166,6 +180,57 @@ bool returns_value(const ast::Tree& tree, const Statements& body) {
                                       [&](Place place) { return returns(items_at(tree, place)); });
 }
 
+// Returns the number of lines that a docstring goes on for after its first one; none: the body does
+// not start with one.
+std::optional<int32_t> lines_after_docstring(const ast::Tree& tree, const Statements& body) {
+  if (!tree.is(body[0], Kind::Expr)) return {};
+  const object::Const* text = ast::constant_of(tree, tree.as<ast::Expr>(body[0]).value);
+  if (text == nullptr || text->kind != object::ConstKind::Str) return {};
+  const std::string_view written = tree.text(text->text);
+  return static_cast<int32_t>(std::count(written.begin(), written.end(), '\n'));
+}
+
+bool is_passive(Kind kind) {
+  return kind == Kind::Pass || kind == Kind::Global || kind == Kind::Nonlocal;
+}
+
+// Returns true for a statement that may have no line that we know of, and for one that holds a
+// `pass`.
+bool may_hide(const ast::Tree& tree, NodeId node) {
+  const Kind kind = tree.kind(node);
+  if (kind == Kind::Pass || kind == Kind::Break || kind == Kind::Continue) return true;
+  const bool holds = kind == Kind::If || kind == Kind::For || kind == Kind::While ||
+                     kind == Kind::With || kind == Kind::ExceptHandler;
+  if (!holds) return false;
+  const auto fields = ast::fields_of(kind);
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (std::string_view(fields[i].name) == "body") return items_at(tree, {node, i}).empty();
+  }
+  return false;
+}
+
+// Returns true if the `return` at the end of a function stands on a line of its own: the one that
+// the compiler adds has the line of a statement before it. Without columns; those tell more.
+bool is_on_own_line(const ast::Tree& tree, const Statements& body, const Starts& starts) {
+  if (starts.known() || body.size() < 2 || !is_jump(tree, body.back(), Kind::Return)) return false;
+  const Statements before(body.begin(), body.end() - 1);
+  int32_t last = starts.first_line();
+  bool says_nothing = true;
+  for (const NodeId statement : before) {
+    const bool is_docstring = statement == body[0] && lines_after_docstring(tree, body).has_value();
+    says_nothing = says_nothing && (is_docstring || is_passive(tree.kind(statement)));
+  }
+  // Up to 3.9, that line may be the first one of the docstring.
+  if (says_nothing) last += 1 + lines_after_docstring(tree, body).value_or(0);
+  for (const NodeId node : own_nodes(tree, before)) {
+    last = std::max(last, tree.where(node).line);
+  }
+  const std::vector<NodeId> nodes = own_nodes(tree, {before.back()});
+  const bool hides_lines =
+      std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) { return may_hide(tree, node); });
+  return !hides_lines && tree.where(body.back()).line > last;
+}
+
 // Replaces `return` by `return None` where that was written; if the columns are not known, beside
 // others that return a value, as PEP 8 recommends.
 void write_nones(ast::Tree& tree, const Statements& body, const Starts& starts) {
@@ -199,7 +264,11 @@ void drop_tail_jumps(ast::Tree& tree, Statements& body, Body kind, bool copies_e
     TailJumps(tree, starts, Kind::Continue, false).drop(items, place.owner);
     if (items.size() != before) tree.set_slot(place.owner, place.field, tree.list(items).value);
   }
-  if (kind != Body::Block) {
+  const bool is_written = kind == Body::Function && is_on_own_line(tree, body, starts);
+  if (is_written && body.size() == 2 && lines_after_docstring(tree, body)) {
+    // After a docstring alone, `pass` is the usual one.
+    tree.set(body.back(), ast::Pass{});
+  } else if (kind != Body::Block && !is_written) {
     TailJumps returns(tree, starts, Kind::Return, copies_exits);
     returns.drop(body, NodeId());
     if (!returns_value(tree, body)) returns.pass_instead();

@@ -63,6 +63,8 @@ class Starts {
   // Returns the place of the instruction that a node comes from.
   object::Columns own(ast::NodeId node) const;
 
+  int32_t first_line() const { return source_.first_line; }
+
   // Returns the line in which an expression starts.
   int32_t line_of(ast::NodeId expression) const { return leftmost(expression).line; }
 
