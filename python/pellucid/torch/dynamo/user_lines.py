@@ -2,7 +2,7 @@
 """Comments that tie transformed code to the user's own lines.
 
 Dynamo's line numbers say little, but two kinds of names say more.  ``__resume_at_102_2`` is a
-function whose code jumps to where the original goes on, and ``__compiled_fn_0_1`` runs a graph
+function whose code jumps to where the original resumes, and ``__compiled_fn_0_1`` runs a graph
 whose print names the lines that it computes.  Where the function cannot be had, its name is left:
 byte 102 of the original code, more or less (torch counts some instructions of 3.14 otherwise).
 """
@@ -15,13 +15,13 @@ import dis
 import linecache
 import os
 import re
-import sysconfig
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Iterable, Iterator, Mapping
 
 from ..model.dynamo_names import GRAPH, RESUME
 from ..model.expressions import walk
 from ..model.graph_text import FILE_COMMENT
+from ..model.installed import is_installed
 from ..model.names import is_resumed
 
 _READ = re.compile(r"(?<!def )\b(__resume_at_\d+_\d+\b|\w+(?=\())")
@@ -48,7 +48,7 @@ def annotate(
     """Tie each graph call and each resume call to the user's lines, in comments.
 
     A graph's lines, and what PyTorch does for itself, are said above the statement; where a resume
-    function goes on stands after it.  ``graphs`` are the printed graphs of this compile, and
+    function resumes stands after it.  ``graphs`` are the printed graphs of this compile, and
     ``resumed`` is what :func:`resumed_codes` found for the code that the source is of.
     """
     try:
@@ -162,7 +162,7 @@ def line_at(code: CodeType, offset: int) -> int | None:
 
 
 def resumed_line(code: CodeType) -> int | None:
-    """The line on which a resume function goes on; None where that cannot be told.
+    """The line on which a resume function resumes; None where that cannot be told.
 
     Dynamo puts a prologue before the original's code: it puts back what lay on the stack and
     jumps to where the original broke off.  In 3.14 that is where a branch was not taken, which
@@ -193,13 +193,8 @@ def _text_of(file: str, line: int) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-_INSTALLED = tuple(
-    os.path.join(sysconfig.get_paths()[kind], "") for kind in ("stdlib", "purelib", "platlib")
-)
-
-
 def _rank(file: str, own: str) -> int:
-    return 2 if file.startswith(_INSTALLED) else int(file != own)
+    return 2 if is_installed(file) else int(file != own)
 
 
 def _empty(graphs: Iterable[str]) -> bool:

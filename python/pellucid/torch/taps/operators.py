@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
-import sysconfig
 from types import ModuleType
 from typing import Any, Iterator
+
+from ..model.installed import is_of_a_package
 
 _OPERATOR = re.compile(r"\btorch\.ops\.(\w+)\.(\w+)")
 _OF_TORCH_ITSELF = ("aten", "prim")
 _IMPORTED_BY_TORCH = ("torch", "torch._prims")
-_INSTALLED = tuple(os.path.join(sysconfig.get_paths()[kind], "") for kind in ("purelib", "platlib"))
 
 
 def operators_to_register(body: str) -> tuple[tuple[str, str], ...]:
@@ -65,4 +64,4 @@ def _packet(value: Any) -> Any:
 
 def _is_installed(module: ModuleType) -> bool:
     file = getattr(module, "__file__", None)
-    return file is not None and os.path.abspath(file).startswith(_INSTALLED)
+    return file is not None and is_of_a_package(file)

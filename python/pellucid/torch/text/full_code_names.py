@@ -12,20 +12,16 @@ import ast
 import builtins
 import functools
 import keyword
-import os
 import re
-import sysconfig
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Callable, Iterable, Mapping, NamedTuple
 
 from ..model.expressions import names_in, walk
+from ..model.installed import is_installed
 from ..model.names import as_comment
 
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
 _LONGEST = 200
-_INSTALLED = tuple(
-    os.path.join(sysconfig.get_paths()[kind], "") for kind in ("stdlib", "purelib", "platlib")
-)
 
 FindFile = Callable[[CodeType], "tuple[str, str] | None"]
 
@@ -190,4 +186,4 @@ def _is_installed(module: ModuleType) -> bool:
     if not all(part.isidentifier() for part in module.__name__.split(".")):
         return False
     file = getattr(module, "__file__", None)
-    return file is None or os.path.abspath(file).startswith(_INSTALLED)
+    return file is None or is_installed(file)
