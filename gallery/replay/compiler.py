@@ -196,7 +196,7 @@ class Compiler:
         return call
 
     def _resumed(self, file: str, scope: Dict[str, Any]) -> Callable[..., Any]:
-        """A function that goes on after a graph break."""
+        """A function that resumes after a graph break."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
             full = self.files.full_code_named(file)

@@ -104,7 +104,7 @@ def dump_graph(
 ) -> Path | None:
     """Add a graph of a stage of your own to the captures that are open.
 
-    Its file is named by the compile that goes on and by ``name``, and runs by itself where its
+    Its file is named by the current compile and by ``name``, and runs by itself where its
     nodes tell their shapes.
 
     Args:

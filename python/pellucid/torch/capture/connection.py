@@ -26,6 +26,7 @@ from ..store.directories import child_number
 from ..store.session import Session
 from ..taps import graph_hooks, guard_state, hooks
 from ..taps.interpreted import generate_interpreted_graphs
+from ..taps.printed import PRINTED
 from ..taps.shapes import SHAPES
 from ..taps.trace import TraceRecord
 from ..text.dump import named_class
@@ -130,6 +131,7 @@ class Capture:
         """Remove the hooks that nothing needs any more."""
         removes: list[hooks.Remove] = []
         if not self._sessions and not self._waiting:
+            PRINTED.forget()
             removes, self._remove, self._is_connected = self._remove, [], False
             if self._progress is None and self._remove_trace is not None:
                 removes.append(self._remove_trace)
@@ -264,6 +266,8 @@ class Capture:
             if record.kind == "dynamo_start":
                 with self._lock:
                     self._breaks.skip()  # those of a compile that no capture was told the end of
+            if record.kind.endswith("compilation_metrics"):
+                PRINTED.forget()
             if record.kind == "compilation_metrics" and sessions:
                 with sessions[-1].guard("reading torch's graph breaks"):
                     self._add_breaks(record.compile_id)  # frames left alone have no bytecode
@@ -293,12 +297,19 @@ class Capture:
     def _on_formatted(self, name: str, graph: Any) -> None:
         """Take a graph that torch, or somebody else, formats for torch's log."""
         if not sent_twice(name):
-            self.add_graph(stage_named(name), graph)
+            self.add_graph(stage_named(name), graph, is_of_compile=True)
 
     def add_graph(
-        self, stage: str, graph: Any, metadata: dict[str, Any] | None = None
+        self,
+        stage: str,
+        graph: Any,
+        metadata: dict[str, Any] | None = None,
+        is_of_compile: bool = False,
     ) -> str | None:
-        """Write a graph into every open session; return its file's name in the innermost one."""
+        """Write a graph into every open session; return its file's name in the innermost one.
+
+        One of the compile that is going on torch often prints once more, as it is.
+        """
         sessions = self.open_sessions()
         if not sessions or getattr(self._busy, "now", False):
             return None
@@ -306,9 +317,12 @@ class Capture:
         file = None
         try:
             with sessions[-1].guard(f"formatting the graph {stage}"):
-                text = named_class(graph_hooks.readable(graph))
+                printed, compile_id = graph_hooks.readable(graph), hooks.current_compile_id()
+                text = named_class(printed)
+                if is_of_compile and compile_id is not None:
+                    PRINTED.keep(graph, printed)
                 for session in sessions:
-                    key = session.key(hooks.current_compile_id())
+                    key = session.key(compile_id)
                     event = write_graph(session, key, stage, graph, text, False, metadata=metadata)
                     file = event.file
         finally:

@@ -131,7 +131,7 @@ def _text(
 
 
 def _stack(session: Session, original: CodeType) -> dict[str, str]:
-    """What lay on the stack when a function was broken off, which goes on with ``original``."""
+    """What lay on the stack when a function was broken off, which resumes in ``original``."""
     codes = dict(session.functions())
     before = [
         (frame.source, codes.get(frame.function), str(frame.key))
@@ -162,6 +162,6 @@ def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> N
 
 
 def place_of(code: CodeType) -> Place:
-    """Where the function begins whose code this is, or goes on if it is a resume function."""
+    """Where the function begins whose code this is, or resumes if it is a resume function."""
     line = resumed_line(code) if is_resumed(code.co_name) else None
     return Place(code.co_filename, line or code.co_firstlineno, code.co_name)

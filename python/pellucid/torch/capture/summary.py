@@ -97,8 +97,8 @@ def _add_missed(session: Session) -> None:
             session.record(problem)
 
 
-def _add_what_goes_on(session: Session) -> None:
-    """Let the calls that go on after a break lead to the file of the frame that does."""
+def _link_resume_functions(session: Session) -> None:
+    """Let the calls of resume functions lead to the files of their frames."""
     frames = session.of(Frame)
     files = {(f.parent, f.key.epoch, f.function): f.file for f in frames if f.parent}
     for frame in frames:
@@ -141,7 +141,7 @@ def write_summary(session: Session) -> None:
         if rank is not None:  # else the job may have ended before the capture
             session.rank, session.world_size = rank, size
     _add_missed(session)
-    _add_what_goes_on(session)
+    _link_resume_functions(session)
     with session.guard("keeping the user's files"):
         add_sources(session, hooks.folder())
     write_record(session, full)

@@ -54,7 +54,7 @@ def facts(original: CodeType, code: CodeType, shown: Mapping[str, str] | None = 
     >>> known["temporaries"], known["graphs"]
     (['tmp_1'], ['__compiled_fn_0_0'])
     """
-    # Where a frame has cells, old torch has it make the function that goes on with it: that is the
+    # Where a frame has cells, old torch has it make the function that resumes it: that is the
     # program's code from there on, after what Dynamo has put before.
     inside = [const for const in code.co_consts if isinstance(const, CodeType)]
     resumed = [nested for nested in inside if is_resumed(nested.co_name)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lines of a transformed file stand for: graphs, what goes on, lines of the user's."""
+"""What the lines of a transformed file stand for: graphs, resume functions, lines of the user's."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from ..model.dynamo_names import CONTEXT, GRAPH, RESUME
 from ..model.expressions import walk
 
 Parameters = Mapping[int, Sequence[Sequence[str]]]
-"""By byte offset: the parameters of each resume function that goes on there."""
+"""By byte offset: the parameters of each resume function that starts there."""
 
 _OURS = re.compile(r"(?:temp|result|condition|iterator)_\d+\Z")
 _NO_NAME = re.compile(r"___|__nested_|__is_tracing|\.")

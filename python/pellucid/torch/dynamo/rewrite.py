@@ -100,7 +100,7 @@ def rewrite(
 
     With ``original``, of which Dynamo made it, the source is what a person would write: it builds
     on what is known of Dynamo's code (:mod:`.generated`).  ``parameters`` are those of the resume
-    functions, by the offset where they go on.  ``comment`` puts comments into the source; what is
+    functions, by the offset where they resume.  ``comment`` puts comments into the source; what is
     proven is the source that has them.  ``scope`` are the function's globals.
     """
     try:

@@ -130,7 +130,7 @@ def stack_values(
     """Say what each parameter of a resume function is that has what lay on the stack.
 
     ``parents`` are transformed versions: the source of each, the code that it was made of, and how
-    to call it.  The first that calls a function which goes on in the line where ``resumed`` does,
+    to call it.  The first that calls a function which resumes in the line where ``resumed`` does,
     with as many arguments, is the one that is meant.
     """
     names = resumed.co_varnames[: resumed.co_argcount]

@@ -43,7 +43,7 @@ class Frames:
 
         Args:
             key: its compile.
-            place: where the function begins, or goes on.
+            place: where the function begins, or resumes.
             text: the file that a capture has sent to the log; None where there was none.
             listing: torch's own listing of the bytecode; None where the log has none.
         """
@@ -77,7 +77,7 @@ class Frames:
         return as_comment("\n".join(head)) + "\n"
 
     def _parent(self, key: CompileKey, place: Place) -> str:
-        """The compile that a resumed function goes on with: the last that broke at its line."""
+        """The compile that a resume function continues: the last that broke at its line."""
         if not is_resumed(place.function):
             return ""
         name, line = broken_function(place.function)
@@ -132,7 +132,7 @@ def _links(text: str, place: Place) -> tuple[Link, ...]:
 
 
 def line_of_listing(text: str) -> int | None:
-    """Return the line on which a resume function goes on, by torch's listing of its bytecode.
+    """Return the line on which a resume function resumes, by torch's listing of its bytecode.
 
     A prologue puts back what lay on the stack, and jumps to where the function was broken off.
 

@@ -14,7 +14,7 @@ GRAPH = re.compile(r"__compiled_fn_\w+\Z")
 NUMBERED_GRAPH = re.compile(r"__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?\Z")
 """The same as Dynamo itself writes it, which differs from run to run."""
 RESUME = re.compile(r"__resume_at_(\d+)_\d+\Z")
-"""What goes on after a graph break; the first group is the offset of the instruction."""
+"""What resumes after a graph break; the first group is the offset of the instruction."""
 RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)\Z")
 """The name of that function's code: the function that was broken, and the line."""
 STACK = re.compile(r"___stack(\d+)\Z")
@@ -60,12 +60,12 @@ def graphs_called(text: str) -> list[str]:
 
 
 def resumes_called(text: str) -> list[str]:
-    """Return the names of what a text calls to go on after a break."""
+    """Return the names of what a text calls to resume after a break."""
     return _RESUME_CALLED.findall(text)
 
 
 def broken_function(name: str) -> tuple[str, int | None]:
-    """Return the function that the code of a name is of, and the line at which it goes on.
+    """Return the function that the code of a name is of, and the line at which it resumes.
 
     >>> broken_function("torch_dynamo_resume_in_forward_at_31"), broken_function("forward")
     (('forward', 31), ('forward', None))

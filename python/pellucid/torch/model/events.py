@@ -70,9 +70,9 @@ class Link:
 
     line: int
     kind: str
-    """``user`` (a line of the user's), ``graph`` (a graph's call) or ``resume`` (what goes on)."""
+    """``user`` (a line of the user's), ``graph`` or ``resume`` (a call of a resume function)."""
     target: str
-    """The file of the graph, or of what goes on; a line of the user's as ``file:line``."""
+    """The file of the graph, or of the resume function; a line of the user's as ``file:line``."""
 
 
 @dataclass(frozen=True)

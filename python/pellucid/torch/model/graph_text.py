@@ -211,13 +211,20 @@ class _Reader:
     ) -> None:
         text = _STRING.sub("''", arguments)
         args = tuple(dict.fromkeys(n for n in _NAME.findall(text) if n in self._known))
-        node = Node(name, op, target, line, self._place, args=args, graph=self._graph)
-        if note:
-            node = replace(node, **_described(note))
-        if not self._graph and name in self._modules:
-            node = replace(node, module=self._modules[name])
-        if op == "placeholder":
-            node = replace(node, place=None)
+        described = _described(note) if note else {}
+        module = () if self._graph else self._modules.get(name, ())
+        place = None if op == "placeholder" else self._place
+        node = Node(
+            name,
+            op,
+            target,
+            line,
+            place,
+            args=args,
+            module=module,
+            graph=self._graph,
+            **described,
+        )
         self._known.add(name)
         self.nodes.append(node)
 

@@ -78,7 +78,7 @@ def label(function: str) -> str:
 
 
 def is_resumed(function: str) -> bool:
-    """Whether this is the name of a function in which Dynamo goes on after a graph break."""
+    """Whether this is the name of a function that resumes after a graph break."""
     return RESUMED.match(function) is not None
 
 

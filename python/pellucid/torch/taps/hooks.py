@@ -225,7 +225,7 @@ def add_bytecode_hook(hook: BytecodeHook) -> Remove:
 
 
 def resume_parameters(original: CodeType) -> dict[int, list[tuple[str, ...]]]:
-    """The parameters of the functions that go on with ``original``, by the offset where they do."""
+    """The parameters of the functions that resume ``original``, by the offset where they do."""
     found: dict[int, list[tuple[str, ...]]] = {}
     cache = PROBE.get("resume_functions")
     try:

@@ -214,7 +214,7 @@ def _modules_have_files() -> bool | None:
 
 
 def _keys_begin_with_offsets() -> bool | None:
-    # The key of a function that goes on is what it is generated from, but for the code, its line
+    # The key of a resume function is what it is generated from, but for the code, its line
     # and the offset at which a resumed function was resumed itself.
     generate = resolve("torch._dynamo.resume_execution:ContinueExecutionCache.generate")
     codes = [] if generate is None else list(code_objects(generate))

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Mapping, Optional
 
 from ..model.stages import STAGE_OF_EVENT
+from .printed import PRINTED
 from .shapes import TRACE_CALL
 
 
@@ -107,7 +108,9 @@ class TraceHandler(logging.Handler):
             if name == "artifact" and not wanted(name, str(metadata.get("name"))):
                 return
             is_needed = name == _MANY or (name != _GUARDS and only is None)
-            payload = call["payload_fn"]() if is_needed else None  # made at great cost
+            payload = None
+            if is_needed:  # made at great cost
+                payload = PRINTED.text(call["payload_fn"]) or call["payload_fn"]()
             if name == _MANY:  # so many that they are not written out, to be read again
                 metadata, payload = payload, None
             if not isinstance(payload, str) and payload is not None:

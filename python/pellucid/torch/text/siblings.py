@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a dumped ``full_code_for_*`` file reaches beside itself: graphs, and where functions resume.
 
-The files of a dump stand in one directory.  A function goes on in another file after a graph break,
-and a graph is a class in a file of its own; each is loaded when it is first called.  In the process
-that was captured none of this is used: there the real functions run.
+The files of a dump stand in one directory.  A function continues in another file after a graph
+break, and a graph is a class in a file of its own; each is loaded when it is first called.  In the
+process that was captured none of this is used: there the real functions run.
 """
 
 from __future__ import annotations
