@@ -3,6 +3,7 @@
 import importlib.metadata
 import posixpath
 import re
+import shutil
 import sys
 import urllib.parse
 from html.parser import HTMLParser
@@ -12,7 +13,7 @@ from typing import Any, Dict, List, Set, Tuple
 import docs_examples
 import pytest
 from commands import run
-from needs import ROOT, need
+from needs import ROOT, missing, need
 
 ATTRIBUTES = {"a": "href", "img": "src", "link": "href", "script": "src", "iframe": "src"}
 
@@ -162,6 +163,22 @@ def test_no_link_of_the_site_is_dead(site: Path) -> None:
             if not good:
                 dead.append(f"{name}: {to}")
     assert dead == []
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def test_the_search_of_the_site_works_from_a_folder(site: Path) -> None:
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        missing(f"a browser: {', '.join(BROWSERS)} on PATH (Debian's package: chromium)")
+    page = (site / "tasks" / "nan.html").as_uri()  # a script finds its way from there, too
+    for query, found in (("recompile", True), ("zyzzyva", False)):
+        options = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=30000")
+        done = run(browser, *options, "--dump-dom", f"{page}?q={query}")
+        results = re.search(r'class="md-search-result__meta">([^<]*)<', done.stdout)
+        assert results is not None, done.stderr
+        assert bool(re.match(r"\d+ matching documents", results[1])) is found, results[1]
 
 
 @pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"])

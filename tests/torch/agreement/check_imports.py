@@ -17,10 +17,7 @@ import io
 import os
 import runpy
 import shutil
-import signal
 import sys
-import time
-import traceback
 import warnings
 from collections import Counter
 from dataclasses import replace
@@ -29,6 +26,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, Iterator, List, Tuple
 
 ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "gallery"))
+
+from zoo.forked import in_process  # noqa: E402
+
 PROGRAMS = ROOT / "tests/torch/programs"
 SHARED = Path(os.environ.get("PELLUCID_SHARED", "/nonexistent")) / "torch"
 
@@ -81,7 +82,7 @@ def examine(name: str, folder: Path, plain: bool, timeout: int) -> List[str]:
     for path in (log, made, folder / f"cache_{log.name}", *(() if plain else (capture,))):
         shutil.rmtree(path, ignore_errors=True)
     log.mkdir(parents=True)
-    problem = in_process(name, None if plain else capture, log, timeout)
+    problem = in_a_fork(name, None if plain else capture, log, timeout)
     if problem:
         return [problem]
     if not any(log.iterdir()):
@@ -216,30 +217,16 @@ def _short(place: Any) -> Tuple[str, int, str]:
 # -- running ---------------------------------------------------------------------------------------
 
 
-def in_process(name: str, capture: Any, log: Path, timeout: int) -> str:
-    """Run a program in a fork; return what went wrong with the running itself."""
+def in_a_fork(name: str, capture: Any, log: Path, timeout: int) -> str:
+    """Run a program in a process of its own; return what went wrong with the running itself."""
     import torch  # noqa: F401  every fork has it
 
-    child = os.fork()
-    if child == 0:
-        status = 3
-        try:
-            run(name, capture, log)
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stdout.flush()
-            os._exit(status)
-    until = time.monotonic() + timeout
-    while time.monotonic() < until:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return "" if status == 0 else f"{name}: the process ended with {status}"
-        time.sleep(0.05)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return f"{name}: longer than {timeout} s"
+    def work() -> List[Any]:
+        run(name, capture, log)
+        return []
+
+    _, error, killed = in_process(work, timeout, keep=True)
+    return f"{name}: {error or killed}" if error or killed else ""
 
 
 def run(name: str, capture: Any, log: Path) -> None:
