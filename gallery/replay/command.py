@@ -46,7 +46,7 @@ def run(folder: Path) -> int:
 
 def _run(program: Path, dump: Path, recorded: Dict[str, Any]) -> int:
     torch.set_num_threads(recorded["threads"])
-    compiler = Compiler(Files(dump), recorded["left"])
+    compiler = Compiler(Files(dump), recorded["left"], recorded["calls"])
     torch.compile = compiler.compile  # type: ignore[assignment]
     try:
         module = load_program(program)

@@ -16,6 +16,7 @@ from typing import Any, Callable, Dict, Iterator, Optional, Set
 import torch
 from torch._dynamo import external_utils
 
+from . import optimizers
 from .files import CannotReplay, Files, FullCode, with_closure
 from .graphs import Graphs
 
@@ -31,13 +32,20 @@ _DYNAMOS = ("guards_", "kept_", "__transformed_code_")
 class Compiler:
     """What stands in for torch.compile and for its hook in frame evaluation."""
 
-    def __init__(self, files: Files, left: Dict[str, Any]) -> None:
-        """Take a capture, and the source of resume functions that torch left as they are."""
+    def __init__(self, files: Files, left: Dict[str, Any], recorded: Dict[str, int]) -> None:
+        """Take a capture.
+
+        Args:
+            files: its files.
+            left: the source of resume functions that torch left as they are.
+            recorded: how often each version was called when it was captured.
+        """
         self.files = files
         self.graphs = Graphs(files.folder)
         self.calls: Counter[str] = Counter()
         self.refusals: Counter[str] = Counter()
         self._left = left
+        self._recorded = recorded
         self._there: Dict[int, Set[str]] = {}
         self._inside = False
         self._originals: Dict[int, types.CodeType] = {}
@@ -138,9 +146,11 @@ class Compiler:
         for name, cell in closure.items():
             with contextlib.suppress(ValueError):  # an empty cell
                 local[name] = cell.cell_contents
-        slug = self._version(function, full, local, scope)
+        optimizers.refer(full.lacking, scope, local)
+        slug = self._version(function, full, local, scope, plain.__code__)
         if slug:
             self.calls[slug] += 1
+            self.graphs.shared.update(optimizers.constants(local))
             code = full.transformed(slug, closure)
             return self._function(code, scope, closure, plain.__code__)(*args, **kwargs)
         if plain.__code__.co_filename.startswith(str(self.files.folder)):
@@ -150,14 +160,24 @@ class Compiler:
         self.refusals[f"{plain.__code__.co_name}: {refused}"] += 1
         return plain(*args, **kwargs)
 
-    def _version(self, function: int, full: FullCode, local: Any, scope: Any) -> str:
+    def _version(
+        self, function: int, full: FullCode, local: Any, scope: Any, code: types.CodeType
+    ) -> str:
         """The version whose guards hold; empty where there is none.
 
         A version is there from the call for which torch compiled it: when none of the earlier fits.
+        Some guards only torch can tell whole (how many keys a dict has), so that one which has been
+        called as often as when it was recorded gives way to a later one.
         """
         order, there = self.files.order[function], self._there.setdefault(function, set())
+        known = [slug for slug in order if slug in there]
+        done = [slug for slug in known if self.calls[slug] == self._recorded.get(slug)]
+        for slug in known:
+            if slug not in done and full.holds(slug, local, scope):
+                return slug
+        optimizers.make_state(code, local)
         later = sorted(set(order) - there, key=lambda slug: int(slug.rpartition("_")[2]))
-        for slug in [*(slug for slug in order if slug in there), *later]:
+        for slug in [*later, *done]:
             if full.holds(slug, local, scope):
                 there.add(slug)
                 return slug

@@ -48,6 +48,8 @@ class Graphs:
         """Take the folder of a dump."""
         self.folder = folder
         self.ran: Counter[str] = Counter()
+        self.shared: Dict[str, torch.Tensor] = {}
+        """The program's own tensors that are constants of graphs, by their names there."""
         self._made: Dict[str, Any] = {}
 
     def call(self, captured: str, args: Values) -> Any:
@@ -68,7 +70,10 @@ class Graphs:
         key = f"graph {name}"
         if key not in self._made:
             self._made[key] = load(self.folder / name)
-        return self._made[key]
+        graph = self._made[key]
+        for constant in vars(graph).keys() & self.shared.keys():
+            setattr(graph, constant, self.shared[constant])
+        return graph
 
     def _pair(self, base: str) -> Optional[Pair]:
         """What AOTAutograd or Inductor made, where that can run in place of the captured graph."""

@@ -157,3 +157,29 @@ def test_work_in_a_fork_may_end_in_any_way() -> None:
     late = in_process(lambda: steps(lambda: time.sleep(60)), 1)
     assert late.killed.startswith("signal 9")
     assert in_process(lambda: [], 60) == (None, "", "")
+
+
+def test_what_dynamo_does_around_an_optimizer_is_done_for_its_files() -> None:
+    need("torch")
+    import torch
+    from replay import optimizers
+
+    def step(self: Any) -> None:
+        self._init_group()
+
+    weight = torch.nn.Parameter(torch.ones(2))
+    weight.grad = torch.ones(2)
+    adam = torch.optim.Adam([weight])
+    local: Dict[str, Any] = {"self": adam}
+    scope: Dict[str, Any] = {}
+    optimizers.refer(["__optimizer_c5", "sgd"], scope, local)
+    assert list(scope) == ["__optimizer_c5"] and scope["__optimizer_c5"]() is adam
+    optimizers.make_state((lambda self: 0).__code__, local)
+    assert not adam.state
+    optimizers.make_state(step.__code__, local)
+    assert set(adam.state[weight]) == {"step", "exp_avg", "exp_avg_sq"}
+    found = optimizers.constants(local)
+    assert found["self___param_groups_0__params___0"] is weight
+    name = "self___state_list_dict_keys_L__self___state___0___exp_avg"
+    assert found[name] is adam.state[weight]["exp_avg"]
+    assert optimizers.constants({"self": weight}) == {}
