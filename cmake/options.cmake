@@ -14,7 +14,9 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 # -O3 makes the build longer and nothing faster that was measured.
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
-set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT EMSCRIPTEN)
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+endif()
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 
 add_library(pellucid_options INTERFACE)
@@ -46,4 +48,11 @@ endif()
 if(PELLUCID_BUILD_FUZZ AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # Global as well: libFuzzer is guided by the branches of what it calls, which are the layers'.
   add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+if(EMSCRIPTEN)
+  # Global: the linker takes the libraries that fit. Exceptions of WebAssembly itself, in the form
+  # that every browser and node since 2021 has, cost nothing until one is thrown.
+  add_compile_options(-fwasm-exceptions)
+  add_link_options(-fwasm-exceptions)
 endif()

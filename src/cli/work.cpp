@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <new>
 
+#include "cli/json.h"
+#include "cli/judge.h"
 #include "pellucid/pellucid.h"
 
 #ifdef _WIN32
@@ -23,67 +25,6 @@ namespace pellucid::cli {
 namespace {
 
 constexpr size_t kLongestName = 80;  // bytes of a name in messages
-
-std::string hex(uint64_t number) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
-  return text;
-}
-
-std::string described(const Error& error) {
-  if (error.message.find(" byte 0x") != std::string::npos) return error.message;
-  return error.message + " at byte " + hex(error.offset);
-}
-
-// Returns the length of the UTF-8 character at `at` if JSON may have it unescaped; otherwise 0.
-size_t character_at(const std::string& text, size_t at) {
-  const auto byte = [&](size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-  };
-  const unsigned first = byte(at);
-  if (first < 0x80) return 1;
-  const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4) return 0;
-  for (size_t i = 1; i < size; ++i) {
-    if ((byte(at + i) & 0xc0) != 0x80) return 0;
-  }
-  const unsigned second = byte(at + 1);
-  const bool is_overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-  const bool is_beyond = first == 0xf4 && second >= 0x90;
-  return is_overlong || is_beyond ? 0 : size;
-}
-
-// Returns a valid JSON string for any bytes: an invalid UTF-8 byte (possible in file names) becomes
-// the surrogate that Python uses for it, and a surrogate (possible in names in bytecode) is
-// escaped.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  const auto escape = [&](unsigned number) {
-    char escaped[8];
-    std::snprintf(escaped, sizeof escaped, "\\u%04x", number);
-    out += escaped;
-  };
-  for (size_t at = 0; at < text.size();) {
-    const auto byte = static_cast<unsigned char>(text[at]);
-    const size_t size = character_at(text, at);
-    if (size == 0) {
-      escape(0xdc00u + byte);
-    } else if (byte == '"' || byte == '\\') {
-      out += '\\';
-      out += text[at];
-    } else if (byte == '\n') {
-      out += "\\n";
-    } else if (byte < ' ') {
-      escape(byte);
-    } else if (size == 3 && byte == 0xed && (text[at + 1] & 0x20) != 0) {
-      escape(0xd000u | (text[at + 1] & 0x3fu) << 6 | (text[at + 2] & 0x3fu));
-    } else {
-      out.append(text, at, size);
-    }
-    at += std::max<size_t>(size, 1);
-  }
-  return out + '"';
-}
 
 std::string json_list(const std::vector<std::string>& texts) {
   std::string list;
@@ -125,30 +66,6 @@ bool write_whole(const std::string& path, const std::string& text) {
   std::remove(unfinished.string().c_str());
   errno = why;
   return false;
-}
-
-// Adds the worst verdict of all code objects, and the reason of the first unproven one. Marks each
-// unproven code object in the source, except those without source, which are reported already.
-void add_verdict(const Decompilation& made, Outcome& outcome, std::vector<Comment>& comments) {
-  outcome.verdict = "equivalent";
-  size_t count = 0;
-  std::string first;
-  for (const CodeVerdict& code : made.verdict->codes) {
-    if (code.status != Status::Unproven) continue;
-    outcome.verdict = "unproven";
-    const Error where{ErrorCode::Unsupported, code.offset, code.path + ": " + code.reason};
-    if (outcome.reason.empty()) outcome.reason = "unproven: " + described(where);
-    const auto has_no_source = [&](const Diagnostic& said) {
-      return said.severity == Severity::Refused && said.code == code.code;
-    };
-    if (std::any_of(made.diagnostics.begin(), made.diagnostics.end(), has_no_source)) continue;
-    if (count++ == 0) first = described(where);
-    comments.push_back({made.codes[code.code].first_line, "unproven: " + described(where)});
-  }
-  if (count == 0) return;
-  const size_t others = count - 1;
-  outcome.complaints.push_back("unproven: " + first +
-                               (others > 0 ? ", and " + std::to_string(others) + " more" : ""));
 }
 
 // Reports the diagnostics, on standard error and in JSON.
@@ -198,12 +115,12 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
   PELLUCID_TRY(Decompilation made, decompile(program, options));
   tell(made.diagnostics, outcome);
   tell(made.renamed, outcome);
-  std::vector<Comment> comments;
-  for (std::string& line : made.remarks) comments.push_back({1, std::move(line)});
-  if (made.verdict) add_verdict(made, outcome, comments);
-  for (std::string& line : made.hidden) comments.push_back({0xffffffffu, std::move(line)});
-  if (!comments.empty()) {
-    made.source = with_comments(made.source, std::move(comments), options.keep_lines);
+  Judgement judged = judge(made);
+  outcome.verdict = judged.verdict;
+  outcome.reason = judged.reason;
+  if (!judged.complaint.empty()) outcome.complaints.push_back(judged.complaint);
+  if (!judged.comments.empty()) {
+    made.source = with_comments(made.source, std::move(judged.comments), options.keep_lines);
   }
   if (job.out.empty()) {
     outcome.text = std::move(made.source);

@@ -115,6 +115,7 @@ class Bodies {
         order_(innermost_first(module_, request.root)),
         shared_(module_, order_),
         bodies_(module_.codes.size()),
+        trace_(trace),
         text_{request.graphs, tree, scopes_, misfits_, shared_, bodies_, trace} {}
 
   ast::NodeId run() {
@@ -122,6 +123,9 @@ class Bodies {
     for (const object::CodeId code : order_) {
       const size_t first = tree_.size();
       if (!shared_.hand_out(code, tree_, bodies_)) note(code, kTooLong, true);
+      text_.trace = trace_ != nullptr && (!trace_->only.valid() || trace_->only == code)
+                        ? trace_
+                        : nullptr;
       if (text_.trace != nullptr) {
         text_.trace->text += "code " + std::string(module_.text(module_[code].qualname)) + '\n';
       }
@@ -202,6 +206,7 @@ class Bodies {
   const std::vector<object::CodeId> order_;
   SharedBodies shared_;
   std::vector<ast::ListId> bodies_;
+  structure::Trace* const trace_;
   Text text_;
 };
 

@@ -11,7 +11,6 @@ using bytecode::Instr;
 using bytecode::Op;
 
 constexpr uint32_t kNotImplementedError = 1;  // of LoadCommonConstant
-constexpr uint32_t kWords = 4;                // instructions that stand for one fault
 
 object::ConstId message_of(object::Module& module, const std::string& message) {
   object::Const text;

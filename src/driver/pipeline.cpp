@@ -10,6 +10,7 @@
 #include "driver/bodies.h"
 #include "driver/code_paths.h"
 #include "driver/search.h"
+#include "driver/shared_bodies.h"
 #include "driver/stages.h"
 #include "driver/verdicts.h"
 #include "flow/graphs.h"
@@ -100,7 +101,8 @@ verify::Verdict compare_with_tree(const object::Module& original, const object::
 }
 
 Result<std::string> dump_stage(const object::Module& module, object::CodeId root,
-                               const std::string& stage, std::vector<Diagnostic>* told) {
+                               const std::string& stage, std::vector<Diagnostic>* told,
+                               object::CodeId only) {
   object::Module listed = module;
   object::escape_names(listed);
   flow::Graphs graphs(listed);
@@ -108,12 +110,16 @@ Result<std::string> dump_stage(const object::Module& module, object::CodeId root
   if (stage == "ast" || stage.starts_with("structure")) {
     object::Module of_text = listed;
     ast::Tree tree(of_text);
-    structure::Trace trace{stage.substr(std::min(stage.find(':'), stage.size() - 1) + 1), {}};
+    structure::Trace trace{stage.substr(std::min(stage.find(':'), stage.size() - 1) + 1), {}, only};
     structure::Trace* const told_of = stage == "ast" ? nullptr : &trace;
-    const ast::NodeId top = recover_all({graphs, root, {}}, {}, {}, tree, diagnostics, told_of);
+    // The tree of one code object is that of its text by itself.
+    const object::CodeId top_code = stage == "ast" && only.valid() ? only : root;
+    const ast::NodeId top = recover_all({graphs, top_code, {}}, {}, {}, tree, diagnostics, told_of);
     return stage == "ast" ? ast::dump(tree, top) : std::move(trace.text);
   }
-  PELLUCID_TRY(std::string text, list_codes(graphs, root, stage, diagnostics));
+  const std::vector<object::CodeId> codes =
+      only.valid() ? std::vector{only} : innermost_first(listed, root);
+  PELLUCID_TRY(std::string text, list_codes(graphs, codes, stage, diagnostics));
   name_codes(listed, diagnostics);
   if (told != nullptr) *told = std::move(diagnostics);
   return text;

@@ -86,8 +86,9 @@ std::vector<std::string> stages();
 
 // Returns the text of one stage for one code object and all nested ones; "dis" is "flow" with lines
 // and offsets, "module" is object::dump(). Code that cannot be listed is marked in its place, with
-// a diagnostic in `told`; the rest is listed.
+// a diagnostic in `told`; the rest is listed. With a valid `only`, the others are left out.
 Result<std::string> dump_stage(const object::Module& module, object::CodeId root,
-                               const std::string& stage, std::vector<Diagnostic>* told = nullptr);
+                               const std::string& stage, std::vector<Diagnostic>* told = nullptr,
+                               object::CodeId only = {});
 
 }  // namespace pellucid::driver

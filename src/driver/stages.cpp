@@ -6,7 +6,6 @@
 
 #include "driver/faults.h"
 #include "driver/lifting.h"
-#include "driver/shared_bodies.h"
 #include "flow/build.h"
 #include "structure/steps.h"
 
@@ -35,14 +34,14 @@ Result<std::string> text_of(flow::Graphs& graphs, object::Module& module, object
 
 }  // namespace
 
-Result<std::string> list_codes(flow::Graphs& graphs, object::CodeId root, const std::string& stage,
-                               std::vector<Diagnostic>& told) {
+Result<std::string> list_codes(flow::Graphs& graphs, const std::vector<object::CodeId>& codes,
+                               const std::string& stage, std::vector<Diagnostic>& told) {
   object::Module module = graphs.module();
   if (std::find(kOfCodes.begin(), kOfCodes.end(), stage) == kOfCodes.end()) {
     return Error{ErrorCode::Unsupported, 0, "unknown stage '" + stage + "'"};
   }
   std::string text;
-  for (const object::CodeId code : innermost_first(module, root)) {
+  for (const object::CodeId code : codes) {
     Faults faults;
     const Result<std::string> listed = text_of(graphs, module, code, stage, faults);
     const auto tell = [&](uint64_t offset, const std::string& message) {

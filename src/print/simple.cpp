@@ -180,7 +180,7 @@ std::string indented(std::string_view text, size_t columns) {
 // original line.
 void put_docstring(Page& page, const std::string& literal, NodeId id, NodeId next) {
   const int32_t limit = next.valid() && page.style.keep_lines ? line_of(page.tree, next) : -1;
-  const auto lines = std::count(literal.begin(), literal.end(), '\n');
+  const auto lines = static_cast<int64_t>(std::count(literal.begin(), literal.end(), '\n'));
   if (limit > 0 && page.writer.line + lines >= limit) {
     page.expression(page.tree.as<ast::Expr>(id).value, kTopLevel);
   } else {

@@ -37,6 +37,7 @@ inline constexpr const char* kPlanStage = "plan";
 struct Trace {
   std::string wanted;  // the step after which the graph is to be shown, or kPlanStage; empty: none
   std::string text;
+  object::CodeId only = {};  // the code object that is told of; invalid: all
 };
 
 // The blocks that are reachable, with what the steps have made of their values.

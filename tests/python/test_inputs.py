@@ -244,43 +244,6 @@ def small_pyc() -> bytes:
     return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
 
 
-def zipped(members: "Dict[str, bytes]") -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return out.getvalue()
-
-
-def pyz(blob: bytes, as_dict: bool = False) -> bytes:
-    body, table = b"", []
-    for name, kind in (("pkg", 1), ("pkg.mod", 0), ("other", 0)):
-        packed = zlib.compress(blob)
-        table.append((name, (kind, 17 + len(body), len(packed))))
-        body += packed
-    at = struct.pack("!i", 17 + len(body))
-    rows: Any = dict(table) if as_dict else table
-    return b"PYZ\0" + importlib.util.MAGIC_NUMBER + at + b"\0" * 5 + body + marshal.dumps(rows)
-
-
-def program(entries: "List[tuple[str, bytes, bytes, bool]]", after: bytes = b"") -> bytes:
-    data, table = b"", b""
-    for name, kind, content, is_packed in entries:
-        packed = zlib.compress(content) if is_packed else content
-        text = name.encode() + b"\0"
-        text += b"\0" * (-(18 + len(text)) % 16)
-        table += struct.pack(
-            "!IIIIBc", 18 + len(text), len(data), len(packed), len(content), is_packed, kind
-        )
-        table += text
-        data += packed
-    number = sys.version_info[0] * 100 + sys.version_info[1]
-    size = len(data) + len(table) + 88
-    magic = b"MEI\014\013\012\013\016"
-    cookie = struct.pack("!8sIIII64s", magic, size, len(data), len(table), number, b"libpython.so")
-    return b"\x7fELF" + bytes(500) + data + table + cookie + after
-
-
 def code_only() -> bytes:
     return small_pyc()[16:]
 

@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "web/exports.h"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/containers.h"
+#include "cli/judge.h"
+#include "pellucid/pellucid.h"
+#include "pellucid/views.h"
+#include "web/json.h"
+#include "web/links.h"
+
+namespace pellucid::web {
+
+namespace {
+
+struct Archive {
+  cli::Data data;
+  std::vector<cli::Member> members;
+};
+
+// What stays between two calls.
+struct State {
+  std::vector<uint8_t> input;
+  std::string result;
+  std::map<uint32_t, Archive> archives;
+  uint32_t last_handle = 0;
+};
+
+State& state() {
+  static State own;
+  return own;
+}
+
+const char* word_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::Truncated:
+      return "truncated";
+    case ErrorCode::Malformed:
+      return "malformed";
+    case ErrorCode::UnknownVersion:
+      return "unknown-version";
+    case ErrorCode::Unsupported:
+      return "unsupported";
+    case ErrorCode::Limit:
+      return "limit";
+    case ErrorCode::Internal:
+      return "internal";
+  }
+  return "internal";
+}
+
+const char* word_of(Status status) {
+  switch (status) {
+    case Status::Identical:
+      return "identical";
+    case Status::Equivalent:
+      return "equivalent";
+    case Status::Unproven:
+      return "unproven";
+  }
+  return "unproven";
+}
+
+const char* word_of(Severity severity) {
+  return severity == Severity::Refused ? "refused" : "unstructured";
+}
+
+const char* word_of(CodeView::Kind kind) {
+  switch (kind) {
+    case CodeView::Kind::Module:
+      return "module";
+    case CodeView::Kind::Function:
+      return "function";
+    case CodeView::Kind::Class:
+      return "class";
+    case CodeView::Kind::Lambda:
+      return "lambda";
+    case CodeView::Kind::Comprehension:
+      return "comprehension";
+    case CodeView::Kind::Other:
+      return "other";
+  }
+  return "other";
+}
+
+std::string json_of(const char* code, uint64_t offset, const std::string& reason) {
+  return Object().add("code", code).add("offset", offset).add("reason", reason).text();
+}
+
+// Makes the result of a call; returns true if it is not an error.
+template <typename Work>
+bool answer(Work work) {
+  std::string& result = state().result;
+  try {
+    Result<std::string> made = work();
+    // The next call has its own.
+    std::vector<uint8_t>().swap(state().input);
+    if (made.ok()) {
+      result = std::move(*made);
+      return true;
+    }
+    const Error& error = made.error();
+    const bool is_bug = error.code == ErrorCode::Internal;
+    result = json_of(word_of(error.code), error.offset,
+                     (is_bug ? "internal error: " : "") + error.message);
+  } catch (const std::bad_alloc&) {
+    std::vector<uint8_t>().swap(state().input);
+    result = json_of("memory", 0, "not enough memory");
+  } catch (const std::exception& error) {
+    result = json_of("internal", 0, std::string("internal error: ") + error.what());
+  }
+  return false;
+}
+
+std::string text_of(Version version) {
+  return std::to_string(version.major) + '.' + std::to_string(version.minor);
+}
+
+Result<Program> program_of(uint32_t minor) {
+  std::optional<Version> version;
+  if (minor != 0) {
+    version = version_named("3." + std::to_string(minor));
+    if (!version) return Error{ErrorCode::UnknownVersion, 0, "no version that can be read"};
+  }
+  return read_pyc(state().input, version);
+}
+
+std::string json_of(const Diagnostic& said) {
+  return Object()
+      .add("severity", word_of(said.severity))
+      .add("code", said.code)
+      .add("name", said.name)
+      .add("offset", said.offset)
+      .add("message", said.message)
+      .text();
+}
+
+std::string json_of(const LineOrigin& origin) {
+  return Object()
+      .add("line", origin.line)
+      .add("lastLine", origin.last_line)
+      .add("code", origin.code)
+      .add("offset", origin.offset)
+      .add_json("offsets", array(origin.offsets))
+      .add("originalLine", origin.original_line)
+      .text();
+}
+
+std::string json_of(const Finding& found) {
+  return Object()
+      .add("kind", found.kind)
+      .add("text", found.text)
+      .add("offset", found.offset)
+      .add("isCommon", found.is_common)
+      .text();
+}
+
+// Adds what a listing of code objects says of each.
+void add_place(Object& object, const CodeView& code) {
+  object.add("code", code.code)
+      .add("name", code.name)
+      .add("path", code.path)
+      .add("parent", code.parent);
+}
+
+std::string json_of_functions(const Decompilation& made, const std::vector<CodeView>& codes,
+                              const std::vector<LineOrigin>& origins) {
+  const std::vector<Extent> extents = extents_of(origins, codes, made.codes.size());
+  std::map<uint32_t, const CodeVerdict*> verdicts;
+  if (made.verdict) {
+    for (const CodeVerdict& verdict : made.verdict->codes) verdicts[verdict.code] = &verdict;
+  }
+  std::vector<const CodeView*> order;
+  for (const CodeView& code : codes) {
+    if (code.code < extents.size()) order.push_back(&code);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](const CodeView* a, const CodeView* b) {
+    return extents[a->code].first < extents[b->code].first;
+  });
+  return array(order, [&](const CodeView* code) {
+    Object object;
+    add_place(object, *code);
+    const Extent extent = extents[code->code];
+    object.add("kind", word_of(code->kind))
+        .add("firstLine", std::max(extent.first, 1u))
+        .add("lastLine", std::max(extent.last, 1u));
+    const auto found = verdicts.find(code->code);
+    const CodeVerdict* const verdict = found == verdicts.end() ? nullptr : found->second;
+    if (verdict == nullptr) {
+      return object.add_json("verdict", "null")
+          .add_json("reason", "null")
+          .add_json("offset", "null")
+          .text();
+    }
+    const bool is_unproven = verdict->status == Status::Unproven;
+    return object.add("verdict", word_of(verdict->status))
+        .add("reason", is_unproven ? std::optional(verdict->reason) : std::nullopt)
+        .add("offset", is_unproven ? std::optional(verdict->offset) : std::nullopt)
+        .text();
+  });
+}
+
+Result<std::string> decompiled(uint32_t minor, uint32_t flags) {
+  PELLUCID_TRY(const Program program, program_of(minor));
+  DecompileOptions options;
+  options.verify = (flags & kVerify) != 0;
+  options.keep_lines = (flags & kKeepLines) != 0;
+  options.structured = (flags & kUnstructured) == 0;
+  options.remarks = true;
+  PELLUCID_TRY(const Decompilation made, decompile(program, options));
+  const cli::Judgement judged = cli::judge(made);
+  const std::string text =
+      judged.comments.empty() ? made.source
+                              : with_comments(made.source, judged.comments, options.keep_lines);
+  PELLUCID_TRY(const std::vector<CodeView> codes, view_codes(program));
+  std::vector<BytecodeView> bytecode;
+  if ((flags & kNoText) == 0) {
+    PELLUCID_TRY(bytecode, view_bytecode(program));
+  }
+  const std::vector<Comment> none;
+  const std::vector<LineOrigin> origins =
+      origins_of(made, text, options.keep_lines ? none : judged.comments, bytecode);
+  Object object;
+  object.add("python", text_of(program.version()));
+  if (made.verdict) {
+    object.add("verdict", word_of(made.verdict->status));
+  } else {
+    object.add_json("verdict", "null");
+  }
+  object.add("reason", judged.reason.empty() ? std::nullopt : std::optional(judged.reason))
+      .add_json("functions", json_of_functions(made, codes, origins));
+  if ((flags & kNoText) != 0) return object.text();
+  return object.add("text", text)
+      .add_json("lines", array(origins, [](const LineOrigin& each) { return json_of(each); }))
+      .add_json("diagnostics",
+                array(made.diagnostics, [](const Diagnostic& each) { return json_of(each); }))
+      .add_json("renamed", array(made.renamed,
+                                 [](const Rename& each) {
+                                   return Object()
+                                       .add("given", each.given)
+                                       .add("original", each.original)
+                                       .text();
+                                 }))
+      .add_json("notes", array(program.notes()))
+      .add_json("remarks", array(made.remarks))
+      .text();
+}
+
+Result<std::string> inspected(uint32_t minor) {
+  PELLUCID_TRY(const Program program, program_of(minor));
+  PELLUCID_TRY(const Inspection found, inspect(program));
+  const auto findings = [](const std::vector<Finding>& all) {
+    return array(all, [](const Finding& each) { return json_of(each); });
+  };
+  const auto report = [&](const CodeReport& code) {
+    return Object()
+        .add("code", code.code)
+        .add("path", code.path)
+        .add("filename", code.filename)
+        .add("firstLine", code.first_line)
+        .add("flags", code.flags)
+        .add("bytecodeSize", code.bytecode_size)
+        .add("constantCount", code.constant_count)
+        .add("nameCount", code.name_count)
+        .add_json("findings", findings(code.findings))
+        .text();
+  };
+  return Object()
+      .add("python", text_of(program.version()))
+      .add_json("notes", array(program.notes()))
+      .add("doubt", program.doubt())
+      .add("subject", program.subject())
+      .add_json("header", Object()
+                              .add("magic", found.magic)
+                              .add("magicWords", found.magic_words)
+                              .add("flags", found.flags)
+                              .add("date", found.date)
+                              .add("size", found.size)
+                              .text())
+      .add("start", found.start)
+      .add("end", found.end)
+      .add_json("findings", findings(found.findings))
+      .add_json("codes", array(found.codes, report))
+      .text();
+}
+
+std::string json_of(const InstructionView& instruction) {
+  return Object()
+      .add("offset", instruction.offset)
+      .add("line", instruction.line)
+      .add("opcode", instruction.opcode)
+      .add("opname", instruction.name)
+      .add("arg", instruction.argument)
+      .add("argrepr", instruction.shown)
+      .add("target", instruction.target)
+      .add("isTarget", instruction.is_target)
+      .text();
+}
+
+std::string json_of(const ProtectedView& range) {
+  return Object()
+      .add("start", range.begin)
+      .add("end", range.end)
+      .add("target", range.target)
+      .add("depth", range.depth)
+      .add("lasti", range.lasti)
+      .text();
+}
+
+Result<std::string> disassembled(uint32_t minor) {
+  PELLUCID_TRY(const Program program, program_of(minor));
+  PELLUCID_TRY(const std::vector<CodeView> codes, view_codes(program));
+  PELLUCID_TRY(const std::vector<BytecodeView> all, view_bytecode(program));
+  std::string listings;
+  for (const CodeView& code : codes) {
+    const BytecodeView& bytecode = all[code.code];
+    Object object;
+    add_place(object, code);
+    object.add("firstLine", code.first_line)
+        .add_json("instructions", array(bytecode.instructions,
+                                        [](const InstructionView& each) { return json_of(each); }))
+        .add_json("exceptions", array(bytecode.exceptions,
+                                      [](const ProtectedView& each) { return json_of(each); }))
+        .add("error", bytecode.error.empty() ? std::nullopt : std::optional(bytecode.error));
+    listings += (listings.empty() ? "" : ",") + object.text();
+  }
+  return Object()
+      .add("python", text_of(program.version()))
+      .add_json("codes", '[' + listings + ']')
+      .text();
+}
+
+Result<std::string> codes_of(uint32_t minor) {
+  PELLUCID_TRY(const Program program, program_of(minor));
+  PELLUCID_TRY(const std::vector<CodeView> codes, view_codes(program));
+  return array(codes, [](const CodeView& code) {
+    Object object;
+    add_place(object, code);
+    return object.text();
+  });
+}
+
+Result<std::string> dumped(uint32_t minor, const std::string& stage, int32_t code) {
+  PELLUCID_TRY(const Program program, program_of(minor));
+  const bool is_whole = code < 0 || stage == "module";
+  PELLUCID_TRY(const Dump made, is_whole
+                                    ? dump(program, stage)
+                                    : dump_of_code(program, stage, static_cast<uint32_t>(code)));
+  return Object()
+      .add("python", text_of(program.version()))
+      .add("stage", stage)
+      .add("text", made.text)
+      .add_json("diagnostics",
+                array(made.diagnostics, [](const Diagnostic& each) { return json_of(each); }))
+      .text();
+}
+
+std::string json_of(const BlockView& block, size_t id) {
+  using Line = BlockView::Line;
+  return Object()
+      .add("id", id)
+      .add("offset", block.offset)
+      .add_json("lines", array(block.lines, [](const Line& line) { return json(line.text); }))
+      .add_json("offsets", array(block.lines, [](const Line& line) { return json(line.offset); }))
+      .add_json("originalLines",
+                array(block.lines, [](const Line& line) { return json(line.line); }))
+      .text();
+}
+
+Result<std::string> graph_of(uint32_t minor, int32_t number) {
+  PELLUCID_TRY(const Program program, program_of(minor));
+  PELLUCID_TRY(const std::vector<CodeView> codes, view_codes(program));
+  const auto wanted = number < 0 ? codes.front().code : static_cast<uint32_t>(number);
+  PELLUCID_TRY(const GraphView graph, view_graph(program, wanted));
+  const auto code = std::find_if(codes.begin(), codes.end(),
+                                 [&](const CodeView& each) { return each.code == wanted; });
+  size_t id = 0;
+  return Object()
+      .add("code", wanted)
+      .add("name", code == codes.end() ? std::string() : code->name)
+      .add_json("blocks",
+                array(graph.blocks, [&](const BlockView& block) { return json_of(block, id++); }))
+      .add_json("edges", array(graph.edges,
+                               [](const EdgeView& edge) {
+                                 return Object()
+                                     .add("from", edge.from)
+                                     .add("to", edge.to)
+                                     .add("kind", edge.kind)
+                                     .add("isBack", edge.to <= edge.from)
+                                     .text();
+                               }))
+      .text();
+}
+
+const char* word_of(cli::DataKind kind) {
+  switch (kind) {
+    case cli::DataKind::Code:
+      return "code";
+    case cli::DataKind::Zip:
+      return "zip";
+    case cli::DataKind::Pyz:
+      return "pyz";
+    case cli::DataKind::Program:
+      return "program";
+  }
+  return "code";
+}
+
+Result<std::string> opened() {
+  Archive archive{cli::data_of(std::move(state().input)), {}};
+  const cli::DataKind kind = cli::kind_of(archive.data);
+  if (kind == cli::DataKind::Code) {
+    return Object().add("handle", 0).add("kind", "code").add_json("members", "[{}]").text();
+  }
+  PELLUCID_TRY(archive.members, cli::members_of(archive.data));
+  if (archive.members.empty()) return Error{ErrorCode::Malformed, 0, "no code in it"};
+  const uint32_t handle = ++state().last_handle;
+  const std::string members = array(archive.members, [](const cli::Member& member) {
+    return Object().add("name", member.name).add("path", member.place).text();
+  });
+  state().archives.emplace(handle, std::move(archive));
+  return Object()
+      .add("handle", handle)
+      .add("kind", word_of(kind))
+      .add_json("members", members)
+      .text();
+}
+
+Result<std::string> member_of(uint32_t handle, uint32_t index) {
+  const auto found = state().archives.find(handle);
+  if (found == state().archives.end() || index >= found->second.members.size()) {
+    return Error{ErrorCode::Unsupported, 0, "there is no such member"};
+  }
+  PELLUCID_TRY(const std::vector<uint8_t> bytes, found->second.members[index].read());
+  return std::string(bytes.begin(), bytes.end());
+}
+
+}  // namespace
+
+}  // namespace pellucid::web
+
+using pellucid::Result;
+using pellucid::web::answer;
+using pellucid::web::Object;
+using pellucid::web::state;
+
+uint8_t* pellucid_input(size_t size) {
+  try {
+    state().input.assign(size, 0);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+  return state().input.data();
+}
+
+const char* pellucid_result() { return state().result.data(); }
+size_t pellucid_result_size() { return state().result.size(); }
+
+bool pellucid_about() {
+  return answer([]() -> Result<std::string> {
+    const auto version = [](pellucid::Version each) {
+      return pellucid::web::json(pellucid::web::text_of(each));
+    };
+    const auto stage = [](const pellucid::StageView& each) {
+      return Object().add("name", each.name).add("about", each.about).text();
+    };
+    return Object()
+        .add("version", PELLUCID_VERSION)
+        .add_json("versions", pellucid::web::array(pellucid::supported_versions(), version))
+        .add_json("stages", pellucid::web::array(pellucid::view_stages(), stage))
+        .text();
+  });
+}
+
+bool pellucid_decompile(uint32_t minor, uint32_t flags) {
+  return answer([&] { return pellucid::web::decompiled(minor, flags); });
+}
+
+bool pellucid_inspect(uint32_t minor) {
+  return answer([&] { return pellucid::web::inspected(minor); });
+}
+
+bool pellucid_dis(uint32_t minor) {
+  return answer([&] { return pellucid::web::disassembled(minor); });
+}
+
+bool pellucid_codes(uint32_t minor) {
+  return answer([&] { return pellucid::web::codes_of(minor); });
+}
+
+bool pellucid_dump(uint32_t minor, const char* stage, int32_t code) {
+  return answer([&] { return pellucid::web::dumped(minor, stage, code); });
+}
+
+bool pellucid_graph(uint32_t minor, int32_t code) {
+  return answer([&] { return pellucid::web::graph_of(minor, code); });
+}
+
+bool pellucid_open() { return answer(pellucid::web::opened); }
+
+bool pellucid_read(uint32_t handle, uint32_t member) {
+  return answer([&] { return pellucid::web::member_of(handle, member); });
+}
+
+void pellucid_close(uint32_t handle) { state().archives.erase(handle); }
