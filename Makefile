@@ -34,7 +34,7 @@ NEWEST := $(if $(CI),build/newest/.stamp,$(wildcard build/newest/.stamp))
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cmake/*.cmake) \
            $(shell find src include tests/unit -type f ! -name '*.txt' 2>/dev/null)
 
-.PHONY: help demo test test-cpp update-golden bench fuzz corpus adversary random matrix models gallery wheels canary cases newest docs examples asan format lint package clean
+.PHONY: web help demo test test-cpp update-golden bench fuzz corpus adversary random matrix models gallery wheels canary cases newest docs examples asan format lint package clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -47,7 +47,7 @@ demo: $(BUILD)/.stamp $(STAMPS)/torch
 
 ## make test     everything: the unit tests in C++, the decompiler on every Python found, the PyTorch side
 test: $(BUILD)/.stamp $(STAMPS)/test $(STAMPS)/torch build/asan/.stamp $(NEWEST) \
-      build/hosts/.stamp $(if $(CI),build/pairs/.stamp)
+      build/hosts/.stamp $(if $(CI),build/pairs/.stamp build/web/.stamp)
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
 ## make test-cpp the unit tests in C++ alone
@@ -126,6 +126,10 @@ cases: $(BUILD)/.stamp $(STAMPS)/test $(NEWEST)
 
 ## make newest   Python 3.14 and 3.15 in build/newest, from Debian's packages, where none are found
 newest: build/newest/.stamp
+
+## make web      the core as WebAssembly and the npm package, in build/web/npm; Emscripten is brought
+##               where there is none (tools/get_emscripten.py)
+web: build/web/.stamp
 
 ## make canary   what is new in a Python, and in its torch, that pellucid does not know, with the files
 ##               to edit (PYTHON=python3.16; CANARY_ARGS=--accept: known from now on)
@@ -224,6 +228,14 @@ build/asan/.stamp: $(STAMPS)/tools $(SOURCES)
 	@mkdir -p build
 	@cmake --preset asan -DPELLUCID_WERROR=$(WERROR) > build/asan.log 2>&1 || { cat build/asan.log; exit 1; }
 	@cmake --build --preset asan > build/asan.log 2>&1 || { cat build/asan.log; exit 1; }
+	@touch $@
+
+build/web/.stamp: $(STAMPS)/newest $(SOURCES) $(shell find web/npm -type f 2>/dev/null) \
+                  tools/get_emscripten.py tools/debian.py
+	@$(BIN)/python tools/get_emscripten.py
+	@echo "make: building the WebAssembly module"
+	@. build/emscripten/env.sh && { emcmake cmake --preset web -DPELLUCID_WERROR=$(WERROR) \
+	  && cmake --build --preset web; } > build/web.log 2>&1 || { cat build/web.log; exit 1; }
 	@touch $@
 
 # The extension on every other Python found, linked with the core that is already built.

@@ -56,8 +56,14 @@ struct BytecodeView {
   std::string error;  // why it cannot be listed; else empty
 };
 
+// How much of the bytecode is wanted.
+enum class Detail : uint8_t {
+  Places,  // InstructionView::offset and line
+  All,
+};
+
 // Returns the bytecode of every code object, by its number.
-Result<std::vector<BytecodeView>> view_bytecode(const Program& program);
+Result<std::vector<BytecodeView>> view_bytecode(const Program& program, Detail detail);
 
 // One basic block. The lines are its canonical instructions, its exit last.
 struct BlockView {

@@ -123,9 +123,8 @@ class Bodies {
     for (const object::CodeId code : order_) {
       const size_t first = tree_.size();
       if (!shared_.hand_out(code, tree_, bodies_)) note(code, kTooLong, true);
-      text_.trace = trace_ != nullptr && (!trace_->only.valid() || trace_->only == code)
-                        ? trace_
-                        : nullptr;
+      text_.trace =
+          trace_ != nullptr && (!trace_->only.valid() || trace_->only == code) ? trace_ : nullptr;
       if (text_.trace != nullptr) {
         text_.trace->text += "code " + std::string(module_.text(module_[code].qualname)) + '\n';
       }

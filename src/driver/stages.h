@@ -12,8 +12,8 @@
 
 namespace pellucid::driver {
 
-// Returns the text of "raw", "stream", "flow", "ir" or "dis" of these code objects. Code that cannot
-// be listed is marked, with a diagnostic in `told`.
+// Returns the text of "raw", "stream", "flow", "ir" or "dis" of these code objects. Code that
+// cannot be listed is marked, with a diagnostic in `told`.
 Result<std::string> list_codes(flow::Graphs& graphs, const std::vector<object::CodeId>& codes,
                                const std::string& stage, std::vector<Diagnostic>& told);
 

@@ -88,8 +88,8 @@ std::string plain_operand(const object::Module& module, const object::Code& code
 }
 
 // Finds the targets of jumps and handlers.
-std::set<int64_t> find_targets(const object::Code& code,
-                               const std::vector<bytecode::RawInstr>& raw, BytecodeView& view) {
+std::set<int64_t> find_targets(const object::Code& code, const std::vector<bytecode::RawInstr>& raw,
+                               BytecodeView& view) {
   std::set<int64_t> targets;
   if (code.version.minor >= 11) {
     std::vector<bytecode::Fault> faults;
@@ -102,18 +102,33 @@ std::set<int64_t> find_targets(const object::Code& code,
   return targets;
 }
 
-BytecodeView view_of(flow::Graphs& graphs, CodeId id) {
+// Returns all instructions, or where some bytes are none, those that are reached.
+Result<std::vector<bytecode::RawInstr>> raw_of(flow::Graphs& graphs, CodeId id) {
+  Result<std::vector<bytecode::RawInstr>> raw = bytecode::read_raw(graphs.module()[id]);
+  if (raw.ok()) return raw;
+  const Result<bytecode::Stream>& stream = graphs.stream(id);
+  if (stream.ok()) return stream->raw;
+  return raw;
+}
+
+BytecodeView view_of(flow::Graphs& graphs, CodeId id, Detail detail) {
   const object::Module& module = graphs.module();
   const object::Code& code = module[id];
-  const Result<bytecode::Stream>& stream = graphs.stream(id);
   BytecodeView view;
-  // All instructions, or where some bytes are none, those that are reached.
-  Result<std::vector<bytecode::RawInstr>> raw = bytecode::read_raw(code);
-  if (!raw.ok() && stream.ok()) raw = stream->raw;
+  const Result<std::vector<bytecode::RawInstr>> raw = raw_of(graphs, id);
   if (!raw.ok()) {
     view.error = raw.error().message;
     return view;
   }
+  if (detail == Detail::Places) {
+    for (const bytecode::RawInstr& instr : *raw) {
+      InstructionView& out = view.instructions.emplace_back();
+      out.offset = instr.offset;
+      out.line = line_of(instr.line);
+    }
+    return view;
+  }
+  const Result<bytecode::Stream>& stream = graphs.stream(id);
   const std::set<int64_t> targets = find_targets(code, *raw, view);
   const bytecode::RawTable& table = bytecode::raw_table(module.version);
   std::map<uint32_t, std::string> shown;
@@ -194,8 +209,7 @@ GraphView view_of(const object::Module& module, const flow::Graph& graph) {
     shown.offset = block.offset;
     for (uint32_t k = block.first; k < block.first + block.count; ++k) {
       const bytecode::Instr& instr = graph.instrs[k];
-      shown.lines.push_back(
-          {bytecode::text_of(module, instr), instr.offset, line_of(instr.line)});
+      shown.lines.push_back({bytecode::text_of(module, instr), instr.offset, line_of(instr.line)});
     }
     const flow::Exit& exit = block.exit;
     if (!exit.falls) {
@@ -207,7 +221,8 @@ GraphView view_of(const object::Module& module, const flow::Graph& graph) {
       const bool leaves = exit.kind == flow::ExitKind::Return ||
                           exit.kind == flow::ExitKind::Raise ||
                           exit.kind == flow::ExitKind::Reraise;
-      if (leads && !leaves) view.edges.push_back({i, exit.next[way].value, word_of(exit.kind, way)});
+      if (leads && !leaves)
+        view.edges.push_back({i, exit.next[way].value, word_of(exit.kind, way)});
     }
     if (block.handler.valid()) {
       view.edges.push_back({i, graph[block.handler].entry.value, "exception"});
@@ -243,12 +258,13 @@ Result<std::vector<CodeView>> view_codes(const Program& program) {
   });
 }
 
-Result<std::vector<BytecodeView>> view_bytecode(const Program& program) {
+Result<std::vector<BytecodeView>> view_bytecode(const Program& program, Detail detail) {
   return guarded([&]() -> Result<std::vector<BytecodeView>> {
     const object::Module module = shown_module(program);
     flow::Graphs graphs(module);
     std::vector<BytecodeView> views;
-    for (size_t i = 0; i < module.codes.size(); ++i) views.push_back(view_of(graphs, CodeId(i)));
+    for (size_t i = 0; i < module.codes.size(); ++i)
+      views.push_back(view_of(graphs, CodeId(i), detail));
     return views;
   });
 }
@@ -291,8 +307,8 @@ std::vector<StageView> view_stages() {
   for (const structure::Step& step : structure::steps()) {
     stages.push_back({std::string("structure:") + step.name, step.because});
   }
-  stages.push_back({std::string("structure:") + structure::kPlanStage,
-                    "which statements the reduced graph is"});
+  stages.push_back(
+      {std::string("structure:") + structure::kPlanStage, "which statements the reduced graph is"});
   stages.push_back({"ast", "the syntax tree that is printed"});
   return stages;
 }

@@ -218,13 +218,13 @@ Result<std::string> decompiled(uint32_t minor, uint32_t flags) {
   options.remarks = true;
   PELLUCID_TRY(const Decompilation made, decompile(program, options));
   const cli::Judgement judged = cli::judge(made);
-  const std::string text =
-      judged.comments.empty() ? made.source
-                              : with_comments(made.source, judged.comments, options.keep_lines);
+  const std::string text = judged.comments.empty()
+                               ? made.source
+                               : with_comments(made.source, judged.comments, options.keep_lines);
   PELLUCID_TRY(const std::vector<CodeView> codes, view_codes(program));
   std::vector<BytecodeView> bytecode;
   if ((flags & kNoText) == 0) {
-    PELLUCID_TRY(bytecode, view_bytecode(program));
+    PELLUCID_TRY(bytecode, view_bytecode(program, Detail::Places));
   }
   const std::vector<Comment> none;
   const std::vector<LineOrigin> origins =
@@ -243,13 +243,12 @@ Result<std::string> decompiled(uint32_t minor, uint32_t flags) {
       .add_json("lines", array(origins, [](const LineOrigin& each) { return json_of(each); }))
       .add_json("diagnostics",
                 array(made.diagnostics, [](const Diagnostic& each) { return json_of(each); }))
-      .add_json("renamed", array(made.renamed,
-                                 [](const Rename& each) {
-                                   return Object()
-                                       .add("given", each.given)
-                                       .add("original", each.original)
-                                       .text();
-                                 }))
+      .add_json(
+          "renamed",
+          array(made.renamed,
+                [](const Rename& each) {
+                  return Object().add("given", each.given).add("original", each.original).text();
+                }))
       .add_json("notes", array(program.notes()))
       .add_json("remarks", array(made.remarks))
       .text();
@@ -319,7 +318,7 @@ std::string json_of(const ProtectedView& range) {
 Result<std::string> disassembled(uint32_t minor) {
   PELLUCID_TRY(const Program program, program_of(minor));
   PELLUCID_TRY(const std::vector<CodeView> codes, view_codes(program));
-  PELLUCID_TRY(const std::vector<BytecodeView> all, view_bytecode(program));
+  PELLUCID_TRY(const std::vector<BytecodeView> all, view_bytecode(program, Detail::All));
   std::string listings;
   for (const CodeView& code : codes) {
     const BytecodeView& bytecode = all[code.code];

@@ -94,16 +94,18 @@ void share_out(const BytecodeView& bytecode, const std::vector<LineOrigin*>& own
   std::stable_sort(by_line.begin(), by_line.end(), [](const LineOrigin* a, const LineOrigin* b) {
     return *a->original_line < *b->original_line;
   });
-  std::stable_sort(by_offset.begin(), by_offset.end(),
-                   [](const LineOrigin* a, const LineOrigin* b) { return *a->offset < *b->offset; });
+  std::stable_sort(
+      by_offset.begin(), by_offset.end(),
+      [](const LineOrigin* a, const LineOrigin* b) { return *a->offset < *b->offset; });
   LineOrigin* last = nullptr;
   for (const InstructionView& instruction : bytecode.instructions) {
     LineOrigin* found = nullptr;
     if (instruction.line || last == nullptr || by_line.empty()) {
       found = statement_of(instruction, by_line, by_offset);
     }
-    if (found == nullptr) found = last;
-    if (found != nullptr) found->offsets.push_back(instruction.offset);
+    // What comes before all statements is part of the first one.
+    if (found == nullptr) found = last != nullptr ? last : own.front();
+    found->offsets.push_back(instruction.offset);
     last = found;
   }
 }

@@ -1,18 +1,17 @@
 """Inputs are known by their bytes: headers that are wrong or missing, containers of every kind."""
 
 import importlib.util
-import io
 import json
 import marshal
 import struct
 import subprocess
 import sys
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any, Dict, Iterator, List
 
 import pytest
+from archives import program, pyz, zipped
 from commands import run
 from needs import ROOT, VERSIONS, missing, need
 from pellucid import DecompileError, _core, decompile_pyc

@@ -199,7 +199,7 @@ export interface LineOrigin {
   /** The last line of the text that belongs to this entry. */
   lastLine: number;
   code: number;
-  /** The offset of the entry's first instruction in the bytecode of `code`; null: no instruction. */
+  /** The offset of an instruction that stands for the entry, in the bytecode of `code`; null: none. */
   offset: number | null;
   /**
    * The offsets of the instructions of this entry, in ascending order: what dis() lists under the
