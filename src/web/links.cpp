@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace pellucid::web {
 
@@ -59,8 +60,8 @@ void find_ends(std::string_view text, std::vector<LineOrigin>& origins) {
   }
 }
 
-// Returns the statement of an instruction. `by_line` and `by_offset` are those of its code object,
-// in the order of their original lines and offsets.
+// Returns the statement of an instruction. `by_line` and `by_offset` are those of its code object
+// in the order of their original lines, or only of their offsets.
 LineOrigin* statement_of(const InstructionView& instruction,
                          const std::vector<LineOrigin*>& by_line,
                          const std::vector<LineOrigin*>& by_offset) {
@@ -69,13 +70,21 @@ LineOrigin* statement_of(const InstructionView& instruction,
         by_line.begin(), by_line.end(), *instruction.line,
         [](int32_t line, const LineOrigin* origin) { return line < *origin->original_line; });
     if (end == by_line.begin()) return nullptr;
-    // Of several statements on one line, the last that begins before.
-    auto at = end - 1;
-    while (at != by_line.begin() && (*(at - 1))->original_line == (*at)->original_line &&
-           (*at)->offset.value_or(0) > instruction.offset) {
-      --at;
-    }
-    return *at;
+    // Of several statements on one line, the first that ends after the instruction: an offset is
+    // that of the instruction that does what the statement says. Of a `try` and its first
+    // statement, the latter.
+    const int32_t line = *(*(end - 1))->original_line;
+    const auto begin = std::partition_point(by_line.begin(), end, [&](const LineOrigin* origin) {
+      return *origin->original_line < line;
+    });
+    const auto found = std::partition_point(begin, end, [&](const LineOrigin* origin) {
+      return origin->offset.value_or(0) < instruction.offset;
+    });
+    if (found == end) return *(end - 1);
+    const std::optional<uint32_t> offset = (*found)->offset;
+    return *(std::partition_point(
+                 found, end, [&](const LineOrigin* origin) { return origin->offset == offset; }) -
+             1);
   }
   const auto end = std::upper_bound(
       by_offset.begin(), by_offset.end(), instruction.offset,
@@ -92,7 +101,8 @@ void share_out(const BytecodeView& bytecode, const std::vector<LineOrigin*>& own
     if (origin->offset) by_offset.push_back(origin);
   }
   std::stable_sort(by_line.begin(), by_line.end(), [](const LineOrigin* a, const LineOrigin* b) {
-    return *a->original_line < *b->original_line;
+    return std::pair(*a->original_line, a->offset.value_or(0)) <
+           std::pair(*b->original_line, b->offset.value_or(0));
   });
   std::stable_sort(
       by_offset.begin(), by_offset.end(),

@@ -66,6 +66,8 @@ test("lines lead to instructions, each of which belongs to one line", async () =
   const listed = halve.instructions.map(({ offset }) => offset);
   assert.deepEqual(all, listed);
   for (const { line, originalLine, offsets, offset } of lines) {
+    // A `try` has no line of its own.
+    if (source.split("\n")[line - 1].trim() === "try:") continue;
     assert.equal(line, originalLine);
     assert.ok(offset === null || offsets.includes(offset));
     const onLine = halve.instructions.filter((each) => each.line === line);
