@@ -33,10 +33,15 @@ bool begins_suite(std::string_view line) {
                      [&](std::string_view word) { return line.starts_with(word); });
 }
 
+bool is_try(const std::vector<std::string_view>& lines, uint32_t line) {
+  if (line == 0 || line > lines.size()) return false;
+  const std::string_view text = lines[line - 1];
+  return text.substr(indentation_of(text)) == "try:";
+}
+
 // Finds the last line of each statement: before the next one, before a line that begins another
 // suite, and without empty lines and comments.
-void find_ends(std::string_view text, std::vector<LineOrigin>& origins) {
-  const std::vector<std::string_view> lines = lines_of(text);
+void find_ends(const std::vector<std::string_view>& lines, std::vector<LineOrigin>& origins) {
   const auto line_at = [&](uint32_t line) {
     return line >= 1 && line <= lines.size() ? lines[line - 1] : std::string_view();
   };
@@ -110,7 +115,13 @@ void share_out(const BytecodeView& bytecode, const std::vector<LineOrigin*>& own
   LineOrigin* last = nullptr;
   for (const InstructionView& instruction : bytecode.instructions) {
     LineOrigin* found = nullptr;
-    if (instruction.line || last == nullptr || by_line.empty()) {
+    const auto at = std::partition_point(
+        by_offset.begin(), by_offset.end(),
+        [&](const LineOrigin* each) { return *each->offset < instruction.offset; });
+    const bool is_there = at != by_offset.end() && *(*at)->offset == instruction.offset;
+    if (!instruction.line && is_there) {
+      found = *at;
+    } else if (instruction.line || last == nullptr || by_line.empty()) {
       found = statement_of(instruction, by_line, by_offset);
     }
     // What comes before all statements is part of the first one.
@@ -137,9 +148,16 @@ std::vector<LineOrigin> origins_of(const Decompilation& made, std::string_view t
     origin.offset = mapping.offset;
     origin.original_line = mapping.original_line;
   }
-  find_ends(text, origins);
+  const std::vector<std::string_view> lines = lines_of(text);
+  find_ends(lines, origins);
   std::unordered_map<uint32_t, std::vector<LineOrigin*>> by_code;
-  for (LineOrigin& origin : origins) by_code[origin.code].push_back(&origin);
+  for (size_t i = 0; i < origins.size(); ++i) {
+    // A `try` without instructions has the place of its first statement, which they belong to.
+    const bool has_none = i + 1 < origins.size() && origins[i + 1].code == origins[i].code &&
+                          origins[i + 1].original_line == origins[i].original_line &&
+                          origins[i + 1].line > origins[i].line && is_try(lines, origins[i].line);
+    if (!has_none) by_code[origins[i].code].push_back(&origins[i]);
+  }
   for (auto& [code, own] : by_code) {
     if (code < bytecode.size()) share_out(bytecode[code], own);
   }
