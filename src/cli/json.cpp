@@ -28,7 +28,7 @@ size_t character_at(std::string_view text, size_t at) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string out = "\"";
   const auto escape = [&](unsigned number) {
     char escaped[8];

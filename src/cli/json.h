@@ -10,6 +10,6 @@ namespace pellucid::cli {
 // Returns a valid JSON string for any bytes: an invalid UTF-8 byte (possible in file names) becomes
 // the surrogate that Python uses for it, and a surrogate (possible in names in bytecode) is
 // escaped.
-std::string quoted(std::string_view text);
+std::string json_text(std::string_view text);
 
 }  // namespace pellucid::cli

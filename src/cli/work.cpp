@@ -28,7 +28,7 @@ constexpr size_t kLongestName = 80;  // bytes of a name in messages
 
 std::string json_list(const std::vector<std::string>& texts) {
   std::string list;
-  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + quoted(text);
+  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + json_text(text);
   return '[' + list + ']';
 }
 
@@ -77,8 +77,9 @@ void tell(const std::vector<Diagnostic>& diagnostics, Outcome& outcome) {
     outcome.complaints.push_back(
         described({ErrorCode::Unsupported, said.offset, said.name + kind + said.message}));
     if (!outcome.json_diagnostics.empty()) outcome.json_diagnostics += ", ";
-    outcome.json_diagnostics += '[' + quoted(said.name) + ", " + std::to_string(said.offset) +
-                                ", " + quoted(said.message) + (is_refused ? ", true]" : ", false]");
+    outcome.json_diagnostics += '[' + json_text(said.name) + ", " + std::to_string(said.offset) +
+                                ", " + json_text(said.message) +
+                                (is_refused ? ", true]" : ", false]");
   }
 }
 
@@ -90,7 +91,7 @@ void tell(const std::vector<Rename>& renamed, Outcome& outcome) {
       renamed[0].given + " among them");
   for (const auto& [given, original] : renamed) {
     const char* comma = outcome.json_renamed.empty() ? "" : ", ";
-    outcome.json_renamed += comma + quoted(given) + ": " + quoted(original);
+    outcome.json_renamed += comma + json_text(given) + ": " + json_text(original);
   }
 }
 
@@ -161,11 +162,11 @@ std::string to_json(const BadInput& bad) {
 
 std::string to_json(const Job& job, const Outcome& outcome) {
   const auto or_null = [](bool there, const std::string& text) {
-    return there ? quoted(text) : std::string("null");
+    return there ? json_text(text) : std::string("null");
   };
   const bool has_source = outcome.error.empty() && job.out.empty();
-  return "{\"file\": " + quoted(job.name) + ", \"out\": " + or_null(!job.out.empty(), job.out) +
-         ", \"outcome\": " + quoted(outcome.name()) +
+  return "{\"file\": " + json_text(job.name) + ", \"out\": " + or_null(!job.out.empty(), job.out) +
+         ", \"outcome\": " + json_text(outcome.name()) +
          ", \"error\": " + or_null(!outcome.error.empty(), outcome.error) +
          ", \"python\": " + or_null(!outcome.python.empty(), outcome.python) +
          ", \"source\": " + or_null(has_source, outcome.text) + ", \"diagnostics\": [" +

@@ -12,7 +12,7 @@
 
 namespace pellucid::web {
 
-inline std::string json(std::string_view text) { return cli::quoted(text); }
+inline std::string json(std::string_view text) { return cli::json_text(text); }
 inline std::string json(bool value) { return value ? "true" : "false"; }
 inline std::string json(std::integral auto number) { return std::to_string(number); }
 template <typename T>
