@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a file holds that its text does not show.
+import type { CodeReport, Finding, Inspection } from "../../npm/pellucid";
+import { failureOf, type App, type Pane } from "./app.ts";
+import { bytes, count, el, shown } from "./dom.ts";
+import { words } from "./state.ts";
+
+/** More entries of a section wait for a click. */
+const MANY = 200;
+
+export class HiddenPane implements Pane {
+  private readonly body = el("div", { class: "body", tabindex: 0, role: "region", "aria-label": "What the text does not show" });
+  private shownFor: unknown = null;
+
+  constructor(private readonly app: App, private readonly section: HTMLElement) {
+    section.append(this.body);
+  }
+
+  module(): void {
+    this.shownFor = null;
+    this.body.replaceChildren();
+    this.view();
+  }
+
+  view(): void {
+    const { app } = this;
+    if (this.section.offsetParent === null || !app.result || this.shownFor === app.result) return;
+    this.shownFor = app.result;
+    void this.fetch();
+  }
+
+  private async fetch(): Promise<void> {
+    const { app } = this;
+    const result = app.result;
+    try {
+      const report = await app.client.call("inspect", app.current!.place);
+      if (app.result === result) this.draw(report);
+    } catch (error) {
+      if (app.result === result) this.body.replaceChildren(el("p", { class: "note" }, `${shown(words(failureOf(error)))}.`));
+    }
+  }
+
+  private draw(report: Inspection): void {
+    const result = this.app.result!;
+    this.body.replaceChildren(
+      ...section("Not recovered as a person would write it", result.diagnostics.map((d) =>
+        item(d.name, `${d.message}, at byte 0x${d.offset.toString(16)}`, () => this.app.look(d.code, true)))),
+      ...section("Names that no source can write", result.renamed.map((r) =>
+        item(r.given, `stands for ${r.original}`))),
+      ...section("How the file was read", [...report.notes, ...(report.doubt ? [report.doubt] : [])].map((text) => item("", text))),
+      ...section("In the file", unusual(report.findings).map((f) => item(f.kind, found(f)))),
+      ...report.codes.filter((code) => unusual(code.findings).length).flatMap((code) => section(
+        code.path, unusual(code.findings).map((f) => item(f.kind, found(f), () => this.app.look(code.code, true))), true)),
+    );
+    if (!this.body.childElementCount) {
+      this.body.append(el("p", { class: "fine" }, "✓ The text shows everything that the file holds, but for what every compiler leaves."));
+    }
+    this.body.append(header(report), common(report), codes(report.codes, (code) => this.app.look(code, true)));
+  }
+}
+
+const unusual = (findings: Finding[]) => findings.filter((f) => !f.isCommon);
+const found = (f: Finding) => `${f.text}, at byte 0x${f.offset.toString(16)}`;
+
+function item(what: string, text: string, go?: () => void): HTMLElement {
+  const name = shown(what);
+  const head = !what ? null : go ? el("button", { class: "link", onclick: go }, name) : el("b", {}, name);
+  return el("li", {}, head, head ? " " : null, el("span", {}, shown(text)));
+}
+
+function section(title: string, items: HTMLElement[], isCode = false): HTMLElement[] {
+  if (!items.length) return [];
+  const list = el("ul", {}, ...items.slice(0, MANY));
+  if (items.length > MANY) {
+    const more = el("button", { class: "link", onclick: () => list.append(...items.slice(MANY)) }, `${items.length - MANY} more`);
+    more.addEventListener("click", () => more.remove());
+    return [el("h3", {}, isCode ? el("code", {}, shown(title)) : title), list, more];
+  }
+  return [el("h3", {}, isCode ? el("code", {}, shown(title)) : title), list];
+}
+
+function header(report: Inspection): HTMLElement {
+  const { magic, magicWords, flags, date, size } = report.header;
+  const row = (name: string, text: string) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, shown(text)));
+  return el("details", { open: true }, el("summary", {}, "Header"), el("table", {},
+    row("Python", report.python),
+    row("Magic number", magicWords || `0x${magic.toString(16)}`),
+    row("Flags", `0x${flags.toString(16)}${flags & 1 ? " (checked by hash)" : ""}`),
+    ...(flags & 1 ? [] : [
+      row("Date of the source", date ? new Date(date * 1000).toISOString().replace(".000", "") : "none"),
+      row("Size of the source", bytes(size)),
+    ]),
+    row("Code", `bytes 0x${report.start.toString(16)} to 0x${report.end.toString(16)}`),
+    ...(report.subject ? [row("Subject", report.subject)] : [])));
+}
+
+function common(report: Inspection): HTMLElement | string {
+  const all = [...report.findings, ...report.codes.flatMap((code) => code.findings)].filter((f) => f.isCommon);
+  if (!all.length) return "";
+  return el("details", {}, el("summary", {}, `What compilers leave (${all.length.toLocaleString("en")})`),
+    el("ul", {}, ...all.slice(0, MANY).map((f) => item(f.kind, found(f)))));
+}
+
+function codes(reports: CodeReport[], look: (code: number) => void): HTMLElement {
+  const head = ["code object", "line", "flags", "bytes", "constants", "names"];
+  return el("details", {}, el("summary", {}, `All ${count(reports.length, "code object")}`), el("table", {},
+    el("tr", {}, ...head.map((name) => el("th", { scope: "col" }, name))),
+    ...reports.slice(0, 1000).map((code) => el("tr", {},
+      el("td", {}, el("button", { class: "link", onclick: () => look(code.code) }, shown(code.path))),
+      ...[code.firstLine, `0x${code.flags.toString(16)}`, code.bytecodeSize, code.constantCount, code.nameCount]
+        .map((n) => el("td", { class: "figure" }, String(n)))))));
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the blocks of a flow graph stand: in layers from the top, by the longest way without back
+// edges; within a layer ordered by where their neighbours stand. Edges that skip layers run through
+// places that are kept free for them.
+
+export interface Box {
+  width: number;
+  height: number;
+}
+export interface Edge {
+  from: number;
+  to: number;
+}
+export interface Placed {
+  boxes: { x: number; y: number }[];
+  /** The points of each edge, in the order of the edges, and whether it goes back up. */
+  edges: { points: [number, number][]; back: boolean }[];
+  width: number;
+  height: number;
+}
+
+interface Node extends Box {
+  layer: number;
+  order: number;
+  x: number;
+  up: number[];
+  down: number[];
+}
+
+const GAP_X = 28;
+const GAP_Y = 46;
+const LANE = 12;
+
+/** Places boxes. Box 0 is where control enters. Equal input gives equal output. */
+export function layOut(boxes: Box[], edges: Edge[]): Placed {
+  const back = backEdges(boxes.length, edges);
+  const layers = longestWays(boxes.length, edges, back);
+  const nodes: Node[] = boxes.map((box, i) => (
+    { ...box, layer: layers[i], order: 0, x: 0, up: [], down: [] }
+  ));
+  const chains = edges.map((edge, i) => (back[i] ? [] : chain(nodes, edge)));
+  const rows = order(nodes);
+  place(nodes, rows);
+  const tops: number[] = [];
+  let y = 0;
+  for (const row of rows) {
+    tops.push(y);
+    y += Math.max(...row.map((n) => nodes[n].height), 0) + GAP_Y;
+  }
+  const placed = boxes.map((_, i) => ({ x: nodes[i].x, y: tops[nodes[i].layer] }));
+  return route(nodes, placed, tops, edges, back, chains, y - GAP_Y);
+}
+
+/** Returns which edges go back to a block that is still open in a search in depth. */
+function backEdges(n: number, edges: Edge[]): boolean[] {
+  const out: number[][] = Array.from({ length: n }, () => []);
+  edges.forEach((edge, i) => out[edge.from].push(i));
+  const state = new Uint8Array(n);
+  const back: boolean[] = edges.map(() => false);
+  for (let root = 0; root < n; root++) {
+    if (state[root]) continue;
+    const stack: [number, number][] = [[root, 0]];
+    state[root] = 1;
+    while (stack.length) {
+      const top = stack[stack.length - 1];
+      const edge = out[top[0]][top[1]++];
+      if (edge === undefined) {
+        state[top[0]] = 2;
+        stack.pop();
+      } else if (state[edges[edge].to] === 1) {
+        back[edge] = true;
+      } else if (state[edges[edge].to] === 0) {
+        state[edges[edge].to] = 1;
+        stack.push([edges[edge].to, 0]);
+      }
+    }
+  }
+  return back;
+}
+
+function longestWays(n: number, edges: Edge[], back: boolean[]): number[] {
+  const layer: number[] = new Array(n).fill(0);
+  const waits: number[] = new Array(n).fill(0);
+  const out: number[][] = Array.from({ length: n }, () => []);
+  edges.forEach((edge, i) => {
+    if (back[i]) return;
+    waits[edge.to]++;
+    out[edge.from].push(edge.to);
+  });
+  const ready = waits.flatMap((w, i) => (w === 0 ? [i] : []));
+  for (let i = 0; i < ready.length; i++) {
+    for (const to of out[ready[i]]) {
+      layer[to] = Math.max(layer[to], layer[ready[i]] + 1);
+      if (--waits[to] === 0) ready.push(to);
+    }
+  }
+  return layer;
+}
+
+/** Links both ends through a thin node in each layer between. Returns all of them. */
+function chain(nodes: Node[], edge: Edge): number[] {
+  const way = [edge.from];
+  for (let layer = nodes[edge.from].layer + 1; layer < nodes[edge.to].layer; layer++) {
+    nodes.push({ width: LANE, height: 0, layer, order: 0, x: 0, up: [], down: [] });
+    way.push(nodes.length - 1);
+  }
+  way.push(edge.to);
+  for (let i = 1; i < way.length; i++) {
+    nodes[way[i - 1]].down.push(way[i]);
+    nodes[way[i]].up.push(way[i - 1]);
+  }
+  return way;
+}
+
+/** Orders each layer: sweeps down and up, each node between its neighbours. */
+function order(nodes: Node[]): number[][] {
+  const rows: number[][] = [];
+  nodes.forEach((node, i) => (rows[node.layer] ??= []).push(i));
+  const renumber = (row: number[]) => row.forEach((n, i) => (nodes[n].order = i));
+  rows.forEach(renumber);
+  let best = rows.map((row) => [...row]);
+  let fewest = crossings(nodes, rows);
+  for (let sweep = 0; sweep < 12 && fewest > 0; sweep++) {
+    const down = sweep % 2 === 0;
+    const sequence = down ? rows : [...rows].reverse();
+    for (const row of sequence) {
+      const middle = new Map<number, number>();
+      for (const n of row) {
+        const near = down ? nodes[n].up : nodes[n].down;
+        const sum = near.reduce((total, other) => total + nodes[other].order, 0);
+        middle.set(n, near.length ? sum / near.length : nodes[n].order);
+      }
+      row.sort((a, b) => middle.get(a)! - middle.get(b)! || a - b);
+      renumber(row);
+    }
+    const now = crossings(nodes, rows);
+    if (now < fewest) {
+      fewest = now;
+      best = rows.map((row) => [...row]);
+    }
+  }
+  best.forEach(renumber);
+  return best;
+}
+
+/** Returns how many pairs of edges between neighbour layers cross. */
+export function crossings(nodes: { order: number; down: number[] }[], rows: number[][]): number {
+  let total = 0;
+  for (const row of rows) {
+    const ends: number[] = [];
+    for (const n of row) {
+      const here = nodes[n].down.map((other) => nodes[other].order).sort((a, b) => a - b);
+      for (const end of here) {
+        // Ends stay sorted: those to the right of this one cross it.
+        let low = 0;
+        let high = ends.length;
+        while (low < high) {
+          const middle = (low + high) >> 1;
+          if (ends[middle] <= end) low = middle + 1;
+          else high = middle;
+        }
+        total += ends.length - low;
+      }
+      for (const end of here) insert(ends, end);
+    }
+  }
+  return total;
+}
+
+function insert(sorted: number[], value: number): void {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] <= value) low = middle + 1;
+    else high = middle;
+  }
+  sorted.splice(low, 0, value);
+}
+
+/** Gives each node its x (its middle): near its neighbours', without overlap. */
+function place(nodes: Node[], rows: number[][]): void {
+  for (const row of rows) {
+    let x = 0;
+    for (const n of row) {
+      nodes[n].x = x + nodes[n].width / 2;
+      x += nodes[n].width + GAP_X;
+    }
+  }
+  for (let sweep = 0; sweep < 10; sweep++) {
+    const down = sweep % 2 === 0;
+    for (const row of down ? rows : [...rows].reverse()) {
+      const wish = row.map((n) => {
+        const near = down ? nodes[n].up : nodes[n].down;
+        return near.length ? near.reduce((sum, o) => sum + nodes[o].x, 0) / near.length : nodes[n].x;
+      });
+      settle(nodes, row, wish);
+    }
+  }
+  const left = Math.min(...nodes.map((node) => node.x - node.width / 2));
+  for (const node of nodes) node.x -= left;
+}
+
+/** Moves a row to its wishes: groups that would overlap share the mean of theirs. */
+function settle(nodes: Node[], row: number[], wish: number[]): void {
+  const groups: { from: number; to: number; at: number; offsets: number[] }[] = [];
+  row.forEach((_, i) => {
+    groups.push({ from: i, to: i, at: wish[i], offsets: [0] });
+    for (;;) {
+      const last = groups[groups.length - 1];
+      const before = groups[groups.length - 2];
+      if (!before) break;
+      const gap = (nodes[row[before.to]].width + nodes[row[last.from]].width) / 2 + GAP_X;
+      const end = before.at + before.offsets[before.offsets.length - 1];
+      if (end + gap <= last.at) break;
+      const shift = before.offsets[before.offsets.length - 1] + gap;
+      before.offsets.push(...last.offsets.map((offset) => offset + shift));
+      before.to = last.to;
+      let sum = 0;
+      for (let j = before.from; j <= before.to; j++) sum += wish[j] - before.offsets[j - before.from];
+      before.at = sum / (before.to - before.from + 1);
+      groups.pop();
+    }
+  });
+  for (const group of groups) {
+    for (let j = group.from; j <= group.to; j++) nodes[row[j]].x = group.at + group.offsets[j - group.from];
+  }
+}
+
+/** Draws the edges: down through their lanes, back ones around the right side. */
+function route(
+  nodes: Node[],
+  placed: { x: number; y: number }[],
+  tops: number[],
+  edges: Edge[],
+  back: boolean[],
+  chains: number[][],
+  height: number,
+): Placed {
+  const boxes = placed.length;
+  const right = Math.max(...nodes.map((node) => node.x + node.width / 2));
+  const lowest = tops.map((top, layer) =>
+    top + Math.max(0, ...nodes.filter((n, i) => i < boxes && n.layer === layer).map((n) => n.height)));
+  const port = ports(nodes, edges);
+  let lane = 0;
+  const drawn = edges.map((edge, i) => {
+    const from: [number, number] = [port.from[i], placed[edge.from].y + nodes[edge.from].height];
+    const to: [number, number] = [port.to[i], placed[edge.to].y];
+    if (back[i]) {
+      lane++;
+      const x = right + GAP_X / 2 + lane * LANE;
+      const below = lowest[nodes[edge.from].layer] + 10 + (lane % 4) * 4;
+      const above = to[1] - 10 - (lane % 4) * 4;
+      return { points: [from, [from[0], below], [x, below], [x, above], [to[0], above], to] as [number, number][], back: true };
+    }
+    const points: [number, number][] = [from];
+    for (const n of chains[i].slice(1, -1)) {
+      points.push([nodes[n].x, tops[nodes[n].layer] - GAP_Y / 4]);
+      points.push([nodes[n].x, lowest[nodes[n].layer] + GAP_Y / 4]);
+    }
+    points.push(to);
+    return { points, back: false };
+  });
+  return { boxes: placed, edges: drawn, width: right + GAP_X + (lane + 1) * LANE, height: height + 30 };
+}
+
+/** Returns where edges leave and enter: spread over the middle of a box, in the order of their ends. */
+function ports(nodes: Node[], edges: Edge[]): { from: number[]; to: number[] } {
+  const spread = (end: "from" | "to", other: "from" | "to") => {
+    const at: number[] = new Array(edges.length).fill(0);
+    const groups = new Map<number, number[]>();
+    edges.forEach((edge, i) => groups.set(edge[end], [...(groups.get(edge[end]) ?? []), i]));
+    for (const [n, list] of groups) {
+      list.sort((a, b) => nodes[edges[a][other]].x - nodes[edges[b][other]].x || a - b);
+      const step = Math.min(28, (nodes[n].width - 16) / list.length);
+      list.forEach((i, k) => (at[i] = nodes[n].x + (k - (list.length - 1) / 2) * step));
+    }
+    return at;
+  };
+  return { from: spread("from", "to"), to: spread("to", "from") };
+}
