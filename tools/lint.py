@@ -21,6 +21,7 @@ PYTHON_FOLDERS = [
         "tests/python",
         "tests/torch",
         "tests/report",
+        "tests/web",
     ),
     *("bench", "fuzz/adversary", "fuzz/python", "gallery"),
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Archives of code that tests make: zip archives, PYZ archives, programs of PyInstaller."""
+"""Archives of code as tests need them, of each kind that pellucid reads."""
 
 import importlib.util
 import io
@@ -8,11 +8,15 @@ import struct
 import sys
 import zipfile
 import zlib
-from typing import Any
+from typing import Any, Dict, List
 
 
-def zipped(members: "dict[str, bytes]") -> bytes:
-    """Return a zip archive."""
+def small_pyc() -> bytes:
+    code = compile("import os\n\ndef f(x):\n    return os.sep + x\n", "m.py", "exec")
+    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+
+
+def zipped(members: "Dict[str, bytes]") -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in members.items():
@@ -21,7 +25,6 @@ def zipped(members: "dict[str, bytes]") -> bytes:
 
 
 def pyz(blob: bytes, as_dict: bool = False) -> bytes:
-    """Return a PYZ with three modules that are all this code."""
     body, table = b"", []
     for name, kind in (("pkg", 1), ("pkg.mod", 0), ("other", 0)):
         packed = zlib.compress(blob)
@@ -32,8 +35,7 @@ def pyz(blob: bytes, as_dict: bool = False) -> bytes:
     return b"PYZ\0" + importlib.util.MAGIC_NUMBER + at + b"\0" * 5 + body + marshal.dumps(rows)
 
 
-def program(entries: "list[tuple[str, bytes, bytes, bool]]", after: bytes = b"") -> bytes:
-    """Return a program of entries: a name, a kind, the bytes, and whether they are packed."""
+def program(entries: "List[tuple[str, bytes, bytes, bool]]", after: bytes = b"") -> bytes:
     data, table = b"", b""
     for name, kind, content, is_packed in entries:
         packed = zlib.compress(content) if is_packed else content
@@ -49,3 +51,53 @@ def program(entries: "list[tuple[str, bytes, bytes, bool]]", after: bytes = b"")
     magic = b"MEI\014\013\012\013\016"
     cookie = struct.pack("!8sIIII64s", magic, size, len(data), len(table), number, b"libpython.so")
     return b"\x7fELF" + bytes(500) + data + table + cookie + after
+
+
+def code_only() -> bytes:
+    return small_pyc()[16:]
+
+
+def container(what: str) -> "tuple[bytes, List[str]]":
+    """Return the bytes of a container, and the files that its sources go to."""
+    members = {
+        "pkg/__init__.pyc": small_pyc(),
+        "pkg/mod.pyc": small_pyc(),
+        "main": small_pyc(),
+        "pkg/bare.bin": code_only(),
+        "notes.txt": b"class Notes: they begin like code and are none",
+    }
+    four = ["main.py", "pkg/__init__.py", "pkg/bare.py", "pkg/mod.py"]
+    three = ["other.py", "pkg/__init__.py", "pkg/mod.py"]
+    entries = [
+        ("struct", b"m", small_pyc(), True),
+        ("main", b"s", code_only(), True),
+        ("PYZ-00.pyz", b"z", pyz(code_only()), False),
+        ("base_library.zip", b"b", zipped({"abc.pyc": small_pyc()}), True),
+    ]
+    whole = sorted(["struct.py", "main.py", "base_library.zip/abc.py", *three])
+    made = {
+        "a zip": (zipped(members), four),
+        "a zipapp": (b"#!/usr/bin/env python3\n" + zipped(members), four),
+        "a zip after a program": (b"MZ" + bytes(700) + zipped(members), four),
+        "a zip in a zip": (
+            zipped({"in.jar": zipped({"a.pyc": small_pyc()})}),
+            ["in.jar/a.py"],
+        ),
+        "a pyz": (pyz(code_only()), three),
+        "a pyz with a dict": (pyz(code_only(), True), three),
+        "a program": (program(entries), whole),
+        "a program that was signed": (program(entries, bytes(70_000)), whole),
+    }
+    return made[what]
+
+
+KINDS = [
+    "a zip",
+    "a zipapp",
+    "a zip after a program",
+    "a zip in a zip",
+    "a pyz",
+    "a pyz with a dict",
+    "a program",
+    "a program that was signed",
+]

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, List
 
 import pytest
-from archives import program, pyz, zipped
+from archives import KINDS, code_only, container, program, pyz, small_pyc, zipped
 from commands import run
 from needs import ROOT, VERSIONS, missing, need
 from pellucid import DecompileError, _core, decompile_pyc
-from pellucid.decompilation import Decompilation, prove_pyc
+from pellucid.decompile import Decompilation, prove_pyc
 
 CASES = ROOT / "tests" / "cases" / "pyc"
 FINAL = {
@@ -236,61 +236,6 @@ def test_a_header_does_not_make_a_module_of_a_function() -> None:
 
 
 # --- containers --------------------------------------------------------------------------------
-
-
-def small_pyc() -> bytes:
-    code = compile("import os\n\ndef f(x):\n    return os.sep + x\n", "m.py", "exec")
-    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
-
-
-def code_only() -> bytes:
-    return small_pyc()[16:]
-
-
-def container(what: str) -> "tuple[bytes, List[str]]":
-    """Return the bytes of a container, and the files that its sources go to."""
-    members = {
-        "pkg/__init__.pyc": small_pyc(),
-        "pkg/mod.pyc": small_pyc(),
-        "main": small_pyc(),
-        "pkg/bare.bin": code_only(),
-        "notes.txt": b"class Notes: they begin like code and are none",
-    }
-    four = ["main.py", "pkg/__init__.py", "pkg/bare.py", "pkg/mod.py"]
-    three = ["other.py", "pkg/__init__.py", "pkg/mod.py"]
-    entries = [
-        ("struct", b"m", small_pyc(), True),
-        ("main", b"s", code_only(), True),
-        ("PYZ-00.pyz", b"z", pyz(code_only()), False),
-        ("base_library.zip", b"b", zipped({"abc.pyc": small_pyc()}), True),
-    ]
-    whole = sorted(["struct.py", "main.py", "base_library.zip/abc.py", *three])
-    made = {
-        "a zip": (zipped(members), four),
-        "a zipapp": (b"#!/usr/bin/env python3\n" + zipped(members), four),
-        "a zip after a program": (b"MZ" + bytes(700) + zipped(members), four),
-        "a zip in a zip": (
-            zipped({"in.jar": zipped({"a.pyc": small_pyc()})}),
-            ["in.jar/a.py"],
-        ),
-        "a pyz": (pyz(code_only()), three),
-        "a pyz with a dict": (pyz(code_only(), True), three),
-        "a program": (program(entries), whole),
-        "a program that was signed": (program(entries, bytes(70_000)), whole),
-    }
-    return made[what]
-
-
-KINDS = [
-    "a zip",
-    "a zipapp",
-    "a zip after a program",
-    "a zip in a zip",
-    "a pyz",
-    "a pyz with a dict",
-    "a program",
-    "a program that was signed",
-]
 
 
 @pytest.fixture(params=["python", "native"])

@@ -1,15 +1,12 @@
 """What the tests of the page share: pages of small and large dumps, and a browser."""
 
-import shutil
 from pathlib import Path
 from typing import Any, Callable, Iterator, List, NamedTuple
 
 import pytest
+from browsing import browser as browser
 from dumps import large, small
-from needs import missing, need
 from pellucid.report import report
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 @pytest.fixture(scope="session")
@@ -28,22 +25,6 @@ def large_dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def large_page(large_dump: Path) -> Path:
     """Its page."""
     return report(large_dump)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """A Chromium; without one the test is skipped, CI fails."""
-    need("playwright")
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        missing(f"a browser: {', '.join(BROWSERS)} on PATH (Debian's package: chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-gpu"]
-        started = playwright.chromium.launch(executable_path=path, args=arguments)
-        yield started
-        started.close()
 
 
 class Opened(NamedTuple):

@@ -1,32 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the page: one HTML file that holds everything, for a server as for a folder.
 //
-//   node build.mjs CORE.wasm OUT.html
+//   node build.mjs CORE OUT.html
+//
+// CORE is the folder with core.mjs and core.wasm.
 //
 // The script and the style are in the page, and its policy names them by their hashes: nothing else
 // may run, and nothing may be fetched. The decompiler and its worker are packed text at the end, so
 // that the page is drawn before they have arrived.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const [wasm, out] = process.argv.slice(2);
+const [core, out] = process.argv.slice(2);
 if (!out) {
-  console.error("usage: node build.mjs CORE.wasm OUT.html");
+  console.error("usage: node build.mjs CORE OUT.html");
   process.exit(2);
 }
 
-async function bundle(entry, plugins = []) {
+// The npm package's interface with the module that was built: in a page both are one script.
+const joined = {
+  name: "joined",
+  setup({ onResolve }) {
+    onResolve({ filter: /npm\/pellucid\.js$/ }, () => ({ path: join(here, "../npm/pellucid.mjs") }));
+    onResolve({ filter: /\/core\.mjs$/ }, () => ({ path: resolve(core, "core.mjs") }));
+  },
+};
+
+async function bundle(entry) {
   const made = await build({
     entryPoints: [join(here, "src", entry)],
     bundle: true, write: false, minify: true, format: "iife", target: "es2022",
-    legalComments: "none", logLevel: "warning", charset: "utf8", plugins,
-    external: ["node:*", "module", "fs", "fs/promises", "path", "url"],
-    define: { "import.meta.url": '"pellucid:"' },
+    legalComments: "none", logLevel: "warning", charset: "utf8", plugins: [joined],
+    external: ["node:*", "module"],
+    define: { "import.meta.url": '"file:///"', "process": "undefined" },
   });
   return made.outputFiles[0].text;
 }
@@ -47,7 +58,7 @@ const parts = {
   style,
   script,
   worker: packed(await bundle("worker.ts")),
-  core: packed(readFileSync(wasm)),
+  core: packed(readFileSync(join(core, "core.wasm"))),
 };
 const page = readFileSync(join(here, "index.html"), "utf8").replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
 mkdirSync(dirname(out), { recursive: true });
