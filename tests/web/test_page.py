@@ -473,3 +473,33 @@ def test_long_work_can_be_cancelled(open_page: Callable[..., Any]) -> None:
     page.locator("#busy").wait_for(state="hidden")
     opened.drop(("small.pyc", small_pyc()))
     assert b"import os" in opened.source()
+
+
+# --- For everybody --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme, width", [("light", 1440), ("dark", 1440), ("light", 390)])
+def test_accessible(scheme: str, width: int, open_page: Callable[..., Any]) -> None:
+    """Names, roles, contrast, landmarks: what axe looks for."""
+    axe = ROOT / "web" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+    # The policy would not let the tests' own script in.
+    opened = open_page(
+        color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True
+    )
+    page = opened.page
+    rules = "['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice']"
+
+    def faults() -> List[str]:
+        page.evaluate(axe.read_text() + "; 0")
+        found = page.evaluate(f"() => axe.run(document, {{runOnly: {rules}}})")["violations"]
+        return [f"{v['id']}: {n['html']}: {n['failureSummary']}" for v in found for n in v["nodes"]]
+
+    assert not faults()
+    page.click("[data-do=example]")
+    opened.ready()
+    for tab in page.locator("[role=tab][data-view]:visible").all():
+        tab.click()
+        page.wait_for_timeout(300)
+        assert not faults()
+    page.evaluate("document.getElementById('help').showModal()")
+    assert not faults()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the page: one HTML file that holds everything, for a server as for a folder.
 //
-//   node build.mjs CORE OUT.html
+//   node build.mjs PACKAGE OUT.html
 //
-// CORE is the folder with core.mjs and core.wasm.
+// PACKAGE is the folder of the npm package, built: pellucid.mjs, core.mjs, pellucid.wasm.
 //
 // The script and the style are in the page, and its policy names them by their hashes: nothing else
 // may run, and nothing may be fetched. The decompiler and its worker are packed text at the end, so
@@ -16,18 +16,17 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const [core, out] = process.argv.slice(2);
+const [from, out] = process.argv.slice(2);
 if (!out) {
-  console.error("usage: node build.mjs CORE OUT.html");
+  console.error("usage: node build.mjs PACKAGE OUT.html");
   process.exit(2);
 }
 
-// The npm package's interface with the module that was built: in a page both are one script.
+// The sources import the types of the npm package; what runs is the package that was built.
 const joined = {
   name: "joined",
   setup({ onResolve }) {
-    onResolve({ filter: /npm\/pellucid\.js$/ }, () => ({ path: join(here, "../npm/pellucid.mjs") }));
-    onResolve({ filter: /\/core\.mjs$/ }, () => ({ path: resolve(core, "core.mjs") }));
+    onResolve({ filter: /npm\/pellucid\.js$/ }, () => ({ path: resolve(from, "pellucid.mjs") }));
   },
 };
 
@@ -58,7 +57,7 @@ const parts = {
   style,
   script,
   worker: packed(await bundle("worker.ts")),
-  core: packed(readFileSync(join(core, "core.wasm"))),
+  core: packed(readFileSync(join(from, "pellucid.wasm"))),
 };
 const page = readFileSync(join(here, "index.html"), "utf8").replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
 mkdirSync(dirname(out), { recursive: true });

@@ -76,7 +76,7 @@ export class App {
       try {
         const opened = await this.client.open(file.bytes, file.name);
         if (turn !== this.turn) return false;
-        const folder = given.length > 1 && opened.kind !== "code" ? `${file.name}/` : "";
+        const folder = given.length > 1 ? folderOf(file.name, opened.kind) : "";
         for (const member of opened.members) {
           this.modules.push({
             place: { input: opened.input, index: member.index },
@@ -91,6 +91,7 @@ export class App {
       }
     }
     this.setBusy(null);
+    if (!this.modules.length) this.given = [];
     this.tell("modules");
     if (this.modules.length) {
       await this.show(this.modules[0]);
@@ -249,6 +250,11 @@ export class App {
   get summary(): Summary | null {
     return this.result ?? this.current?.summary ?? null;
   }
+}
+
+/** Where the modules of one of several files go: an archive is a folder, a module stays in its own. */
+function folderOf(name: string, kind: string): string {
+  return kind === "code" ? name.slice(0, name.lastIndexOf("/") + 1) : `${name}/`;
 }
 
 export function failureOf(error: unknown): Failure {

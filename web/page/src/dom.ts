@@ -68,3 +68,8 @@ export function shown(text: string): string {
     return code < 256 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
   });
 }
+
+/** How high a row of a list of names is: a finger needs more than a pointer. */
+export function rowOfNames(): number {
+  return matchMedia("(max-width: 800px)").matches ? 38 : 22;
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The modules of what was dropped as a tree, each with how it stands, and how far the work is.
 import type { App, Pane } from "./app.ts";
-import { count, el, shown } from "./dom.ts";
+import { count, el, rowOfNames, shown } from "./dom.ts";
 import { List, type Row } from "./list.ts";
 import { proven, standingOfModule, type Module } from "./state.ts";
 
@@ -22,7 +22,7 @@ export class FilesPane implements Pane {
   private readonly sum = el("p", { class: "sum", role: "status" });
   private readonly bar = el("progress", { "aria-label": "Modules that are done", max: 1, value: 0 });
   private readonly cancel = el("button", { class: "toggle" }, "Cancel");
-  private readonly only = el("button", { class: "toggle", "aria-pressed": "false", title: "Only modules of which something is not proven" }, "open questions");
+  private readonly only = el("button", { class: "toggle", "aria-pressed": "false", title: "Only modules of which something is not proven" }, "not proven");
   private readonly closed = new Set<string>();
   private known: Module[] = [];
   private frame = 0;
@@ -32,7 +32,8 @@ export class FilesPane implements Pane {
       label: "Modules",
       draw: (element, row) => this.draw(element, row),
       onChoose: (i) => this.choose(this.list.rows[i]),
-      empty: "Nothing here is open to question.",
+      empty: "Everything is proven.",
+      height: rowOfNames,
     });
     this.only.addEventListener("click", () => {
       this.only.setAttribute("aria-pressed", String(this.only.ariaPressed !== "true"));
@@ -49,6 +50,7 @@ export class FilesPane implements Pane {
   }
 
   module(): void {
+    this.openAround();
     this.modules();
   }
 
@@ -57,10 +59,11 @@ export class FilesPane implements Pane {
     this.frame = 0;
     const { modules } = this.app;
     document.documentElement.classList.toggle("many", modules.length > 1);
-    if (modules !== this.known) {
+    if (modules !== this.known && modules.length) {
       this.known = modules;
       this.closed.clear();
       if (modules.length > FEW) for (const path of folders(modules)) this.closed.add(path);
+      this.openAround();
     }
     const asked = this.only.ariaPressed === "true"
       ? modules.filter((m) => ["warn", "bad"].includes(standingOfModule(m).kind)) : modules;
@@ -74,10 +77,14 @@ export class FilesPane implements Pane {
     this.say();
   }
 
-  /** Opens the folders around the module that is shown, and brings it into view. */
-  reveal(): void {
+  private openAround(): void {
     const parts = this.app.current?.path.split("/") ?? [];
     for (let i = 1; i < parts.length; i++) this.closed.delete(`${parts.slice(0, i).join("/")}/`);
+  }
+
+  /** Brings the module that is shown into view. */
+  reveal(): void {
+    this.openAround();
     this.refresh();
     const at = this.list.rows.findIndex((row) => row.kind === "module" && row.module === this.app.current);
     this.list.activate(at);

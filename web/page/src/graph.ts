@@ -21,7 +21,7 @@ const LABELS: Record<GraphEdge["kind"], string> = {
 };
 
 export class GraphPane implements Pane {
-  private readonly picture = el("div", { class: "picture", tabindex: 0, role: "region", "aria-label": "Flow graph" });
+  private readonly picture = el("div", { class: "picture", tabindex: 0, role: "group", "aria-label": "Picture of the flow graph" });
   private readonly tools = el("span", { class: "tools" });
   private readonly about = el("span", { class: "note" });
   private graph: Graph | null = null;

@@ -17,9 +17,12 @@ export interface ListOptions<R extends Row> {
   /** A row is clicked, or Enter pressed on it. */
   onChoose?: (index: number) => void;
   empty?: string;
+  /** How high a row is, in pixels, where it is not that of code. */
+  height?: () => number;
 }
 
-const HEIGHT = 20;
+/** Of a line of code. */
+const CODE = 20;
 const MARGIN = 12;
 /** Browsers limit how tall an element may be; beyond it places are scaled. */
 const TALLEST = 12_000_000;
@@ -34,6 +37,7 @@ export class List<R extends Row> {
   private readonly id: string;
   private hovered = -1;
   private frame = 0;
+  private height = CODE;
 
   constructor(id: string, private readonly options: ListOptions<R>) {
     this.id = id;
@@ -56,12 +60,13 @@ export class List<R extends Row> {
   /** Shows other rows, from the top. */
   show(rows: R[]): void {
     this.rows = rows;
+    this.height = this.options.height?.() ?? CODE;
     this.active = -1;
     this.hovered = -1;
     this.marks = new Map();
     let longest = 0;
     for (const row of rows) longest = Math.max(longest, Math.min(row.text.length, 2100));
-    this.inner.style.height = `${Math.min(rows.length * HEIGHT, TALLEST)}px`;
+    this.inner.style.height = `${Math.min(rows.length * this.height, TALLEST)}px`;
     this.inner.style.minWidth = `calc(${longest}ch + 92px)`;
     this.element.classList.toggle("is-empty", rows.length === 0);
     this.element.scrollTop = 0;
@@ -79,10 +84,10 @@ export class List<R extends Row> {
   reveal(index: number, last = index): void {
     if (index < 0 || index >= this.rows.length) return;
     const view = this.element.clientHeight;
-    const top = index * HEIGHT * this.scale();
+    const top = index * this.height * this.scale();
     const now = this.element.scrollTop;
-    const end = Math.min(last * HEIGHT * this.scale(), top + view / 2);
-    if (top < now + HEIGHT || end > now + view - 2 * HEIGHT) {
+    const end = Math.min(last * this.height * this.scale(), top + view / 2);
+    if (top < now + this.height || end > now + view - 2 * this.height) {
       this.element.scrollTop = Math.max(0, top - view / 3);
     }
     this.draw();
@@ -100,7 +105,7 @@ export class List<R extends Row> {
   }
 
   private scale(): number {
-    const whole = this.rows.length * HEIGHT;
+    const whole = this.rows.length * this.height;
     const view = this.element.clientHeight;
     return whole <= TALLEST ? 1 : (TALLEST - view) / (whole - view);
   }
@@ -115,8 +120,8 @@ export class List<R extends Row> {
     const view = this.element.clientHeight || 600;
     const scroll = this.element.scrollTop;
     const place = scroll / this.scale();
-    const first = Math.max(0, Math.floor(place / HEIGHT) - MARGIN);
-    const last = Math.min(this.rows.length, Math.ceil((place + view) / HEIGHT) + MARGIN);
+    const first = Math.max(0, Math.floor(place / this.height) - MARGIN);
+    const last = Math.min(this.rows.length, Math.ceil((place + view) / this.height) + MARGIN);
     const made: HTMLElement[] = [];
     for (let index = first; index < last; index++) {
       const marked = this.marks.get(index) ?? "";
@@ -133,7 +138,7 @@ export class List<R extends Row> {
       made.push(row);
     }
     this.window.replaceChildren(...made);
-    this.window.style.transform = `translateY(${Math.round(first * HEIGHT - place + scroll)}px)`;
+    this.window.style.transform = `translateY(${Math.round(first * this.height - place + scroll)}px)`;
     if (this.active >= first && this.active < last) {
       this.element.setAttribute("aria-activedescendant", `${this.id}-${this.active}`);
     } else {
@@ -162,12 +167,12 @@ export class List<R extends Row> {
 
   private focused(): void {
     if (this.active >= 0 || !this.rows.length || !this.element.matches(":focus-visible")) return;
-    this.activate(Math.floor(this.element.scrollTop / this.scale() / HEIGHT), false);
+    this.activate(Math.floor(this.element.scrollTop / this.scale() / this.height), false);
   }
 
   private key(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const page = Math.max(1, Math.floor(this.element.clientHeight / HEIGHT) - 2);
+    const page = Math.max(1, Math.floor(this.element.clientHeight / this.height) - 2);
     const moves: Record<string, number> = {
       ArrowDown: this.active + 1,
       ArrowUp: this.active - 1,

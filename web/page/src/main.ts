@@ -25,7 +25,7 @@ const app = new App();
 async function open(given: Given[], line = 0): Promise<void> {
   if (location.hash.includes("z=")) history.replaceState(null, "", location.pathname + location.search);
   root.classList.add("opened");
-  if (!(await app.open(given)) && app.given === given) root.classList.remove("opened");
+  if (!(await app.open(given)) && !app.given.length) root.classList.remove("opened");
   else if (line) app.goTo(line);
 }
 

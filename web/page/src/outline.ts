@@ -2,7 +2,7 @@
 // The functions of the module that is shown, each with its verdict.
 import type { FunctionVerdict } from "../../npm/pellucid";
 import type { App, Pane } from "./app.ts";
-import { el, shown } from "./dom.ts";
+import { el, rowOfNames, shown } from "./dom.ts";
 import { List, type Row } from "./list.ts";
 import { proven, sentenceOf, standingOf } from "./state.ts";
 
@@ -19,6 +19,7 @@ export class OutlinePane implements Pane {
     this.list = new List<FunctionRow>("outline-list", {
       label: "Functions",
       draw: (element, row) => this.draw(element, row),
+      height: rowOfNames,
       onChoose: (i) => {
         app.look(this.list.rows[i].f.code, true);
         if (app.view === "files") app.setView("source");
