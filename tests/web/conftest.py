@@ -5,7 +5,7 @@ import functools
 import http.server
 import threading
 from pathlib import Path
-from typing import Any, Callable, Iterator, List
+from typing import Any, Callable, Iterator, List, NamedTuple
 
 import pytest
 from browsing import browser as browser
@@ -21,18 +21,27 @@ def page_file() -> Path:
     return PAGE
 
 
-@pytest.fixture(scope="session")
-def served(page_file: Path) -> Iterator[str]:
-    """The address of the page on a static server."""
+class Served(NamedTuple):
+    """The page on a static server."""
 
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
+    address: str
+    asked: List[str]
+    """What the server was asked for."""
 
-    handler = functools.partial(Quiet, directory=str(page_file.parent))
+
+@pytest.fixture
+def served(page_file: Path) -> Iterator[Served]:
+    """The page on a static server."""
+    asked: List[str] = []
+
+    class Counting(http.server.SimpleHTTPRequestHandler):
+        def log_request(self, *_: object) -> None:
+            asked.append(f"{self.command} {self.path}")
+
+    handler = functools.partial(Counting, directory=str(page_file.parent))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/{page_file.name}"
+        yield Served(f"http://127.0.0.1:{server.server_port}/{page_file.name}", asked)
         server.shutdown()
 
 

@@ -228,14 +228,18 @@ export class App {
     this.code = code;
     this.tell("code");
     const f = this.links?.function(code);
-    if (go && f) this.goTo(f.firstLine);
+    if (go && f) this.markLine(f.firstLine);
   }
 
   /** Brings a line of the text into view, and marks it. */
   goTo(line: number): void {
     const f = this.links?.functionAt(line);
     if (f && f.code !== this.code) this.look(f.code, false);
-    this.setPin(this.links?.ofLine(line) ?? NOTHING, null);
+    this.markLine(line);
+  }
+
+  private markLine(line: number): void {
+    this.pin = this.links?.ofLine(line) ?? NOTHING;
     this.tell("marks", true, null);
     this.onLine(line);
   }
