@@ -126,7 +126,7 @@ export class GraphPane implements Pane {
     const { width, height } = this.placed;
     const drawing = svg("svg", { viewBox: `-8 -8 ${width + 16} ${height + 16}`, role: "group", "aria-label": `Flow graph of ${shown(graph.name)}` });
     drawing.append(arrows());
-    edges.forEach((edge, i) => drawing.append(...this.edge(edge, this.placed!.edges[i].points)));
+    edges.forEach((edge, i) => drawing.append(...this.edge(edge, this.placed!.edges[i])));
     graph.blocks.forEach((_, i) => drawing.append(this.block(i, boxes[i])));
     this.drawing = drawing;
     this.picture.replaceChildren(drawing);
@@ -134,11 +134,11 @@ export class GraphPane implements Pane {
     this.marks(true, null);
   }
 
-  private edge(edge: GraphEdge, points: [number, number][]): SVGElement[] {
+  private edge(edge: GraphEdge, { points, back }: Placed["edges"][number]): SVGElement[] {
     const kind = edge.kind === "exception" ? "raises" : edge.isBack ? "back"
       : ["true", "item", "some"].includes(edge.kind) ? "yes"
       : ["false", "done", "none"].includes(edge.kind) ? "no" : "";
-    const path = svg("path", { d: rounded(points), class: `edge ${kind}`, "marker-end": `url(#tip-${kind || "plain"})` });
+    const path = svg("path", { d: back ? rounded(points) : curved(points), class: `edge ${kind}`, "marker-end": `url(#tip-${kind || "plain"})` });
     const label = LABELS[edge.kind];
     if (!label || edge.kind === "exception") {
       path.append(svg("title", {}, `block ${edge.from} to block ${edge.to}${label ? `: ${label}` : ""}`));
@@ -229,6 +229,18 @@ export class GraphPane implements Pane {
     if (over > 0 && entry) this.picture.scrollLeft = entry.x * this.zoom - this.picture.clientWidth / 2;
     this.picture.scrollTop = 0;
   }
+}
+
+/** Returns a path down through points that leaves and meets each of them upright. */
+function curved(points: [number, number][]): string {
+  let path = `M${points[0].map(round)}`;
+  for (let i = 1; i < points.length; i++) {
+    const [[x, y], [toX, toY]] = [points[i - 1], points[i]];
+    const middle = round((y + toY) / 2);
+    path += Math.abs(x - toX) < 0.5 ? `L${[toX, toY].map(round)}`
+      : `C${round(x)},${middle} ${round(toX)},${middle} ${[toX, toY].map(round)}`;
+  }
+  return path;
 }
 
 /** Returns a path through points, with round corners. */
