@@ -50,11 +50,11 @@ def native_texts(path: Path, out: Path) -> Dict[str, bytes]:
     return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*.py")}
 
 
-def page_texts(browser: Any, data: bytes) -> Dict[str, bytes]:
+def page_texts(browser: Any, page: Path, data: bytes) -> Dict[str, bytes]:
     """Return what the page makes of an archive."""
     context = browser.new_context(accept_downloads=True)
-    opened = Opened(context.new_page(), PAGE.as_uri())
-    opened.page.goto(PAGE.as_uri())
+    opened = Opened(context.new_page(), page.as_uri())
+    opened.page.goto(page.as_uri())
     opened.page.wait_for_selector("html.ready", state="attached")
     opened.drop(("library.zip", data))
     opened.all_done()
@@ -67,7 +67,7 @@ def page_texts(browser: Any, data: bytes) -> Dict[str, bytes]:
     return texts
 
 
-def check(browser: Any, version: str, sample: int) -> int:
+def check(browser: Any, page: Path, version: str, sample: int) -> int:
     """Compare one version; print what came of it, and return how many texts differ."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -76,10 +76,10 @@ def check(browser: Any, version: str, sample: int) -> int:
         start = time.monotonic()
         native = native_texts(folder / "library.zip", folder / "out")
         between = time.monotonic()
-        page = page_texts(browser, data)
+        shown = page_texts(browser, page, data)
         end = time.monotonic()
     wrong = sorted(
-        path for path in native.keys() | page.keys() if native.get(path) != page.get(path)
+        path for path in native.keys() | shown.keys() if native.get(path) != shown.get(path)
     )
     print(
         f"{version:5} {len(native):5} texts, {len(native) - len(wrong)} equal, page "
@@ -98,11 +98,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("versions", nargs="*", default=VERSIONS)
     parser.add_argument("--sample", type=int, default=200, help="modules of each (0: all)")
+    parser.add_argument("--page", type=Path, default=PAGE, help="the page, built")
     asked = parser.parse_args()
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
-        wrong: List[int] = [check(browser, v, asked.sample) for v in asked.versions]
+        wrong: List[int] = [
+            check(browser, asked.page.resolve(), v, asked.sample) for v in asked.versions
+        ]
         browser.close()
     return 1 if any(wrong) else 0
 

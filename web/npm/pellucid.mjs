@@ -355,7 +355,7 @@ function sourcePath(place) {
     .map((part) => part.replaceAll(":", "_").replaceAll("\0", ""))
     .filter((part) => part !== "" && part !== "." && part !== "..");
   let name = parts.pop() ?? "module.pyc";
-  name = name.replace(/\.py[co]?$/, "");
+  name = name.replace(/(.)\.[^.]*$/, "$1");
   if (parts.at(-1) === "__pycache__") {
     parts.pop();
     name = name.replace(/(.)\.[a-z]+-[0-9]+(\.opt-[A-Za-z0-9_]+)?$/, "$1");

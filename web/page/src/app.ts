@@ -95,9 +95,18 @@ export class App {
     this.tell("modules");
     if (this.modules.length) {
       await this.show(this.modules[0]);
-      if (turn === this.turn) void this.work(turn);
+      if (turn !== this.turn) return false;
+      if (this.modules.length === 1 && !this.result) this.giveUp();
+      else void this.work(turn);
     }
     return this.modules.length > 0;
+  }
+
+  /** The only module could not be read: says so, with nothing open. */
+  private giveUp(): void {
+    const { name, failure } = this.modules[0];
+    this.close();
+    if (failure && failure.code !== "cancelled") this.complain(name, failure);
   }
 
   close(): void {

@@ -20,6 +20,7 @@ export class BytecodePane implements Pane {
   readonly list: List<ByteRow>;
   listing: Disassembly | null = null;
   private wanted: unknown = null;
+  private seen = true;
   /** code -> offset -> row, and code -> its first row. */
   private rows = new Map<number, Map<number, number>>();
   private heads = new Map<number, number>();
@@ -67,7 +68,10 @@ export class BytecodePane implements Pane {
   }
 
   view(): void {
-    if (!this.section.hidden) this.list.redraw();
+    // What is out of sight has no height: the place is found when it comes into view.
+    const visible = this.section.offsetParent !== null;
+    if (visible && !this.seen) this.marks(true, null);
+    this.seen = visible;
   }
 
   marks(reveal: boolean, from: Pane | null): void {

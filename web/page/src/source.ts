@@ -15,6 +15,7 @@ export class SourcePane implements Pane {
   private readonly verdict = el("p", { class: "verdict", role: "status" });
   private readonly title = el("span", { class: "title" });
   private open: string[] = [];
+  private seen = true;
   private badges = new Map<number, FunctionVerdict>();
 
   constructor(private readonly app: App, section: HTMLElement) {
@@ -63,6 +64,12 @@ export class SourcePane implements Pane {
     this.list.mark(marks);
     const first = this.app.pin.values().next().value;
     if (reveal && from !== this && first) this.list.activate(first.line - 1);
+  }
+
+  view(): void {
+    const visible = this.list.element.offsetParent !== null;
+    if (visible && !this.seen) this.marks(true, null);
+    this.seen = visible;
   }
 
   /** The line with `def` or `class`: decorators come before it. */
