@@ -250,6 +250,20 @@ build/pairs/.stamp: build/hosts/.stamp tools/matrix.py tools/get_torch.py tools/
 	@$(BIN)/python tools/matrix.py --core $(BUILD) --install --newest
 	@touch $@
 
+# The page around the WebAssembly module: one file that holds all of it.
+PAGE := build/web/page/index.html
+web: $(PAGE)
+test: $(if $(CI),$(PAGE))
+
+web/page/node_modules/.stamp: web/page/package-lock.json
+	@echo "make: installing what the page is built with"
+	@cd web/page && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+$(PAGE): build/web/.stamp web/page/node_modules/.stamp \
+         $(shell find web/page -type f -not -path '*/node_modules/*' 2>/dev/null)
+	@cd web/page && npm run --silent check && node build.mjs ../../build/web/npm ../../$@
+
 # The script touches the stamp when it brought something, and only then.
 build/newest/.stamp: $(BUILD)/.stamp $(STAMPS)/newest FORCE
 	@$(BIN)/python tools/newest.py
