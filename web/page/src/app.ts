@@ -235,9 +235,9 @@ export class App {
   /** Looks at a function: its graph, its stages. With `go`, its lines come into view. */
   look(code: number, go: boolean): void {
     this.code = code;
-    this.tell("code");
     const f = this.links?.function(code);
     if (go && f) this.markLine(f.firstLine);
+    this.tell("code");
   }
 
   /** Brings a line of the text into view, and marks it. */

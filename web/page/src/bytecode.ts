@@ -63,8 +63,10 @@ export class BytecodePane implements Pane {
   }
 
   code(): void {
-    const head = this.heads.get(this.app.code);
-    if (head !== undefined && this.app.pin.size === 0) this.list.reveal(head);
+    // A function's line belongs to the code around it, which makes the function.
+    const { code, pin } = this.app;
+    const head = this.heads.get(code);
+    if (head !== undefined && ![...pin].some((origin) => origin.code === code)) this.list.activate(head);
   }
 
   view(): void {

@@ -145,7 +145,9 @@ export class GraphPane implements Pane {
       return [path];
     }
     const [x, y] = points[0];
-    const side = points[1][0] < x ? "end" : "start";
+    // Ways leave side by side: those on the left have their words on the left.
+    const middle = this.placed!.boxes[this.graph!.blocks.findIndex((block) => block.id === edge.from)].x;
+    const side = x < middle ? "end" : "start";
     const at = { x: x + (side === "end" ? -5 : 5), y: y + 13, class: `label ${kind}`, "text-anchor": side };
     return [path, svg("text", at, label)];
   }

@@ -254,6 +254,9 @@ function route(
       return { points: [from, [from[0], below], [x, below], [x, above], [to[0], above], to] as [number, number][], back: true };
     }
     const points: [number, number][] = [from];
+    // Past the taller boxes of its layer, before it turns.
+    const bottom = lowest[nodes[edge.from].layer];
+    if (bottom > from[1] + 1) points.push([from[0], bottom]);
     for (const n of chains[i].slice(1, -1)) {
       points.push([nodes[n].x, tops[nodes[n].layer] - GAP_Y / 4]);
       points.push([nodes[n].x, lowest[nodes[n].layer] + GAP_Y / 4]);
