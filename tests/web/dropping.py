@@ -2,8 +2,11 @@
 """The decompiler's page as a test handles it: files go in, texts come out."""
 
 import base64
+import importlib.util
+import marshal
 from pathlib import Path
-from typing import Any, List, Tuple
+from types import CodeType
+from typing import Any, Callable, List, Tuple, Union
 
 from pythons import ROOT
 
@@ -87,3 +90,18 @@ class Opened:
         script = "s => [...document.querySelectorAll(s)].map(row => row.innerText)"
         found: List[str] = self.page.evaluate(script, f"#{pane} .row{kind}")
         return [" ".join(text.split()) for text in found]
+
+
+def pyc_of(code: Union[str, CodeType]) -> bytes:
+    """Return what the running Python would write for a source or its code."""
+    if isinstance(code, str):
+        code = compile(code, "m.py", "exec")
+    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+
+
+def halve(open_page: Callable[..., Any], **options: Any) -> Any:
+    """Open the page with the function of the walk-through."""
+    opened = open_page(**options)
+    data = (ROOT / "docs" / "walkthrough" / "halve.pyc").read_bytes()
+    opened.drop(("halve.pyc", data))
+    return opened

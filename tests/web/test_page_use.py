@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The decompiler's page in use: keys, search, looks, large files, and everybody who reads it."""
+
+from typing import Any, Callable, List
+
+import pytest
+from archives import small_pyc
+from dropping import halve, pyc_of
+from needs import ROOT
+
+# --- Keys, search, looks --------------------------------------------------------------------------
+
+
+def test_keys(open_page: Callable[..., Any]) -> None:
+    opened = open_page()
+    page = opened.page
+    page.click("[data-do=example]")
+    opened.ready()
+    current = "#outline .row.pin .name"
+    assert page.inner_text(current) == "module"
+    page.keyboard.press("j")
+    assert page.inner_text(current) == "class Order"
+    page.keyboard.press("j")
+    assert page.inner_text(current) == "add"
+    page.keyboard.press("k")
+    assert page.inner_text(current) == "class Order"
+    page.keyboard.press("3")
+    assert page.evaluate("document.activeElement.id") == "bytecode-list"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert opened.rows("source", ".near")
+    page.keyboard.press("Enter")
+    assert opened.rows("source", ".pin")
+    for key, pane in (("4", "graph"), ("5", "stages"), ("6", "hidden")):
+        page.keyboard.press(key)
+        assert page.locator(f"#{pane}").is_visible()
+    page.keyboard.press("?")
+    assert page.locator("#help").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator("#help").is_visible()
+
+
+def test_everything_is_reached_by_tab(open_page: Callable[..., Any]) -> None:
+    opened = halve(open_page)
+    where = "document.activeElement.id || document.activeElement.dataset.do"
+    reached = set()
+    for _ in range(40):
+        opened.page.keyboard.press("Tab")
+        reached.add(opened.page.evaluate(where))
+    lists = {"source-list", "outline-list", "bytecode-list"}
+    assert lists | {"search", "link", "zip", "open", "theme", "copy"} <= reached
+
+
+@pytest.mark.parametrize(
+    "query, kind, text",
+    [
+        ("collatz", "function", "collatz"),
+        ("json.dumps", "line", "await stream.write(json.dumps(self.lines))"),
+        ("match_keys", "byte", "MATCH_KEYS"),
+    ],
+)
+def test_search(query: str, kind: str, text: str, open_page: Callable[..., Any]) -> None:
+    opened = open_page()
+    page = opened.page
+    page.click("[data-do=example]")
+    opened.ready()
+    page.keyboard.press("/")
+    page.keyboard.type(query)
+    page.locator("#found .result").first.wait_for()
+    found = page.locator("#found .result", has_text=text).first
+    assert found.locator(".kind").inner_text() == kind
+    found.click()
+    assert opened.rows("source", ".pin")
+    assert not page.locator("#found").is_visible()
+
+
+def test_light_and_dark(open_page: Callable[..., Any]) -> None:
+    back = "getComputedStyle(document.body).backgroundColor"
+    page = open_page(color_scheme="dark").page
+    dark = page.evaluate(back)
+    page.keyboard.press("t")
+    assert page.evaluate(back) != dark
+    assert open_page(color_scheme="light").page.evaluate(back) == page.evaluate(back)
+
+
+def test_a_phone_shows_one_pane_at_a_time(open_page: Callable[..., Any]) -> None:
+    opened = open_page(viewport={"width": 390, "height": 844})
+    page = opened.page
+    wide = "document.documentElement.scrollWidth"
+    assert page.evaluate(wide) <= 390
+    page.click("[data-do=example]")
+    page.locator("#source .row").first.wait_for()
+    for tab in page.locator("#views [role=tab]").all():
+        tab.click()
+        shown = page.locator("#left:visible, #source:visible, #side > section:visible")
+        assert shown.count() == 1
+        assert page.evaluate(wide) <= 390
+    page.locator("#views [data-view=files]").click()
+    page.locator("#outline .row", has_text="collatz").click()
+    assert page.locator("#source .row.pin", has_text="def collatz").is_visible()
+
+
+# --- Size -----------------------------------------------------------------------------------------
+
+
+def test_twenty_thousand_lines_stay_fluid(open_page: Callable[..., Any]) -> None:
+    lines: List[str] = []
+    for i in range(4000):
+        lines += [
+            f"def f{i}(x):",
+            f"    if x > {i}:",
+            f"        return x * {i}",
+            "    return x",
+            "",
+        ]
+    opened = open_page()
+    page = opened.page
+    opened.hand_over(("big.pyc", pyc_of("\n".join(lines))))
+    opened.page.locator("#bytecode .row.head").first.wait_for(state="attached", timeout=120_000)
+    assert page.locator("body *").count() < 4000
+    spent = page.evaluate("""() => new Promise(done => {
+      const list = document.getElementById('source-list');
+      const start = performance.now();
+      let steps = 0;
+      const step = () => {
+        list.scrollTop += 3000;
+        if (++steps < 100) requestAnimationFrame(step);
+        else done((performance.now() - start) / steps);
+      };
+      requestAnimationFrame(step);
+    })""")
+    assert spent < 60, "milliseconds a frame"
+    page.keyboard.press("/")
+    page.keyboard.type("f3999")
+    page.locator("#found .result", has_text="f3999").first.click()
+    assert page.locator("#source .row.pin", has_text="def f3999").is_visible()
+
+
+def test_long_work_can_be_cancelled(open_page: Callable[..., Any]) -> None:
+    body = "".join(f"    if a[{i}] > b:\n        b = a[{i}] + {i}\n" for i in range(15_000))
+    slow = pyc_of(f"def f(a, b):\n{body}    return b\n")
+    opened = open_page()
+    page = opened.page
+    opened.hand_over(("slow.pyc", slow))
+    page.locator("#busy", has_text="slow.py").wait_for()
+    # The page itself answers while the worker works.
+    page.keyboard.press("t")
+    page.click("#busy [data-do=cancel]")
+    page.locator("#busy").wait_for(state="hidden")
+    opened.drop(("small.pyc", small_pyc()))
+    assert b"import os" in opened.source()
+
+
+# --- For everybody --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme, width", [("light", 1440), ("dark", 1440), ("light", 390)])
+def test_accessible(scheme: str, width: int, open_page: Callable[..., Any]) -> None:
+    """Names, roles, contrast, landmarks: what axe looks for."""
+    axe = ROOT / "web" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+    # The policy would not let the tests' own script in.
+    opened = open_page(
+        color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True
+    )
+    page = opened.page
+    rules = "['wcag2a', 'wcag2aa', 'wcag21aa', 'best-practice']"
+
+    def faults() -> List[str]:
+        page.evaluate(axe.read_text() + "; 0")
+        found = page.evaluate(f"() => axe.run(document, {{runOnly: {rules}}})")["violations"]
+        return [f"{v['id']}: {n['html']}: {n['failureSummary']}" for v in found for n in v["nodes"]]
+
+    assert not faults()
+    page.click("[data-do=example]")
+    opened.ready()
+    for tab in page.locator("[role=tab][data-view]:visible").all():
+        tab.click()
+        page.wait_for_timeout(300)
+        assert not faults()
+    page.evaluate("document.getElementById('help').showModal()")
+    assert not faults()
