@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Archives of code as tests need them, of each kind that pellucid reads."""
+"""Archives of code that tests make: zip archives, PYZ archives, programs of PyInstaller."""
 
 import importlib.util
 import io
@@ -12,11 +12,13 @@ from typing import Any, Dict, List
 
 
 def small_pyc() -> bytes:
+    """Return a module of the running Python."""
     code = compile("import os\n\ndef f(x):\n    return os.sep + x\n", "m.py", "exec")
     return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
 
 
 def zipped(members: "Dict[str, bytes]") -> bytes:
+    """Return a zip archive."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in members.items():
@@ -25,6 +27,7 @@ def zipped(members: "Dict[str, bytes]") -> bytes:
 
 
 def pyz(blob: bytes, as_dict: bool = False) -> bytes:
+    """Return a PYZ with three modules that are all this code."""
     body, table = b"", []
     for name, kind in (("pkg", 1), ("pkg.mod", 0), ("other", 0)):
         packed = zlib.compress(blob)
@@ -36,6 +39,7 @@ def pyz(blob: bytes, as_dict: bool = False) -> bytes:
 
 
 def program(entries: "List[tuple[str, bytes, bytes, bool]]", after: bytes = b"") -> bytes:
+    """Return a program of entries: a name, a kind, the bytes, and whether they are packed."""
     data, table = b"", b""
     for name, kind, content, is_packed in entries:
         packed = zlib.compress(content) if is_packed else content
@@ -54,6 +58,7 @@ def program(entries: "List[tuple[str, bytes, bytes, bool]]", after: bytes = b"")
 
 
 def code_only() -> bytes:
+    """Return its marshalled code without the header."""
     return small_pyc()[16:]
 
 

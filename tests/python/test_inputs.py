@@ -15,7 +15,7 @@ from archives import KINDS, code_only, container, program, pyz, small_pyc, zippe
 from commands import run
 from needs import ROOT, VERSIONS, missing, need
 from pellucid import DecompileError, _core, decompile_pyc
-from pellucid.decompile import Decompilation, prove_pyc
+from pellucid.decompilation import Decompilation, prove_pyc
 
 CASES = ROOT / "tests" / "cases" / "pyc"
 FINAL = {

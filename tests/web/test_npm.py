@@ -198,7 +198,8 @@ def test_ten_lines_of_typescript_check_and_run(installed: Path, tmp_path: Path) 
     npm = _program("npm")
     # An exact version, so that what it checks is the same every day.
     wanted = "typescript@5.9.3"
-    done = run(npm, "install", "--no-audit", "--no-fund", "--no-save", "--prefix", installed, wanted)
+    options = ["--no-audit", "--no-fund", "--no-save", "--prefix", str(installed)]
+    done = run(npm, "install", *options, wanted)
     if done.returncode != 0:
         missing(f"TypeScript from npm ({done.stderr.strip().splitlines()[-1:]})")
     (installed / "user.mts").write_text(_PROGRAM)
@@ -208,4 +209,6 @@ def test_ten_lines_of_typescript_check_and_run(installed: Path, tmp_path: Path) 
     assert checked.returncode == 0, checked.stdout
     code = base64.b64encode(_compiled(tmp_path, "a", "x = 1\n")).decode()
     said = run(_program("node"), installed / "user.mjs", code)
-    assert said.stdout.splitlines() == ['["x = 1\\n","equivalent",true]', '"truncated"'], said.stderr
+    assert said.stdout.splitlines() == ['["x = 1\\n","equivalent",true]', '"truncated"'], (
+        said.stderr
+    )
