@@ -127,9 +127,8 @@ cases: $(BUILD)/.stamp $(STAMPS)/test $(NEWEST)
 ## make newest   Python 3.14 and 3.15 in build/newest, from Debian's packages, where none are found
 newest: build/newest/.stamp
 
-## make web      the core as WebAssembly, the npm package in build/web/npm and the page in
-##               build/web/page; Emscripten is brought
-##               where there is none (tools/get_emscripten.py)
+## make web      the core as WebAssembly, the npm package (build/web/npm) and the page
+##               (build/web/page); brings Emscripten where there is none
 web: build/web/.stamp
 
 ## make canary   what is new in a Python, and in its torch, that pellucid does not know, with the files

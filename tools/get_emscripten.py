@@ -91,6 +91,8 @@ def settle(part: Path, editor: str) -> None:
     for program in (part / "usr" / "bin").glob("wasm-*"):
         binaryen = places[1] / "binaryen"
         debian.relocate(editor, LOG, program, places[0], Path(f"{places[1]}:{binaryen}"))
+    # An `import` looks into the node_modules of the folders above; NODE_PATH is for `require`.
+    (part / "usr" / "share" / "node_modules").symlink_to("nodejs")
     config = part / "config.py"
     config.write_text(
         f"LLVM_ROOT = {str(ROOT / llvm.relative_to(part))!r}\n"
