@@ -12,7 +12,7 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path
-from typing import BinaryIO, Callable, Iterator, List, NamedTuple, Optional, Tuple, Type
+from typing import Callable, Iterator, List, NamedTuple, Optional, Tuple, Type, Union
 
 from pellucid import _core
 from pellucid.errors import DecompileError
@@ -68,7 +68,7 @@ class Data(NamedTuple):
         at = max(0, min(at, self.size))
         return self._replace(start=self.start + at, size=max(0, min(size, self.size - at)))
 
-    def open(self) -> BinaryIO:
+    def open(self) -> Union[io.BufferedReader, io.BytesIO]:
         """Return it as a file."""
         if self.path is not None and self.start == 0 and self.size == self.path.stat().st_size:
             return self.path.open("rb")
@@ -122,7 +122,7 @@ def members(data: Data) -> Iterator[Member]:
     held = [0]
     for count, member in enumerate(_members(data, kind_of(data), DEEPEST, held)):
         if count == MOST_MEMBERS:
-            raise DecompileError("more than 200,000 members", 0, "limit")
+            raise _too_many()
         yield member
 
 
@@ -168,34 +168,39 @@ def _is_zip(data: Data) -> bool:
         return zipfile.is_zipfile(file)
 
 
+class _Counted(io.BufferedReader):
+    """The file of an archive; what zipfile reads as its table is counted before it is parsed.
+
+    An archive says in several places where its table is and how large, and versions of zipfile
+    differ in which of them they believe: what they read is what counts.
+    """
+
+    def read(self, size: Optional[int] = -1) -> bytes:
+        """Return bytes as a file does. Raises DecompileError if they are too large a table."""
+        if size is not None and size > LARGEST_MEMBER:
+            raise DecompileError("a table larger than 256 MiB", 0, "limit")
+        data = super().read(size)
+        if data.count(b"PK\1\2") > MOST_MEMBERS:
+            raise _too_many()
+        return data
+
+
+def _too_many() -> DecompileError:
+    return DecompileError("more than 200,000 members", 0, "limit")
+
+
 def _of_zip(data: Data, depth: int, held: List[int]) -> Iterator[Member]:
     try:
-        if _claimed_members(data) > MOST_MEMBERS:
-            raise DecompileError("more than 200,000 members", 0, "limit")
-        with data.open() as file, zipfile.ZipFile(file) as archive:
+        with _Counted(data.open()) as file, zipfile.ZipFile(file) as archive:
             infos = sorted(archive.infolist(), key=lambda info: info.filename)
+            if len(infos) > MOST_MEMBERS:
+                raise _too_many()
             for info in infos:
                 yield from _of_zip_member(data, archive, info, depth, held)
     except (zipfile.BadZipFile, UnicodeDecodeError, ValueError) as error:
         if isinstance(error, DecompileError):
             raise
         raise DecompileError(f"no zip archive: {lowered(error)}") from error
-
-
-def _claimed_members(data: Data) -> int:
-    """Return how many entries the table of an archive has, without what zipfile makes of them."""
-    tail_size = min(data.size, (1 << 16) + 22)
-    tail = data.read(data.size - tail_size, tail_size)
-    end = tail.rfind(b"PK\5\6")
-    if end < 0 or len(tail) - end < 22:
-        return 0
-    table_size = int(struct.unpack_from("<I", tail, end + 12)[0])
-    if table_size > LARGEST_MEMBER:
-        return MOST_MEMBERS + 1
-    # Between the table and its end stand the two records of an archive of more than 4 GiB.
-    table_size += 76
-    at = max(0, data.size - tail_size + end - table_size)
-    return data.read(at, table_size).count(b"PK\1\2")
 
 
 @functools.lru_cache(maxsize=2)

@@ -1,6 +1,7 @@
 """`pellucid corpus` on inputs that mean it ill: each costs itself only."""
 
 import os
+import struct
 import subprocess
 import sys
 import time
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from needs import ROOT, need
-from pellucid import containers
+from pellucid import DecompileError, containers
 from pellucid.corpus import found
 from pellucid.inputs import find
 
@@ -71,6 +72,60 @@ def test_the_rows_of_the_others_are_there(folder, tmp_path):
     rows = ds.dataset(out, partitioning="hive").to_table().to_pylist()
     assert {row["outcome"] for row in rows} == {"decompiled"} and len(rows) == 1004
     assert str(folder / "n\\udcff\\udcfe.pyc") in {row["origin"] for row in rows}
+
+
+def ends(archive, entries, size, offset):
+    """An archive with another end: what it says there, and in the record of a large archive."""
+    at = archive.rfind(b"PK\5\6")
+    count, told_size, told_offset = struct.unpack("<10xHII2x", archive[at:])
+    large = struct.pack(
+        "<4sQHHIIQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, count, count, told_size, told_offset
+    )
+    locator = struct.pack("<4sIQI", b"PK\6\7", 0, at, 1)
+    end = struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, entries, entries, size, offset, 0)
+    return archive[:at] + large + locator + end
+
+
+def parsed(place, monkeypatch):
+    """How many entries of an archive zipfile parses, and how many members are found in it."""
+    infos = []
+
+    class Info(zipfile.ZipInfo):
+        def __init__(self, *arguments, **named):
+            infos.append(arguments)
+            super().__init__(*arguments, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(zipfile, "ZipInfo", Info)
+        patched.setattr(containers, "MOST_MEMBERS", 500)
+        try:
+            found = sum(1 for _ in containers.members(containers.of_file(place)))
+        except DecompileError as error:
+            assert "more than" in str(error)
+            found = None
+    return len(infos), found
+
+
+@pytest.mark.parametrize("number", (400, 600))
+def test_entries_are_counted_wherever_an_archive_says_that_they_are(number, tmp_path, monkeypatch):
+    plain = tmp_path / "plain.whl"
+    with zipfile.ZipFile(plain, "w") as wheel:
+        for each in range(number):
+            wheel.writestr(f"{each}.pyc", b"")
+    archive = plain.read_bytes()
+    (offset,) = struct.unpack("<16xI2x", archive[-22:])
+    most = (1 << 32) - 1
+    different = {
+        "large.whl": ends(archive, 0xFFFF, most, most),  # as Go writes each archive
+        "small.whl": ends(archive, 1, 46, offset),
+        "misleading.whl": archive[:-6] + b"PK\5\6" + archive[-2:],
+        "after.whl": b"#!/usr/bin/env python3\n" * 9 + archive,
+    }
+    for name, data in different.items():
+        (tmp_path / name).write_bytes(data)
+    for name in ("plain.whl", *different):
+        expected = (0, None) if number > 500 else (number, number)
+        assert parsed(tmp_path / name, monkeypatch) == expected, name
 
 
 def test_the_table_of_an_archive_is_read_once(tmp_path, monkeypatch):
