@@ -96,11 +96,12 @@ class Workers:
 
     def _start(self, items: List[Item], tries: int) -> None:
         """Give files to the next process that is free."""
-        try:
-            future = self._schedule(items)
-        except RuntimeError:  # the pool is broken
-            self._restart()
-            future = self._schedule(items)
+        future = None
+        while future is None:
+            try:
+                future = self._schedule(items)
+            except RuntimeError:  # the pool is broken
+                self._restart()
         self._bytes += _size(items)
         self._flying[future] = _Started(items, tries)
         future.add_done_callback(self._done.put)
@@ -151,11 +152,12 @@ class Workers:
         self._pool.stop()
         self._pool.join()
         self._pool = self._new_pool()
-        for future, (items, tries) in list(self._flying.items()):
-            if not (future.done() and not future.cancelled() and future.exception() is None):
-                del self._flying[future]
-                self._bytes -= _size(items)
-                self._start(items, tries)
+        lost = [future for future in self._flying if not _has_rows(future)]
+        # None of them flies while they are started: that may need new processes once more.
+        again = [self._flying.pop(future) for future in lost]
+        self._bytes -= sum(_size(started.items) for started in again)
+        for items, tries in again:
+            self._start(items, tries)
 
 
 def _chunks(items: Iterator[Item]) -> Iterator[List[Item]]:
@@ -171,6 +173,10 @@ def _chunks(items: Iterator[Item]) -> Iterator[List[Item]]:
             chunk = []
     if chunk:
         yield chunk
+
+
+def _has_rows(future: Any) -> bool:
+    return bool(future.done() and not future.cancelled() and future.exception() is None)
 
 
 def _size(items: List[Item]) -> int:

@@ -1,0 +1,83 @@
+"""The processes of `pellucid corpus` when they fail: with futures that do what a test says."""
+
+import concurrent.futures
+from types import SimpleNamespace
+
+import pytest
+from needs import need
+from pellucid.corpus import local
+from pellucid.corpus.rows import Item, Limits
+
+LIMITS = Limits(60.0, 1 << 31)
+
+
+def item(name, size=10):
+    return Item(name, f"{name}.pyc", b"x" * size)
+
+
+class Pool:
+    """Processes that are done at once: with names in place of rows, or with what `ends` raises."""
+
+    def __init__(self, ends=lambda count, names: None):
+        self.ends, self.count, self.futures, self.is_stopped = ends, 0, [], False
+
+    def schedule(self, function, args, timeout):
+        self.count += 1
+        names = [each.digest for each in args[0]]
+        future = concurrent.futures.Future()
+        end = self.ends(self.count, names)
+        if end == "broken":
+            raise RuntimeError("the pool is not active")
+        self.futures.append(future)
+        if isinstance(end, Exception):
+            future.set_exception(end)
+        elif end != "runs":
+            future.set_result(names)
+        return future
+
+    def stop(self):
+        self.is_stopped = True
+        for future in self.futures:
+            future.cancel()
+
+    def join(self):
+        pass
+
+
+@pytest.fixture(autouse=True)
+def _extras():
+    for name in ("pyarrow", "pebble"):
+        need(name)
+
+
+@pytest.fixture
+def pools(monkeypatch):
+    """Hand out the pools of `coming` in their order, then ones that are well; `made` has all."""
+    pools = SimpleNamespace(coming=[], made=[])
+
+    def new_pool(self):
+        pools.made.append(pools.coming.pop(0) if pools.coming else Pool())
+        return pools.made[-1]
+
+    monkeypatch.setattr(local.Workers, "_new_pool", new_pool)
+    return pools
+
+
+def breaks_at(number):
+    return Pool(lambda count, names: "broken" if count == number else "runs")
+
+
+@pytest.mark.parametrize("second", range(1, 7))
+def test_processes_that_break_while_files_go_to_new_ones(second, pools, monkeypatch):
+    monkeypatch.setattr(local, "_CHUNK", 1)
+    pools.coming += [breaks_at(6), breaks_at(second)]
+    items = [item(name) for name in "abcdefgh"]
+    workers = local.Workers("best", LIMITS, 2)
+    assert sorted(workers.rows(iter(items))) == list("abcdefgh")
+    assert len(pools.made) == 3 and not workers._flying and workers._bytes == 0
+
+
+def test_processes_that_always_break_end_the_run(pools):
+    pools.coming += [breaks_at(1) for _ in range(9)]
+    with pytest.raises(concurrent.futures.BrokenExecutor, match="no process starts"):
+        list(local.Workers("best", LIMITS, 2).rows(iter([item("a")])))
