@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from needs import need
 from pellucid.corpus import local
-from pellucid.corpus.rows import Item, Limits
+from pellucid.corpus.rows import NO_MEMORY, Item, Limits
 
 LIMITS = Limits(60.0, 1 << 31)
 
@@ -81,3 +81,12 @@ def test_processes_that_always_break_end_the_run(pools):
     pools.coming += [breaks_at(1) for _ in range(9)]
     with pytest.raises(concurrent.futures.BrokenExecutor, match="no process starts"):
         list(local.Workers("best", LIMITS, 2).rows(iter([item("a")])))
+
+
+def test_a_file_without_enough_memory_leaves_the_rest_of_its_chunk(pools):
+    items = [item("a", 60_000), item("b"), item("c"), item("d", 51_000), item("e")]
+    workers = local.Workers("best", Limits(60.0, 200_000), 1)
+    rows = list(workers.rows(iter(items)))
+    assert sorted(row for row in rows if isinstance(row, str)) == ["b", "c", "e"]
+    refused = {row["sha256"]: row["error"] for row in rows if isinstance(row, dict)}
+    assert refused == {"a": NO_MEMORY, "d": NO_MEMORY}

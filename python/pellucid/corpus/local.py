@@ -85,14 +85,19 @@ class Workers:
     def rows(self, items: Iterator[Item]) -> Iterator[Row]:
         """Yield the row of each file, as :func:`rows` does; once at a time."""
         for chunk in _chunks(items):
-            if len(chunk[0].data) * _SHARE > self._limits.memory:
-                yield empty_row(chunk[0], "error", NO_MEMORY)
-                continue
-            self._start(chunk, 1)
+            fitting = [item for item in chunk if self._fits(item)]
+            if fitting:
+                self._start(fitting, 1)
+            for item in chunk:
+                if not self._fits(item):
+                    yield empty_row(item, "error", NO_MEMORY)
             while len(self._flying) >= self._workers * _AHEAD or self._bytes > _MOST_BYTES:
                 yield from self._next_rows()
         while self._flying:
             yield from self._next_rows()
+
+    def _fits(self, item: Item) -> bool:
+        return len(item.data) * _SHARE <= self._limits.memory
 
     def _start(self, items: List[Item], tries: int) -> None:
         """Give files to the next process that is free."""
