@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from needs import need
-from pellucid.corpus import local
+from pellucid.corpus import cluster, local
 from pellucid.corpus.rows import NO_MEMORY, Item, Limits
 
 LIMITS = Limits(60.0, 1 << 31)
@@ -90,3 +90,17 @@ def test_a_file_without_enough_memory_leaves_the_rest_of_its_chunk(pools):
     assert sorted(row for row in rows if isinstance(row, str)) == ["b", "c", "e"]
     refused = {row["sha256"]: row["error"] for row in rows if isinstance(row, dict)}
     assert refused == {"a": NO_MEMORY, "d": NO_MEMORY}
+
+
+def test_a_batch_that_fails_leaves_no_rows_to_the_next(pools, monkeypatch):
+    monkeypatch.setattr(local, "_CHUNK", 1)
+    cluster._workers.cache_clear()
+    pools.coming.append(Pool(lambda count, names: MemoryError() if names == ["a"] else None))
+    try:
+        with pytest.raises(MemoryError):
+            cluster.batch_rows([item("a"), item("b")], "best", LIMITS)
+        assert cluster.batch_rows([item("c")], "best", LIMITS) == ["c"]
+        assert cluster.batch_rows([item("d")], "best", LIMITS) == ["d"]
+    finally:
+        cluster._workers.cache_clear()
+    assert [pool.is_stopped for pool in pools.made] == [True, False]

@@ -45,7 +45,13 @@ def rows(items: Iterator[Item], tier: str, limits: Limits, address: str) -> Iter
 
 def batch_rows(batch: List[Item], tier: str, limits: Limits) -> List[Row]:
     """Return the rows of one batch; what a task runs."""
-    return list(_workers(tier, limits).rows(iter(batch)))
+    workers = _workers(tier, limits)
+    try:
+        return list(workers.rows(iter(batch)))
+    except BaseException:  # it still has files of this batch
+        _workers.cache_clear()
+        workers.stop()
+        raise
 
 
 @functools.lru_cache(maxsize=1)

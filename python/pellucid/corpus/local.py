@@ -79,6 +79,10 @@ class Workers:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End the processes, whatever they are at."""
         self._pool.stop()
         self._pool.join()
 
@@ -154,8 +158,7 @@ class Workers:
         self._broken += 1
         if self._broken > _TRIES:
             raise concurrent.futures.BrokenExecutor("no process starts")
-        self._pool.stop()
-        self._pool.join()
+        self.stop()
         self._pool = self._new_pool()
         lost = [future for future in self._flying if not _has_rows(future)]
         # None of them flies while they are started: that may need new processes once more.
