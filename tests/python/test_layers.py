@@ -27,6 +27,25 @@ def test_importing_pellucid_imports_no_torch() -> None:
     assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0
 
 
+def test_the_version_and_the_help_load_nothing_that_a_command_needs() -> None:
+    heavy = ["concurrent.futures", "json", "logging", "torch", "zipfile"]
+    heavy += ["pellucid._core", "pellucid.batch"]
+    probe = textwrap.dedent("""
+        import sys
+        before = set(sys.modules)
+        from pellucid.__main__ import main
+        try:
+            main(sys.argv[1:2])
+        except SystemExit:
+            pass
+        print([name for name in sys.argv[2:] if name in set(sys.modules) - before])
+    """)
+    for option in ("--version", "--help"):
+        command = [sys.executable, "-c", probe, option, *heavy]
+        done = subprocess.run(command, stdout=PIPE, encoding="utf-8", check=True)
+        assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_everything_but_what_talks_to_torch_can_be_imported_without_it() -> None:
     probe = textwrap.dedent("""
         import importlib, pkgutil, sys

@@ -5,7 +5,6 @@ import argparse
 import importlib.util
 import os
 import sys
-from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +106,8 @@ def _corpus(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return 2
+    from concurrent.futures import BrokenExecutor
+
     from pellucid.corpus.rows import Limits
     from pellucid.corpus.run import Plan, run
     from pellucid.corpus.store import NoTable

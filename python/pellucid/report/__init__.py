@@ -8,7 +8,6 @@ the findings for programs.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 from pathlib import Path
@@ -42,6 +41,8 @@ def report(
         NotADump: a directory holds no capture.
         OSError: the page cannot be written.
     """
+    import json
+
     from pellucid.torch.model.capture import FINDINGS, PAGE
 
     from . import shrink
@@ -165,6 +166,8 @@ def write_trace(
     Every capture is a process, with a thread for each compile; times are in microseconds since the
     capture began.
     """
+    import json
+
     from pellucid.torch.store.load import load_all
 
     from .groups import name_of
