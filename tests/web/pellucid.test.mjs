@@ -186,6 +186,29 @@ test("what is wrong is one kind of error with file, offset and reason", async ()
   await assert.rejects(pellucid.open(new Uint8Array([80, 89, 90, 0]), "a.pyz"), { code: "truncated" });
 });
 
+test("a result that no string can hold is that error too", async () => {
+  const whole = globalThis.TextDecoder;
+  // As V8 refuses more than half a gigabyte.
+  globalThis.TextDecoder = class {
+    decode() {
+      throw new RangeError("Invalid string length");
+    }
+  };
+  try {
+    for (const call of [() => pellucid.decompile(bytes, { file: "m.pyc" }), () => pellucid.dis(bytes, { file: "m.pyc" })]) {
+      await assert.rejects(call, (error) => {
+        assert.ok(error instanceof PellucidError, String(error));
+        assert.equal(error.file, "m.pyc");
+        assert.equal(error.code, "limit");
+        return true;
+      });
+    }
+  } finally {
+    globalThis.TextDecoder = whole;
+  }
+  assert.equal((await pellucid.decompile(bytes)).text, source);
+});
+
 test("calls that are made at once are answered in order", async () => {
   const done = [];
   await Promise.all([

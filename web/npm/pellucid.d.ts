@@ -26,7 +26,7 @@ export type ErrorCode =
   | "malformed" // the input breaks a rule of its format
   | "unknown-version" // not a CPython version that pellucid reads
   | "unsupported" // valid, but not covered
-  | "limit" // deeper or larger than pellucid accepts
+  | "limit" // deeper or larger than pellucid accepts, or a result that no string can hold
   | "internal" // a bug in pellucid
   | "memory" // not enough memory
   | "crash" // the module stopped; a new one takes its place

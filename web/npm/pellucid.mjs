@@ -99,7 +99,11 @@ class Core {
   async #ready(file) {
     if (this.#isClosed) throw wrong(file, "pellucid is closed");
     if (this.#instance === null) {
-      this.#instance = await start(this.#module);
+      try {
+        this.#instance = await start(this.#module);
+      } catch (error) {
+        throw stopped(file, error);
+      }
       this.age += 1;
     }
     return this.#instance;
@@ -139,9 +143,24 @@ class Core {
       throw stopped(file, error);
     }
     if (isDone && !isJson) return result;
-    const value = JSON.parse(new TextDecoder().decode(result));
+    const value = parsed(file, result);
     if (!isDone) throw new PellucidError({ file, ...value });
     return value;
+  }
+}
+
+function parsed(file, result) {
+  let text;
+  try {
+    text = new TextDecoder().decode(result);
+  } catch {
+    throw wrong(file, `the result, ${result.length} bytes, is too long for a string`, "limit");
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) throw wrong(file, `the result is no JSON: ${error.message}`, "internal");
+    throw stopped(file, error);
   }
 }
 
@@ -163,6 +182,14 @@ function bytesOf(bytes, file) {
   if (bytes instanceof ArrayBuffer) return new Uint8Array(bytes);
   if (ArrayBuffer.isView(bytes)) return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   throw wrong(file, "the input is no Uint8Array");
+}
+
+function copyOf(bytes, file) {
+  try {
+    return bytes.slice();
+  } catch (error) {
+    throw stopped(file, error);
+  }
 }
 
 function withText(instance, text, use) {
@@ -323,7 +350,7 @@ class Archive {
     const found = this.members[index];
     if (found === undefined) throw wrong(this.name, `there is no member ${index}`);
     const file = this.kind === "code" ? this.name : `${this.name}/${found.name}`;
-    if (this.kind === "code") return this.#bytes.slice();
+    if (this.kind === "code") return copyOf(this.#bytes, file);
     return this.#core.do(file, (run) => {
       // An instance that stopped took the archive with it.
       if (this.#age !== this.#core.age) {
