@@ -34,7 +34,7 @@ export type View = "files" | "source" | "bytecode" | "graph" | "stages" | "hidde
 const BACKGROUND_LIMIT = 60_000;
 
 export class App {
-  readonly client = new Client(() => this.tell("core"));
+  readonly client: Client = new Client(() => this.coreChanged());
   panes: Pane[] = [];
   /** What was given: its names, and the bytes of the first. */
   given: Given[] = [];
@@ -57,6 +57,16 @@ export class App {
 
   tell(what: keyof Pane, ...args: unknown[]): void {
     for (const pane of this.panes) (pane[what] as ((...a: unknown[]) => void) | undefined)?.apply(pane, args);
+  }
+
+  /** The decompiler is there, or never will be. */
+  private coreChanged(): void {
+    if (this.client.failure) this.complainOfStart();
+    this.tell("core");
+  }
+
+  private complainOfStart(): void {
+    this.complain("The decompiler cannot start", `${this.client.failure!.reason}. Reload the page, or take a current browser`);
   }
 
   complain(title: string, failure: Failure | string): void {
@@ -87,6 +97,8 @@ export class App {
         if (!opened.members.length) this.complain(file.name, "holds no Python bytecode");
       } catch (error) {
         if (turn !== this.turn) return false;
+        // No file is at fault then, and the problem has been told.
+        if (this.client.failure) break;
         this.complain(file.name, failureOf(error));
       }
     }
@@ -106,7 +118,7 @@ export class App {
   private giveUp(): void {
     const { name, failure } = this.modules[0];
     this.close();
-    if (failure && failure.code !== "cancelled") this.complain(name, failure);
+    if (failure && failure.code !== "cancelled" && !this.client.failure) this.complain(name, failure);
   }
 
   close(): void {
@@ -115,7 +127,8 @@ export class App {
     this.given = [];
     this.modules = [];
     this.problem = null;
-    this.onProblem();
+    if (this.client.failure) this.complainOfStart();
+    else this.onProblem();
     this.setBusy(null);
     this.leave(null);
     this.tell("modules");

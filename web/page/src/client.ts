@@ -37,6 +37,8 @@ export const LATER = 1;
 export class Client {
   version = "";
   versions: string[] = [];
+  /** Why there is no decompiler, once that is certain: every call fails with it. */
+  failure: Failure | null = null;
   private worker: Worker | null = null;
   private ready = false;
   private readonly queue: Job[] = [];
@@ -64,10 +66,13 @@ export class Client {
     return this.ready;
   }
 
-  /** Forgets all inputs and all calls. */
+  /** Forgets all inputs and all calls. A worker that goes on frees what it holds of them. */
   reset(): void {
-    this.stop((job) => job.method !== "stages");
+    const inputs = this.inputs;
     this.inputs = [];
+    this.stop((job) => job.method !== "stages");
+    if (!this.ready) return;
+    for (const { input } of inputs) this.worker?.postMessage({ id: 0, method: "close", args: { input } });
   }
 
   async open(bytes: Uint8Array, name: string): Promise<Opened> {
@@ -83,6 +88,7 @@ export class Client {
     rank = NOW,
     limit = 300_000,
   ): Promise<ReturnType<Calls[M]>> {
+    if (this.failure) return Promise.reject(new CallError(this.failure));
     return new Promise((resolve, reject) => {
       const id = this.nextId++;
       const job: Job = { id, method, args, rank, limit, resolve: resolve as never, reject };
@@ -120,7 +126,8 @@ export class Client {
       this.worker = worker;
       worker.postMessage({ wasm });
     } catch (error) {
-      this.broken({ reason: String(error), offset: -1, code: "crash" });
+      const reason = error instanceof Error ? error.message : String(error);
+      this.broken({ reason, offset: -1, code: "crash" });
       return;
     }
     worker.addEventListener("message", (event: MessageEvent<Answer>) => {
@@ -129,7 +136,8 @@ export class Client {
     worker.addEventListener("error", (event) => {
       if (worker !== this.worker) return;
       event.preventDefault();
-      const failure = { reason: event.message || "the worker stopped", offset: -1, code: "crash" };
+      const silent = this.ready ? "the worker stopped" : "the browser does not start its worker";
+      const failure = { reason: event.message || silent, offset: -1, code: "crash" };
       if (this.ready) this.replace(new CallError(failure));
       else this.broken(failure);
     });
@@ -156,10 +164,12 @@ export class Client {
     }
   }
 
+  /** There is no decompiler, and there will be none. */
   private broken(failure: Failure): void {
+    this.failure = failure;
+    this.worker?.terminate();
+    this.worker = null;
     for (const job of this.queue.splice(0)) job.reject(new CallError(failure));
-    this.running?.reject(new CallError(failure));
-    this.running = null;
     this.onChange();
   }
 
@@ -188,6 +198,7 @@ async function payload(id: string): Promise<Uint8Array> {
   }
   const block = document.getElementById(id);
   if (!block) throw new Error(`the page lacks its part “${id}”`);
+  if (typeof DecompressionStream === "undefined") throw new Error("this browser lacks DecompressionStream");
   const bytes = fromBase64(block.textContent ?? "");
   return through(bytes, new DecompressionStream("gzip"));
 }

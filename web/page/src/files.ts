@@ -12,10 +12,14 @@ type TreeRow = FolderRow | ModuleRow;
 interface Node {
   folders: Map<string, Node>;
   modules: Module[];
+  /** Those in its folders too. */
+  all: Module[];
 }
 
 /** Up to so many modules, all folders are open at first. */
 const FEW = 80;
+/** What is in more folders than these is not shown. */
+const DEEPEST = 200;
 
 export class FilesPane implements Pane {
   readonly list: List<TreeRow>;
@@ -69,7 +73,7 @@ export class FilesPane implements Pane {
       ? modules.filter((m) => ["warn", "bad"].includes(standingOfModule(m).kind)) : modules;
     const active = this.list.active;
     const top = this.list.element.scrollTop;
-    this.list.show(rowsOf(treeOf(asked), this.closed));
+    this.list.show(rowsOf(asked, this.closed));
     this.list.active = Math.min(active, this.list.rows.length - 1);
     this.list.element.scrollTop = top;
     const at = this.list.rows.findIndex((row) => row.kind === "module" && row.module === this.app.current);
@@ -148,18 +152,20 @@ function folders(modules: Module[]): Set<string> {
   const found = new Set<string>();
   for (const { path } of modules) {
     const parts = path.split("/");
-    for (let i = 2; i < parts.length; i++) found.add(`${parts.slice(0, i).join("/")}/`);
+    for (let i = 2; i < Math.min(parts.length, DEEPEST + 2); i++) found.add(`${parts.slice(0, i).join("/")}/`);
   }
   return found;
 }
 
 function treeOf(modules: Module[]): Node {
-  const root: Node = { folders: new Map(), modules: [] };
+  const make = (): Node => ({ folders: new Map(), modules: [], all: [] });
+  const root = make();
   for (const module of modules) {
     let node = root;
     for (const part of module.path.split("/").slice(0, -1)) {
       let next = node.folders.get(part);
-      if (!next) node.folders.set(part, (next = { folders: new Map(), modules: [] }));
+      if (!next) node.folders.set(part, (next = make()));
+      next.all.push(module);
       node = next;
     }
     node.modules.push(module);
@@ -167,22 +173,21 @@ function treeOf(modules: Module[]): Node {
   return root;
 }
 
-function all(node: Node): Module[] {
-  return [...[...node.folders.values()].flatMap(all), ...node.modules];
-}
-
-function rowsOf(node: Node, closed: Set<string>, depth = 0, before = ""): TreeRow[] {
+/** Returns the rows of the tree: folders first, each list by name. */
+export function rowsOf(modules: Module[], closed: Set<string>): TreeRow[] {
   const rows: TreeRow[] = [];
-  // Folders first, each list by name.
-  for (const [name, folder] of [...node.folders].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const path = `${before}${name}/`;
-    const open = !closed.has(path);
-    rows.push({ kind: "folder", path, depth, text: name, modules: all(folder), open });
-    if (open && depth < 200) rows.push(...rowsOf(folder, closed, depth + 1, path));
-  }
-  const named = node.modules.map((module) => ({ module, text: module.path.slice(module.path.lastIndexOf("/") + 1) }));
-  for (const { module, text } of named.sort((a, b) => (a.text < b.text ? -1 : 1))) {
-    rows.push({ kind: "module", depth, module, text });
-  }
+  const add = (node: Node, depth: number, before: string) => {
+    for (const [name, folder] of [...node.folders].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const path = `${before}${name}/`;
+      const open = !closed.has(path);
+      rows.push({ kind: "folder", path, depth, text: name, modules: folder.all, open });
+      if (open && depth < DEEPEST) add(folder, depth + 1, path);
+    }
+    const named = node.modules.map((module) => ({ module, text: module.path.slice(module.path.lastIndexOf("/") + 1) }));
+    for (const { module, text } of named.sort((a, b) => (a.text < b.text ? -1 : 1))) {
+      rows.push({ kind: "module", depth, module, text });
+    }
+  };
+  add(treeOf(modules), 0, "");
   return rows;
 }

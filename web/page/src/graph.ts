@@ -103,8 +103,14 @@ export class GraphPane implements Pane {
   }
 
   private draw(ask = false): void {
-    const graph = this.graph;
-    if (!graph) return;
+    try {
+      if (this.graph) this.paint(this.graph, ask);
+    } catch (error) {
+      this.clear(words(failureOf(error)));
+    }
+  }
+
+  private paint(graph: Graph, ask: boolean): void {
     this.about.textContent = `${shown(graph.name)} · ${count(graph.blocks.length, "block")}`;
     if (ask) {
       this.picture.replaceChildren(
@@ -121,7 +127,8 @@ export class GraphPane implements Pane {
       const rows = seen.length + (block.lines.length > LINES ? 1 : 0);
       return { width: widest * CHAR + 20, height: rows * LINE + 12 };
     });
-    this.placed = layOut(boxes, edges.map((e) => ({ from: place.get(e.from)!, to: place.get(e.to)! })));
+    this.placed = layOut(boxes, edges.map((e) => (
+      { from: place.get(e.from)!, to: place.get(e.to)!, isMinor: e.kind === "exception" })));
     this.texts = [];
     const { width, height } = this.placed;
     const drawing = svg("svg", { viewBox: `-8 -8 ${width + 16} ${height + 16}`, role: "group", "aria-label": `Flow graph of ${shown(graph.name)}` });
@@ -134,11 +141,11 @@ export class GraphPane implements Pane {
     this.marks(true, null);
   }
 
-  private edge(edge: GraphEdge, { points, back }: Placed["edges"][number]): SVGElement[] {
+  private edge(edge: GraphEdge, { points, back, aside }: Placed["edges"][number]): SVGElement[] {
     const kind = edge.kind === "exception" ? "raises" : edge.isBack ? "back"
       : ["true", "item", "some"].includes(edge.kind) ? "yes"
       : ["false", "done", "none"].includes(edge.kind) ? "no" : "";
-    const path = svg("path", { d: back ? rounded(points) : curved(points), class: `edge ${kind}`, "marker-end": `url(#tip-${kind || "plain"})` });
+    const path = svg("path", { d: back || aside ? rounded(points) : curved(points), class: `edge ${kind}`, "marker-end": `url(#tip-${kind || "plain"})` });
     const label = LABELS[edge.kind];
     if (!label || edge.kind === "exception") {
       path.append(svg("title", {}, `block ${edge.from} to block ${edge.to}${label ? `: ${label}` : ""}`));

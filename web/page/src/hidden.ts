@@ -72,7 +72,8 @@ function section(title: string, items: HTMLElement[], isCode = false): HTMLEleme
   if (!items.length) return [];
   const list = el("ul", {}, ...items.slice(0, MANY));
   if (items.length > MANY) {
-    const more = el("button", { class: "link", onclick: () => list.append(...items.slice(MANY)) }, `${items.length - MANY} more`);
+    const rest = () => items.slice(MANY).forEach((each) => list.append(each));
+    const more = el("button", { class: "link", onclick: rest }, `${items.length - MANY} more`);
     more.addEventListener("click", () => more.remove());
     return [el("h3", {}, isCode ? el("code", {}, shown(title)) : title), list, more];
   }

@@ -76,7 +76,7 @@ async function dropped(data: DataTransfer): Promise<Given[]> {
   while (open.length && given.length < MOST_FILES) {
     const entry = open.shift()!;
     if (entry.isDirectory) {
-      open.push(...(await children(entry as FileSystemDirectoryEntry)));
+      for (const child of await children(entry as FileSystemDirectoryEntry)) open.push(child);
     } else if (/\.(pyc|pyo|zip|whl|egg|pyz|exe)$/i.test(entry.name)) {
       const file = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject));
       given.push(await read(file, entry.fullPath.replace(/^\//, "")));

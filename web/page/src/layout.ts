@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the blocks of a flow graph stand: in layers from the top, by the longest way without back
 // edges; within a layer ordered by where their neighbours stand. Edges that skip layers run through
-// places that are kept free for them.
+// places that are kept free for them. Where these would be too many, the longest ways run aside, in
+// lanes at the left, one for all ways to the same block.
 
 export interface Box {
   width: number;
@@ -10,11 +11,13 @@ export interface Box {
 export interface Edge {
   from: number;
   to: number;
+  /** It runs aside sooner than others. */
+  isMinor?: boolean;
 }
 export interface Placed {
   boxes: { x: number; y: number }[];
-  /** The points of each edge, in the order of the edges, and whether it goes back up. */
-  edges: { points: [number, number][]; back: boolean }[];
+  /** The points of each edge, in the order of the edges; whether it goes back up; whether it runs aside. */
+  edges: { points: [number, number][]; back: boolean; aside: boolean }[];
   width: number;
   height: number;
 }
@@ -30,6 +33,9 @@ interface Node extends Box {
 const GAP_X = 28;
 const GAP_Y = 46;
 const LANE = 12;
+/** So many places are kept free for edges, and for minor ones: work and width grow with them. */
+const FREE_PLACES = 4000;
+const FREE_FOR_MINOR = 500;
 
 /** Places boxes. Box 0 is where control enters. Equal input gives equal output. */
 export function layOut(boxes: Box[], edges: Edge[]): Placed {
@@ -38,17 +44,38 @@ export function layOut(boxes: Box[], edges: Edge[]): Placed {
   const nodes: Node[] = boxes.map((box, i) => (
     { ...box, layer: layers[i], order: 0, x: 0, up: [], down: [] }
   ));
-  const chains = edges.map((edge, i) => (back[i] ? [] : chain(nodes, edge)));
+  const lanes = lanesAside(edges, back, layers);
+  const chains = edges.map((edge, i) => (back[i] || lanes.has(i) ? [] : chain(nodes, edge)));
   const rows = order(nodes);
   place(nodes, rows);
+  const left = lanes.size ? new Set(lanes.values()).size * LANE + GAP_X / 2 : 0;
+  for (const node of nodes) node.x += left;
   const tops: number[] = [];
+  const lowest: number[] = [];
   let y = 0;
   for (const row of rows) {
+    const height = row.reduce((most, n) => Math.max(most, nodes[n].height), 0);
     tops.push(y);
-    y += Math.max(...row.map((n) => nodes[n].height), 0) + GAP_Y;
+    lowest.push(y + height);
+    y += height + GAP_Y;
   }
   const placed = boxes.map((_, i) => ({ x: nodes[i].x, y: tops[nodes[i].layer] }));
-  return route(nodes, placed, tops, edges, back, chains, y - GAP_Y);
+  return route({ nodes, placed, tops, lowest, edges, back, lanes, chains, left }, y - GAP_Y);
+}
+
+/** Returns the lanes of the edges that run aside, from 0 at the boxes: the longest edges. */
+function lanesAside(edges: Edge[], back: boolean[], layers: number[]): Map<number, number> {
+  const length = (i: number) => layers[edges[i].to] - layers[edges[i].from];
+  const long = edges.flatMap((_, i) => (back[i] || length(i) < 2 ? [] : [i]));
+  long.sort((a, b) => length(a) - length(b));
+  let free = FREE_PLACES;
+  let freeForMinor = FREE_FOR_MINOR;
+  const aside = long.filter((i) => (
+    edges[i].isMinor ? (freeForMinor -= length(i) - 1) < 0 : (free -= length(i) - 1) < 0));
+  // Nearer blocks have the inner lanes: their ways cross fewer.
+  const targets = [...new Set(aside.map((i) => edges[i].to))].sort((a, b) => layers[a] - layers[b] || a - b);
+  const lane = new Map(targets.map((to, i) => [to, i]));
+  return new Map(aside.map((i) => [i, lane.get(edges[i].to)!]));
 }
 
 /** Returns which edges go back to a block that is still open in a search in depth. */
@@ -197,15 +224,16 @@ function place(nodes: Node[], rows: number[][]): void {
       settle(nodes, row, wish);
     }
   }
-  const left = Math.min(...nodes.map((node) => node.x - node.width / 2));
+  const left = nodes.reduce((least, node) => Math.min(least, node.x - node.width / 2), Infinity);
   for (const node of nodes) node.x -= left;
 }
 
 /** Moves a row to its wishes: groups that would overlap share the mean of theirs. */
 function settle(nodes: Node[], row: number[], wish: number[]): void {
-  const groups: { from: number; to: number; at: number; offsets: number[] }[] = [];
+  // `sum` is that of the places where its nodes' wishes would put the group.
+  const groups: { from: number; to: number; at: number; sum: number; offsets: number[] }[] = [];
   row.forEach((_, i) => {
-    groups.push({ from: i, to: i, at: wish[i], offsets: [0] });
+    groups.push({ from: i, to: i, at: wish[i], sum: wish[i], offsets: [0] });
     for (;;) {
       const last = groups[groups.length - 1];
       const before = groups[groups.length - 2];
@@ -214,11 +242,10 @@ function settle(nodes: Node[], row: number[], wish: number[]): void {
       const end = before.at + before.offsets[before.offsets.length - 1];
       if (end + gap <= last.at) break;
       const shift = before.offsets[before.offsets.length - 1] + gap;
-      before.offsets.push(...last.offsets.map((offset) => offset + shift));
+      for (const offset of last.offsets) before.offsets.push(offset + shift);
       before.to = last.to;
-      let sum = 0;
-      for (let j = before.from; j <= before.to; j++) sum += wish[j] - before.offsets[j - before.from];
-      before.at = sum / (before.to - before.from + 1);
+      before.sum += last.sum - shift * last.offsets.length;
+      before.at = before.sum / before.offsets.length;
       groups.pop();
     }
   });
@@ -227,31 +254,42 @@ function settle(nodes: Node[], row: number[], wish: number[]): void {
   }
 }
 
-/** Draws the edges: down through their lanes, back ones around the right side. */
-function route(
-  nodes: Node[],
-  placed: { x: number; y: number }[],
-  tops: number[],
-  edges: Edge[],
-  back: boolean[],
-  chains: number[][],
-  height: number,
-): Placed {
-  const boxes = placed.length;
-  const right = Math.max(...nodes.map((node) => node.x + node.width / 2));
-  const lowest = tops.map((top, layer) =>
-    top + Math.max(0, ...nodes.filter((n, i) => i < boxes && n.layer === layer).map((n) => n.height)));
-  const port = ports(nodes, edges);
+interface Plan {
+  nodes: Node[];
+  /** The boxes, as they are drawn. */
+  placed: { x: number; y: number }[];
+  /** Of each layer: where it begins, and where its tallest box ends. */
+  tops: number[];
+  lowest: number[];
+  edges: Edge[];
+  back: boolean[];
+  lanes: Map<number, number>;
+  chains: number[][];
+  /** Where the boxes begin: before it are the lanes of edges that run aside. */
+  left: number;
+}
+
+/** Draws the edges: down through their lanes, back ones around the right side, some around the left. */
+function route(plan: Plan, height: number): Placed {
+  const { nodes, placed, tops, lowest, edges, back, lanes, chains } = plan;
+  const right = nodes.reduce((most, node) => Math.max(most, node.x + node.width / 2), 0);
+  const port = ports(nodes, edges, lanes);
   let lane = 0;
   const drawn = edges.map((edge, i) => {
     const from: [number, number] = [port.from[i], placed[edge.from].y + nodes[edge.from].height];
     const to: [number, number] = [port.to[i], placed[edge.to].y];
+    const around = (x: number, n: number): [number, number][] => {
+      const below = lowest[nodes[edge.from].layer] + 10 + (n % 4) * 4;
+      const above = to[1] - 10 - (n % 4) * 4;
+      return [from, [from[0], below], [x, below], [x, above], [to[0], above], to];
+    };
     if (back[i]) {
       lane++;
-      const x = right + GAP_X / 2 + lane * LANE;
-      const below = lowest[nodes[edge.from].layer] + 10 + (lane % 4) * 4;
-      const above = to[1] - 10 - (lane % 4) * 4;
-      return { points: [from, [from[0], below], [x, below], [x, above], [to[0], above], to] as [number, number][], back: true };
+      return { points: around(right + GAP_X / 2 + lane * LANE, lane), back: true, aside: false };
+    }
+    const aside = lanes.get(i);
+    if (aside !== undefined) {
+      return { points: around(plan.left - GAP_X / 2 - aside * LANE, aside), back: false, aside: true };
     }
     const points: [number, number][] = [from];
     // Past the taller boxes of its layer, before it turns.
@@ -262,21 +300,33 @@ function route(
       points.push([nodes[n].x, lowest[nodes[n].layer] + GAP_Y / 4]);
     }
     points.push(to);
-    return { points, back: false };
+    return { points, back: false, aside: false };
   });
   return { boxes: placed, edges: drawn, width: right + GAP_X + (lane + 1) * LANE, height: height + 30 };
 }
 
-/** Returns where edges leave and enter: spread over the middle of a box, in the order of their ends. */
-function ports(nodes: Node[], edges: Edge[]): { from: number[]; to: number[] } {
+/**
+ * Returns where edges leave and enter: spread over the middle of a box, in the order of their ends.
+ * Those that run aside share the leftmost place.
+ */
+function ports(nodes: Node[], edges: Edge[], lanes: Map<number, number>): { from: number[]; to: number[] } {
   const spread = (end: "from" | "to", other: "from" | "to") => {
     const at: number[] = new Array(edges.length).fill(0);
     const groups = new Map<number, number[]>();
-    edges.forEach((edge, i) => groups.set(edge[end], [...(groups.get(edge[end]) ?? []), i]));
-    for (const [n, list] of groups) {
+    edges.forEach((edge, i) => {
+      const there = groups.get(edge[end]);
+      if (there) there.push(i);
+      else groups.set(edge[end], [i]);
+    });
+    for (const [n, all] of groups) {
+      const list = all.filter((i) => !lanes.has(i));
+      const first = list.length < all.length ? 1 : 0;
+      const places = list.length + first;
       list.sort((a, b) => nodes[edges[a][other]].x - nodes[edges[b][other]].x || a - b);
-      const step = Math.min(28, (nodes[n].width - 16) / list.length);
-      list.forEach((i, k) => (at[i] = nodes[n].x + (k - (list.length - 1) / 2) * step));
+      const step = Math.min(28, (nodes[n].width - 16) / places);
+      const x = (k: number) => nodes[n].x + (k - (places - 1) / 2) * step;
+      for (const i of all) at[i] = x(0);
+      list.forEach((i, k) => (at[i] = x(k + first)));
     }
     return at;
   };

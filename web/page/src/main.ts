@@ -94,7 +94,9 @@ function time(milliseconds: number): string {
 
 async function copyLink(): Promise<void> {
   const line = app.pin.values().next().value?.line ?? 0;
-  const anchor = app.given.length === 1 ? await anchorOf(app.given[0], line, app.view) : null;
+  const { given } = app;
+  const anchor = given.length === 1 ? await anchorOf(given[0], line, app.view) : null;
+  if (app.given !== given) return;
   if (!anchor) return say("This file is too large for a link: packed, it has to be at most 48 kB.");
   history.replaceState(null, "", `#${anchor}`);
   await copy(location.href, "The link holds the file itself, and is copied.");
@@ -131,15 +133,20 @@ function closeFile(): void {
 
 /** Opens the file in the address, if there is one. */
 async function followAddress(): Promise<void> {
+  const { hash } = location;
+  const { given } = app;
   try {
-    const found = await fromAnchor(location.hash);
-    if (!found) return;
-    const hash = location.hash;
+    const found = await fromAnchor(hash);
+    // What a reader opens in the meantime stays.
+    if (!found || app.given !== given) return;
     root.classList.add("opened");
     if (VIEWS.includes(found.view as View)) app.setView(found.view as View);
-    if (!(await app.open([found.given]))) root.classList.remove("opened");
-    else if (found.line) app.goTo(found.line);
-    history.replaceState(null, "", hash);
+    if (await app.open([found.given])) {
+      if (found.line) app.goTo(found.line);
+      history.replaceState(null, "", hash);
+    } else if (!app.given.length) {
+      root.classList.remove("opened");
+    }
   } catch (error) {
     app.complain("The link", (error as Error).message);
   }
@@ -162,7 +169,7 @@ function start(): void {
     open: () => byId("choose").click(),
     "open-first": () => byId("choose").click(),
     example: () => void open([{ name: EXAMPLE.name, bytes: fromBase64(EXAMPLE.base64) }]),
-    zip: () => void saveZip(app),
+    zip: () => void saveZip(app).catch((error: Error) => app.complain("The archive of all sources", error.message)),
     save: () => saveSource(app),
     copy: () => void copy(app.summary?.text ?? "", "The source is copied."),
     link: () => void copyLink(),

@@ -24,7 +24,7 @@ export function saveSource(app: App): void {
 export async function saveZip(app: App): Promise<void> {
   const encoder = new TextEncoder();
   const entries: ZipEntry[] = [];
-  const taken = new Set<string>(["pellucid.json"]);
+  const taken = new Map([["pellucid.json", 1]]);
   const report = app.modules.map((module) => {
     const path = freePath(module.path, taken);
     if (module.summary) entries.push({ path, data: encoder.encode(module.summary.text) });
@@ -47,12 +47,21 @@ export async function saveZip(app: App): Promise<void> {
   saveBlob(await makeZip(entries), `${name}-source.zip`);
 }
 
-/** Returns a path that leads nowhere but into the archive, and that no other entry has. */
-function freePath(path: string, taken: Set<string>): string {
-  const parts = path.split(/[/\\]/).filter((part) => part && part !== "." && part !== "..");
+/** More of a path is cut: with the name of a file of several in front, zip archives may hold no more. */
+const LONGEST = 20_000;
+
+/**
+ * Returns a path that leads nowhere but into the archive, and that no other entry has. `taken` holds
+ * the paths of the others, each with how many wanted it.
+ */
+export function freePath(path: string, taken: Map<string, number>): string {
+  const parts = path.slice(-LONGEST).split(/[/\\]/).filter((part) => part && part !== "." && part !== "..");
   const plain = parts.join("/") || "module.py";
+  let n = taken.get(plain) ?? 0;
   let free = plain;
-  for (let n = 2; taken.has(free); n++) free = plain.replace(/(\.py)?$/, (end) => `~${n}${end}`);
-  taken.add(free);
+  // From the last number on: equal paths would cost their number squared.
+  while (taken.has(free)) free = plain.replace(/(\.py)?$/, (end) => `~${++n}${end}`);
+  taken.set(plain, Math.max(n, 1));
+  taken.set(free, Math.max(taken.get(free) ?? 0, 1));
   return free;
 }

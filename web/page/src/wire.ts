@@ -19,6 +19,8 @@ export interface Opened {
 /** The calls, their arguments and what they return. */
 export interface Calls {
   open(args: { input: number; bytes: Uint8Array; name: string }): Opened;
+  /** Frees what is held of an input. */
+  close(args: { input: number }): void;
   read(args: Place): Uint8Array;
   decompile(args: Place & { verify: boolean }): Decompilation;
   dis(args: Place): Disassembly;

@@ -36,6 +36,11 @@ const methods: { [M in keyof Calls]: (args: Parameters<Calls[M]>[0]) => Promise<
     const members = archive.members.map(({ index, name, path }) => ({ index, name, path }));
     return { input, kind: archive.kind, members };
   },
+  async close({ input }) {
+    archives.get(input)?.close();
+    archives.delete(input);
+    if (last?.place.input === input) last = null;
+  },
   async read(place) {
     return (await member(place)).bytes;
   },

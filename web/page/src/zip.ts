@@ -45,7 +45,7 @@ export async function through(
   return whole;
 }
 
-/** Returns numbers of 2 (negative width in the pair) or 4 bytes in little-endian order. */
+/** Returns numbers of 2 or 4 bytes in little-endian order. */
 function fields(...pairs: [width: 2 | 4, value: number][]): Uint8Array {
   const view = new DataView(new ArrayBuffer(pairs.reduce((sum, [width]) => sum + width, 0)));
   let at = 0;
@@ -60,15 +60,22 @@ function fields(...pairs: [width: 2 | 4, value: number][]): Uint8Array {
 /** 1 January 1980: the archive depends on its contents alone. */
 const DATE = 0x21;
 const UTF8 = 0x800;
+/** The largest numbers of 2 and 4 bytes: they stand for what is in the end of a zip64 archive. */
+const MAX_2 = 0xffff;
+const MAX_4 = 0xffffffff;
 
-/** Returns the archive. */
+/**
+ * Returns the archive; that of more than 65,534 entries ends as zip64 has it. Throws where a name or
+ * the whole is too large.
+ */
 export async function makeZip(entries: ZipEntry[]): Promise<Blob> {
   const parts: Uint8Array[] = [];
   const directory: Uint8Array[] = [];
   let at = 0;
   for (const { path, data } of entries) {
     const name = new TextEncoder().encode(path);
-    const packed = await through(data, new CompressionStream("deflate-raw"));
+    if (name.length > MAX_2) throw new Error(`the name “${path.slice(0, 80)}…” is too long`);
+    const packed = data.length ? await through(data, new CompressionStream("deflate-raw")) : data;
     const deflated = packed.length < data.length;
     const body = deflated ? packed : data;
     const common: [2 | 4, number][] = [
@@ -84,9 +91,18 @@ export async function makeZip(entries: ZipEntry[]): Promise<Blob> {
     at += local.length + name.length + body.length;
   }
   const size = directory.reduce((sum, part) => sum + part.length, 0);
+  if (at + size >= MAX_4) throw new Error("it would have more than 4 GB");
+  const n = entries.length;
+  if (n >= MAX_2) {
+    directory.push(
+      fields([4, 0x06064b50], [4, 44], [4, 0], [2, 45], [2, 45], [4, 0], [4, 0],
+        [4, n], [4, 0], [4, n], [4, 0], [4, size], [4, 0], [4, at], [4, 0]),
+      fields([4, 0x07064b50], [4, 0], [4, at + size], [4, 0], [4, 1]),
+    );
+  }
+  const shownAs = Math.min(n, MAX_2);
   const end = fields(
-    [4, 0x06054b50], [2, 0], [2, 0], [2, entries.length], [2, entries.length],
-    [4, size], [4, at], [2, 0],
+    [4, 0x06054b50], [2, 0], [2, 0], [2, shownAs], [2, shownAs], [4, size], [4, at], [2, 0],
   );
   return new Blob([...parts, ...directory, end] as BlobPart[], { type: "application/zip" });
 }

@@ -4,12 +4,25 @@ import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const src = join(dirname(fileURLToPath(import.meta.url)), "../src");
 
+// The worker is tested without a module: what it loads is what the test puts in this place.
+const standIn = {
+  name: "stand-in",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /npm\/pellucid\.js$/ }, () => ({ path: "pellucid", namespace: "test" }));
+    onLoad({ filter: /.*/, namespace: "test" }, () => (
+      { contents: "export const { load, PellucidError } = globalThis.pellucidOfTest;" }));
+  },
+};
+
 async function load(name) {
-  const made = await build({ entryPoints: [join(src, name)], bundle: true, write: false, format: "esm" });
+  const made = await build({
+    entryPoints: [join(src, name)], bundle: true, write: false, format: "esm", plugins: [standIn],
+  });
   return import(`data:text/javascript;base64,${Buffer.from(made.outputFiles[0].text).toString("base64")}`);
 }
 
@@ -101,4 +114,184 @@ test("an address holds a file, and a damaged one is an error", async () => {
   assert.deepEqual(found, { given: { name: "a&b=c #.pyc", bytes }, line: 7, view: "graph" });
   assert.equal(await fromAnchor("#elsewhere"), null);
   await assert.rejects(fromAnchor(`#${anchor.slice(0, -5)}`));
+});
+
+// --- The decompiler and its worker ----------------------------------------------------------------
+
+/** A browser with so much of a page as the client needs; returns what its workers were told. */
+function browser(t, Worker) {
+  const block = { textContent: gzipSync("x").toString("base64") };
+  const before = { document: globalThis.document, Worker: globalThis.Worker };
+  Object.assign(globalThis, { document: { readyState: "complete", getElementById: () => block }, Worker });
+  t.after(() => Object.assign(globalThis, before));
+}
+
+/** A worker that answers every call at once. */
+class Willing extends EventTarget {
+  static heard = [];
+  postMessage(message) {
+    const ready = { ready: { version: "1", versions: [] } };
+    const answer = message.wasm ? ready : { id: message.id, result: { input: message.args.input, members: [] } };
+    if (!message.wasm) Willing.heard.push([message.method, message.args.input]);
+    setTimeout(() => this.dispatchEvent(new MessageEvent("message", { data: answer })));
+  }
+  terminate() {}
+}
+
+const soon = (promise) => Promise.race([promise, new Promise((done) => setTimeout(done, 1000, "no answer"))]);
+
+for (const [how, Worker, missing, reason] of [
+  ["a browser that refuses workers", class { constructor() { throw new Error("refused"); } }, null, "refused"],
+  ["a browser without DecompressionStream", Willing, "DecompressionStream", "this browser lacks DecompressionStream"],
+  ["a worker that does not start", class extends EventTarget {
+    postMessage() { setTimeout(() => this.dispatchEvent(new Event("error", { cancelable: true }))); }
+    terminate() {}
+  }, null, "the browser does not start its worker"],
+  ["a module that is refused", class extends EventTarget {
+    postMessage() {
+      const data = { broken: { reason: "no wasm", offset: -1, code: "crash" } };
+      setTimeout(() => this.dispatchEvent(new MessageEvent("message", { data })));
+    }
+    terminate() {}
+  }, null, "no wasm"],
+]) {
+  test(`${how} fails every call, earlier and later ones`, async (t) => {
+    const { Client } = await load("client.ts");
+    browser(t, Worker);
+    if (missing) {
+      const kept = globalThis[missing];
+      delete globalThis[missing];
+      t.after(() => (globalThis[missing] = kept));
+    }
+    let told = 0;
+    const client = new Client(() => told++);
+    client.start();
+    for (let call = 0; call < 2; call++) {
+      const error = await soon(client.open(new Uint8Array(3), "a.pyc").catch((failed) => failed));
+      assert.equal(error.failure?.reason, reason, String(error));
+      assert.equal(client.failure.reason, reason);
+      assert.equal(told, 1);
+    }
+  });
+}
+
+test("what is no longer open is closed in the worker", async (t) => {
+  const { Client } = await load("client.ts");
+  browser(t, Willing);
+  const client = new Client(() => {});
+  client.start();
+  const one = await client.open(new Uint8Array(3), "a.zip");
+  const two = await client.open(new Uint8Array(3), "b.zip");
+  Willing.heard.length = 0;
+  client.reset();
+  assert.deepEqual(Willing.heard, [["close", one.input], ["close", two.input]]);
+  client.reset();
+  assert.equal(Willing.heard.length, 2);
+});
+
+test("the worker frees the archive that is closed, and its last member", async (t) => {
+  const { load: core, closed } = archivesOfTest();
+  const heard = [];
+  let tell;
+  globalThis.pellucidOfTest = { load: core, PellucidError: class extends Error {} };
+  globalThis.self = { postMessage: (answer) => heard.push(answer), addEventListener: (_, listen) => (tell = listen) };
+  t.after(() => { delete globalThis.self; delete globalThis.pellucidOfTest; });
+  await load("worker.ts");
+  tell({ data: { wasm: new Uint8Array(1) } });
+  tell({ data: { id: 1, method: "open", args: { input: 7, bytes: new Uint8Array(3), name: "a.zip" } } });
+  tell({ data: { id: 2, method: "read", args: { input: 7, index: 0 } } });
+  tell({ data: { id: 3, method: "close", args: { input: 7 } } });
+  tell({ data: { id: 4, method: "read", args: { input: 7, index: 0 } } });
+  await new Promise((done) => setTimeout(done, 50));
+  assert.deepEqual(closed, ["a.zip"]);
+  assert.deepEqual(heard.at(-2), { id: 3, result: undefined });
+  assert.equal(heard.at(-1).failure?.reason, "the file is no longer open");
+});
+
+function archivesOfTest() {
+  const closed = [];
+  const open = async (_, name) => ({
+    kind: "zip", members: [{ index: 0, name: "m.pyc", path: "m.py" }],
+    read: async () => new Uint8Array(1), close: () => closed.push(name),
+  });
+  return { closed, load: async () => ({ version: "1", versions: [], open }) };
+}
+
+// --- Sizes ----------------------------------------------------------------------------------------
+
+for (const [blocks, isMinor] of [[502, true], [600, true], [600, false]]) {
+  test(`${blocks} blocks with ${isMinor ? "one handler" : "one exit"} are laid out in less than a second`, async () => {
+    const { layOut } = await load("layout.ts");
+    const boxes = Array.from({ length: blocks }, () => ({ width: 120, height: 60 }));
+    const edges = boxes.slice(2).flatMap((_, i) => [{ from: i, to: i + 1 }, { from: i, to: blocks - 1, isMinor }]);
+    const start = performance.now();
+    const placed = layOut(boxes, edges);
+    assert.ok(performance.now() - start < 1000);
+    assert.ok(placed.width < 6000, "as wide as its longest edges are many");
+    const lane = boxes.reduce((least, box, i) => Math.min(least, placed.boxes[i].x - box.width / 2), Infinity);
+    const aside = placed.edges.filter((edge) => edge.aside);
+    assert.ok(aside.length > 300);
+    for (const { points } of aside) {
+      assert.equal(points.length, 6);
+      // Down between the left edge and all boxes, across in the gaps between layers.
+      assert.ok(points[2][0] > 0 && points[2][0] < lane && points[3][0] === points[2][0]);
+      for (const y of [points[1][1], points[4][1]]) {
+        assert.ok(!boxes.some((box, i) => placed.boxes[i].y < y && y < placed.boxes[i].y + box.height));
+      }
+    }
+  });
+}
+
+test("a few exceptions have their own ways through the picture", async () => {
+  const { layOut } = await load("layout.ts");
+  const boxes = Array.from({ length: 12 }, () => ({ width: 120, height: 60 }));
+  const edges = boxes.slice(1).flatMap((_, i) => [{ from: i, to: i + 1 }, { from: i, to: 11, isMinor: true }]);
+  assert.ok(layOut(boxes, edges).edges.every((edge) => !edge.aside));
+});
+
+test("a hundred and fifty thousand modules of a folder are rows, however deep", async () => {
+  const { rowsOf } = await load("files.ts");
+  const modules = Array.from({ length: 150_000 }, (_, i) => ({ path: `pkg/m${i}.py` }));
+  assert.equal(rowsOf(modules, new Set()).length, 150_001);
+  assert.equal(rowsOf(modules, new Set(["pkg/"]))[0].modules.length, 150_000);
+  const [row] = rowsOf([{ path: `${"d/".repeat(20_000)}m.py` }], new Set());
+  assert.equal(row.modules.length, 1);
+});
+
+test("an archive of 70,000 entries says that it has them", async () => {
+  const { makeZip } = await load("zip.ts");
+  const entries = Array.from({ length: 70_000 }, (_, i) => ({ path: `m${i}.py`, data: new Uint8Array() }));
+  const whole = Buffer.from(await (await makeZip(entries)).arrayBuffer());
+  const end = whole.length - 22;
+  assert.equal(whole.readUInt32LE(end), 0x06054b50);
+  assert.equal(whole.readUInt16LE(end + 10), 0xffff);
+  assert.equal(whole.readUInt32LE(end - 20), 0x07064b50);
+  const long = Number(whole.readBigUInt64LE(end - 12));
+  assert.equal(long, end - 76);
+  assert.equal(whole.readUInt32LE(long), 0x06064b50);
+  assert.equal(whole.readBigUInt64LE(long + 24), 70_000n);
+  assert.equal(whole.readBigUInt64LE(long + 32), 70_000n);
+  assert.equal(Number(whole.readBigUInt64LE(long + 40)) + Number(whole.readBigUInt64LE(long + 48)), long);
+});
+
+test("an archive refuses a name that its fields cannot hold", async () => {
+  const { makeZip } = await load("zip.ts");
+  await assert.rejects(makeZip([{ path: "x".repeat(65_536), data: new Uint8Array() }]), /is too long/);
+});
+
+test("equal paths get numbers, many as fast as few, and long ones are cut", async () => {
+  const { freePath } = await load("save.ts");
+  const taken = new Map([["pellucid.json", 1]]);
+  assert.equal(freePath("../a//b.py", taken), "a/b.py");
+  assert.equal(freePath("a/b~2.py", taken), "a/b~2.py");
+  assert.equal(freePath("a/b.py", taken), "a/b~3.py");
+  assert.equal(freePath("pellucid.json", taken), "pellucid.json~2");
+  assert.equal(freePath("..", taken), "module.py");
+  const start = performance.now();
+  const paths = Array.from({ length: 50_000 }, () => freePath("m.py", taken));
+  assert.ok(performance.now() - start < 2000);
+  assert.equal(new Set(paths).size, 50_000);
+  assert.equal(paths.at(-1), "m~50000.py");
+  const cut = freePath(`${"é/".repeat(40_000)}m.py`, taken);
+  assert.ok(new TextEncoder().encode(cut).length < 60_000 && cut.endsWith("/m.py") && !cut.startsWith("/"));
 });
