@@ -51,11 +51,14 @@ def open_page(browser: Any, page_file: Path) -> Iterator[Callable[..., Opened]]:
     contexts: List[Any] = []
     opened: List[Opened] = []
 
-    def open_at(address: str = "", anchor: str = "", **options: Any) -> Opened:
+    def open_at(address: str = "", anchor: str = "", before: str = "", **options: Any) -> Opened:
+        """Open the page at an address; `before` is a script that runs before its own."""
         options.setdefault("viewport", {"width": 1440, "height": 900})
         context = browser.new_context(accept_downloads=True, **options)
         contexts.append(context)
         home = address or page_file.as_uri()
+        if before:
+            context.add_init_script(before)
         found = Opened(context.new_page(), home)
         opened.append(found)
         found.page.goto(home + anchor)

@@ -111,6 +111,36 @@ def test_what_cannot_be_read_says_so_once(open_page: Callable[..., Any]) -> None
     assert b"import os" in opened.source()
 
 
+NO_START = {
+    "no DecompressionStream": "delete self.DecompressionStream",
+    "no worker": "self.Worker = class { constructor() { throw new Error('refused') } }",
+    "no WebAssembly": """const post = Worker.prototype.postMessage;
+      Worker.prototype.postMessage = function (message) {
+        post.call(this, message.wasm ? {wasm: new Uint8Array(4)} : message);
+      }""",
+}
+
+
+@pytest.mark.parametrize("what", NO_START)
+def test_a_browser_that_cannot_run_it_says_so_once(
+    what: str, open_page: Callable[..., Any]
+) -> None:
+    opened = open_page(before=NO_START[what])
+    page = opened.page
+    problem = page.locator("#problem", has_text="The decompiler cannot start: ")
+    problem.wait_for()
+    said = page.inner_text("#trouble")
+    for way in ("drop", "example"):
+        if way == "drop":
+            opened.hand_over(("some.pyc", small_pyc()), ("more.pyc", small_pyc()))
+        else:
+            page.click("[data-do=example]")
+        page.wait_for_timeout(500)
+        assert problem.is_visible() and page.inner_text("#trouble") == said
+        assert page.locator("#welcome").is_visible()
+        assert not page.locator("#busy").is_visible()
+
+
 def test_a_damaged_member_costs_itself_only(open_page: Callable[..., Any]) -> None:
     whole = largest("3.11").read_bytes()
     opened = open_page()
@@ -178,6 +208,20 @@ def test_the_graph_is_a_picture_of_the_function(open_page: Callable[..., Any]) -
         assert not any(overlap(one, other) for other in boxes[:i])
     page.locator("#graph .line", has_text="return").last.click()
     assert opened.rows("source", ".pin") == ["4 return count or 1"]
+
+
+def test_an_instruction_shows_what_its_argument_means(open_page: Callable[..., Any]) -> None:
+    rows = halve(open_page).rows("bytecode")
+    for shown in (
+        "LOAD_CONST 0 <code 1 halve>",
+        "STORE_NAME 0 halve",
+        "LOAD_FAST 0 count",
+        "BINARY_OP 15 //=",
+        "COMPARE_OP 40 ==",
+        "RETURN_CONST 1 None",
+        "POP_JUMP_IF_FALSE 24 → 0036",
+    ):
+        assert any(row.endswith(shown) for row in rows), shown
 
 
 def test_stages_and_their_steps(open_page: Callable[..., Any]) -> None:

@@ -8,7 +8,7 @@ from types import CodeType
 from typing import Any, Callable, Dict
 
 import pytest
-from archives import zipped
+from archives import small_pyc, zipped
 from dropping import halve, pyc_of
 from needs import ROOT
 
@@ -30,6 +30,31 @@ def test_a_link_holds_the_file(open_page: Callable[..., Any]) -> None:
     assert again.page.inner_text("#file") == "halve.pyc"
     torn = open_page(anchor=anchor[:-40])
     torn.page.locator("#problem", has_text="damaged").wait_for()
+
+
+SLOW = """
+  const post = Worker.prototype.postMessage;
+  Worker.prototype.postMessage = function (message) {
+    setTimeout(() => post.call(this, message), 500);
+  };
+"""
+
+
+def test_what_a_reader_opens_takes_the_place_of_a_link_that_still_opens(
+    open_page: Callable[..., Any],
+) -> None:
+    first = halve(open_page).page
+    first.keyboard.press("l")
+    first.locator("#status.on").wait_for()
+    opened = open_page(anchor=first.evaluate("location.hash"), before=SLOW)
+    page = opened.page
+    page.locator("#busy", has_text="halve.pyc").wait_for()
+    opened.drop(("small.pyc", small_pyc()))
+    # The link's own opening has ended by now, in vain.
+    assert page.locator("html.opened").count() == 1
+    assert page.evaluate("location.hash") == ""
+    assert page.inner_text("#file") == "small.pyc"
+    assert b"import os" in opened.source()
 
 
 def test_a_large_file_gets_no_link(open_page: Callable[..., Any]) -> None:

@@ -136,6 +136,29 @@ def test_twenty_thousand_lines_stay_fluid(open_page: Callable[..., Any]) -> None
     assert page.locator("#source .row.pin", has_text="def f3999").is_visible()
 
 
+def test_a_large_try_is_drawn_and_what_goes_wrong_is_shown(open_page: Callable[..., Any]) -> None:
+    body = "".join(f"        if x({i}):\n            g({i})\n" for i in range(290))
+    opened = open_page()
+    page = opened.page
+    page.set_default_timeout(60_000)
+    opened.drop(("try.pyc", pyc_of(f"def f(x, g):\n    try:\n{body}    except E:\n        g()\n")))
+    page.locator("#outline .row", has_text="f").last.click()
+    page.click("#side [data-view=graph]")
+    page.locator("#graph svg").wait_for()
+    assert page.locator("#graph .box").count() > 580
+    assert page.locator("#graph .edge.raises").count() > 250
+    spent = page.evaluate("""() => {
+      const start = performance.now();
+      document.querySelector('#graph .toggle').click();
+      document.querySelector('#graph .toggle').click();
+      return performance.now() - start;
+    }""")
+    assert spent < 4000, "milliseconds for two drawings"
+    page.evaluate("document.createElementNS = () => { throw new RangeError('too much'); }; 0")
+    page.click("#graph .toggle >> nth=0")
+    page.locator("#graph .picture", has_text="too much.").wait_for()
+
+
 def test_long_work_can_be_cancelled(open_page: Callable[..., Any]) -> None:
     body = "".join(f"    if a[{i}] > b:\n        b = a[{i}] + {i}\n" for i in range(15_000))
     slow = pyc_of(f"def f(a, b):\n{body}    return b\n")
