@@ -66,7 +66,7 @@ export class App {
   }
 
   private complainOfStart(): void {
-    this.complain("The decompiler cannot start", `${this.client.failure!.reason}. Reload the page, or take a current browser`);
+    this.complain("The decompiler cannot start", `${this.client.failure!.reason}. Reload the page, or use a current browser`);
   }
 
   complain(title: string, failure: Failure | string): void {

@@ -4,7 +4,7 @@
 import type { Graph, GraphEdge } from "../../npm/pellucid";
 import { failureOf, type App, type Pane } from "./app.ts";
 import { count, el, shown, svg } from "./dom.ts";
-import { layOut, type Placed } from "./layout.ts";
+import { layOut, type Placed, type Way } from "./layout.ts";
 import { NOTHING, type Linked } from "./link.ts";
 import { words } from "./state.ts";
 
@@ -141,11 +141,12 @@ export class GraphPane implements Pane {
     this.marks(true, null);
   }
 
-  private edge(edge: GraphEdge, { points, back, aside }: Placed["edges"][number]): SVGElement[] {
+  private edge(edge: GraphEdge, { points, back, aside, joins }: Way): SVGElement[] {
     const kind = edge.kind === "exception" ? "raises" : edge.isBack ? "back"
       : ["true", "item", "some"].includes(edge.kind) ? "yes"
       : ["false", "done", "none"].includes(edge.kind) ? "no" : "";
-    const path = svg("path", { d: back || aside ? rounded(points) : curved(points), class: `edge ${kind}`, "marker-end": `url(#tip-${kind || "plain"})` });
+    const path = svg("path", { d: back || aside ? rounded(points) : curved(points), class: `edge ${kind}` });
+    if (!joins) path.setAttribute("marker-end", `url(#tip-${kind || "plain"})`);
     const label = LABELS[edge.kind];
     if (!label || edge.kind === "exception") {
       path.append(svg("title", {}, `block ${edge.from} to block ${edge.to}${label ? `: ${label}` : ""}`));

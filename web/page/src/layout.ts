@@ -16,10 +16,20 @@ export interface Edge {
 }
 export interface Placed {
   boxes: { x: number; y: number }[];
-  /** The points of each edge, in the order of the edges; whether it goes back up; whether it runs aside. */
-  edges: { points: [number, number][]; back: boolean; aside: boolean }[];
+  edges: Way[];
   width: number;
   height: number;
+}
+
+/** The way of an edge. */
+export interface Way {
+  points: [number, number][];
+  /** It goes back up. */
+  back: boolean;
+  /** It runs aside. */
+  aside: boolean;
+  /** It ends where it meets a longer way to the same block, which goes on for both. */
+  joins: boolean;
 }
 
 interface Node extends Box {
@@ -274,8 +284,14 @@ function route(plan: Plan, height: number): Placed {
   const { nodes, placed, tops, lowest, edges, back, lanes, chains } = plan;
   const right = nodes.reduce((most, node) => Math.max(most, node.x + node.width / 2), 0);
   const port = ports(nodes, edges, lanes);
+  // The highest way in a lane is drawn down to the block.
+  const whole = new Map<number, number>();
+  for (const [i, lane] of lanes) {
+    const other = whole.get(lane);
+    if (other === undefined || placed[edges[i].from].y < placed[edges[other].from].y) whole.set(lane, i);
+  }
   let lane = 0;
-  const drawn = edges.map((edge, i) => {
+  const drawn = edges.map((edge, i): Way => {
     const from: [number, number] = [port.from[i], placed[edge.from].y + nodes[edge.from].height];
     const to: [number, number] = [port.to[i], placed[edge.to].y];
     const around = (x: number, n: number): [number, number][] => {
@@ -285,11 +301,13 @@ function route(plan: Plan, height: number): Placed {
     };
     if (back[i]) {
       lane++;
-      return { points: around(right + GAP_X / 2 + lane * LANE, lane), back: true, aside: false };
+      return { points: around(right + GAP_X / 2 + lane * LANE, lane), back: true, aside: false, joins: false };
     }
     const aside = lanes.get(i);
     if (aside !== undefined) {
-      return { points: around(plan.left - GAP_X / 2 - aside * LANE, aside), back: false, aside: true };
+      const joins = whole.get(aside) !== i;
+      const way = around(plan.left - GAP_X / 2 - aside * LANE, aside);
+      return { points: joins ? way.slice(0, 3) : way, back: false, aside: true, joins };
     }
     const points: [number, number][] = [from];
     // Past the taller boxes of its layer, before it turns.
@@ -300,7 +318,7 @@ function route(plan: Plan, height: number): Placed {
       points.push([nodes[n].x, lowest[nodes[n].layer] + GAP_Y / 4]);
     }
     points.push(to);
-    return { points, back: false, aside: false };
+    return { points, back: false, aside: false, joins: false };
   });
   return { boxes: placed, edges: drawn, width: right + GAP_X + (lane + 1) * LANE, height: height + 30 };
 }
