@@ -138,6 +138,7 @@ complete -c pellucid -n '_shtab_pellucid_using corpus' -l verify -d 'prove, as i
 complete -c pellucid -n '_shtab_pellucid_using corpus' -l no-verify -d 'prove nothing'
 complete -c pellucid -n '_shtab_pellucid_using corpus' -l seconds -x -d 'at most for a file (60)'
 complete -c pellucid -n '_shtab_pellucid_using corpus' -l memory -x -d 'at most for a file (2G)'
+complete -c pellucid -n '_shtab_pellucid_using corpus' -l retry-limited -d 'try the files again whose row says that a limit stopped them'
 complete -c pellucid -n '_shtab_pellucid_using corpus; and test $_shtab_pellucid_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'what to decompile'
 complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a textconv -d 'Print the source of one file of compiled Python, or of all in an archive, as git wants'
 complete -c pellucid -n '_shtab_pellucid_using textconv' -s h -l help -d 'show this help message and exit'
