@@ -152,6 +152,7 @@ FAMILIES: Dict[str, Family] = {
     "if-return": Family(ROW, else_if_nest),
     "if-and-or": Family(ROW, row("if a and b or c[{i}] and not d: g({i})")),
     "if-raise": Family(ROW, row("if a[{i}]: raise E({i})")),
+    "if-raise-then": Family(ROW, row("if a[{i}]:", "    raise E({i})", "g({i})")),
     "elif": Family(ROW, elif_chain),
     "assert": Family(ROW, row("assert a[{i}], b")),
     "ternary": Family(ROW, row("x = a if b[{i}] else c")),

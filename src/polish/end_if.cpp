@@ -66,20 +66,19 @@ class IfEnds {
   void make_else(Statements& items, size_t at) {
     auto branch = tree_.as<ast::If>(items[at]);
     if (at + 1 == items.size() || !never_falls_through(tree_, branch.body)) return;
-    const auto after = items.begin() + static_cast<std::ptrdiff_t>(at) + 1;
-    const Statements rest(after, items.end());
-    const ast::ListId orelse = tree_.list(rest);
-    if (!never_falls_through(tree_, orelse)) return;
+    const auto rest = std::span<const NodeId>(items).subspan(at + 1);
     const Statements body = of(branch.body);
+    // What looks at the body alone comes first: `rest` may be the rest of a long list.
     const size_t count = count_before(body, first_line(rest));
+    if (count == 0 || !never_falls_through(tree_, rest)) return;
     const bool is_in_between = std::all_of(rest.begin(), rest.end(), [&](NodeId item) {
-      return count > 0 && line(item) != kNoLine && line(item) < line(body[count]);
+      return line(item) != kNoLine && line(item) < line(body[count]);
     });
     if (!is_in_between) return;
     branch.body = tree_.list(std::span(body).first(count));
-    branch.orelse = orelse;
+    branch.orelse = tree_.list(rest);
     tree_.set(items[at], branch);
-    items.erase(after, items.end());
+    items.resize(at + 1);
     items.insert(items.end(), body.begin() + static_cast<std::ptrdiff_t>(count), body.end());
   }
 

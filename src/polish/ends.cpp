@@ -62,10 +62,12 @@ void add_lists(const ast::Tree& tree, NodeId statement, End end, std::vector<Lis
 }
 
 bool never_falls_through(const ast::Tree& tree, ListId list) {
-  std::vector<ListId> todo{list};
-  while (!todo.empty()) {
-    const auto items = tree.items(todo.back());
-    todo.pop_back();
+  return never_falls_through(tree, tree.items(list));
+}
+
+bool never_falls_through(const ast::Tree& tree, std::span<const NodeId> items) {
+  std::vector<ListId> todo;
+  for (;;) {
     if (items.empty()) return false;
     const Kind last = tree.kind(items.back());
     if (last == Kind::If) {
@@ -82,8 +84,10 @@ bool never_falls_through(const ast::Tree& tree, ListId list) {
                last != Kind::Break) {
       return false;
     }
+    if (todo.empty()) return true;
+    items = tree.items(todo.back());
+    todo.pop_back();
   }
-  return true;
 }
 
 bool is_try_without_finally(const ast::Tree& tree, NodeId statement) {

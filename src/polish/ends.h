@@ -20,6 +20,7 @@ void add_lists(const ast::Tree& tree, ast::NodeId statement, End end, std::vecto
 // Returns true if control never falls off the end of a list: it ends in a jump, or in an `if` or a
 // `try` all arms of which do.
 bool never_falls_through(const ast::Tree& tree, ast::ListId list);
+bool never_falls_through(const ast::Tree& tree, std::span<const ast::NodeId> items);
 
 bool is_try_without_finally(const ast::Tree& tree, ast::NodeId statement);
 

@@ -34,9 +34,9 @@ class LineLayout {
       const size_t before = items.size();
       for (size_t i = items.size(); i-- > 1;) {
         if (!takes_else(items[i - 1])) continue;
-        const ListId rest = tree_.list(std::span(items).subspan(i));
+        const auto rest = std::span<const NodeId>(items).subspan(i);
         if (!was_else(items[i - 1], rest, blocks[k])) continue;
-        set_else(items[i - 1], rest);
+        set_else(items[i - 1], tree_.list(rest));
         items.resize(i);
       }
       if (items.size() == before) continue;
@@ -117,9 +117,9 @@ class LineLayout {
     }
   }
 
-  bool was_else(NodeId owner, ListId rest, const Block& block) const {
+  bool was_else(NodeId owner, std::span<const NodeId> rest, const Block& block) const {
     const ListId arm = arm_before_else(owner);
-    const NodeId next = tree_.items(rest)[0];
+    const NodeId next = rest[0];
     const int32_t start = first_line(next);
     int32_t end = std::max(last_line(tree_.items(arm).back()), line_before_last(arm, owner));
     if (end == kUnknown || start == kUnknown || start <= end) return false;
@@ -130,7 +130,7 @@ class LineLayout {
       if (ends_function && tree_.items(arm).size() > 1) return true;
       ++end;
     }
-    if (tree_.items(rest).size() != 1) return false;
+    if (rest.size() != 1) return false;
     if (start > end + 1) return tree_.is(owner, Kind::Try) || is_likely_else(arm, rest);
     return tree_.is(owner, Kind::If) && tree_.is(next, Kind::If) &&
            is_likely_elif(arm, tree_.as<ast::If>(next), block.in_loop);
@@ -151,9 +151,9 @@ class LineLayout {
     return is_bare && tree_.where(last).line <= line_before_last(arm, owner);
   }
 
-  bool is_likely_else(ListId arm, ListId rest) const {
+  bool is_likely_else(ListId arm, std::span<const NodeId> rest) const {
     if (!never_falls_through(tree_, rest)) return false;
-    return ending_of(arm) != Kind::Raise || ending_of(rest) == Kind::Raise;
+    return ending_of(tree_.items(arm)) != Kind::Raise || ending_of(rest) == Kind::Raise;
   }
 
   // A check that raises stands alone, unless all of a chain leaves; `if a: continue` does so too.
@@ -161,7 +161,7 @@ class LineLayout {
     const bool is_chain = !tree_.items(next.orelse).empty();
     const bool is_single = tree_.items(arm).size() == 1;
     const bool leaves = never_falls_through(tree_, next.body);
-    switch (ending_of(arm)) {
+    switch (ending_of(tree_.items(arm))) {
       case Kind::Return:
         return is_chain || (!in_loop && (leaves || !is_single));
       case Kind::Raise:
@@ -172,13 +172,12 @@ class LineLayout {
   }
 
   // Returns the kind of the jump at the end of a list.
-  Kind ending_of(ListId list) const {
+  Kind ending_of(std::span<const NodeId> items) const {
     for (;;) {
-      const auto items = tree_.items(list);
       if (items.empty()) return Kind::Pass;
       if (!tree_.is(items.back(), Kind::If)) return tree_.kind(items.back());
       const auto branch = tree_.as<ast::If>(items.back());
-      list = tree_.items(branch.orelse).empty() ? branch.body : branch.orelse;
+      items = tree_.items(tree_.items(branch.orelse).empty() ? branch.body : branch.orelse);
     }
   }
 

@@ -4,6 +4,7 @@
 // Bodies of functions and classes are finished before the body around them, so no walk enters them.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "ast/tree.h"
