@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "object/repr.h"
+#include "object/utf8.h"
 
 namespace pellucid::driver {
 
@@ -82,8 +83,7 @@ std::vector<std::string> lines_on_names(const Output& output) {
       lines.push_back("- and " + std::to_string(left) + " more");
       break;
     }
-    const std::string shown =
-        object::repr_of_text(std::string_view(before).substr(0, kLongestName));
+    const std::string shown = object::repr_of_text(object::front_of(before, kLongestName));
     lines.push_back("- " + given + " is " + shown + (before.size() > kLongestName ? "..." : ""));
   }
   return lines;

@@ -7,6 +7,8 @@
 namespace pellucid::object {
 namespace {
 
+constexpr size_t kLongestSequence = 4;  // bytes of one character
+
 // Returns the length of a sequence by its first byte, 0 if that is invalid.
 size_t sequence_length(uint8_t first) {
   if (first < 0x80) return 1;
@@ -55,13 +57,24 @@ std::string utf8_of_latin1(std::string_view bytes) {
 
 char32_t next_code_point(std::string_view text, size_t& at) {
   const auto first = static_cast<uint8_t>(text[at]);
-  const size_t length = sequence_length(first);
+  size_t length = sequence_length(first);
+  // A character that the end cuts is no better than a byte that begins none.
+  if (length > text.size() - at) length = 0;
   char32_t point = length == 1 ? first : first & (0x7fu >> length);
   for (size_t i = 1; i < length; ++i) {
     point = point << 6 | (static_cast<uint8_t>(text[at + i]) & 0x3f);
   }
   at += length == 0 ? 1 : length;
   return point;
+}
+
+std::string_view front_of(std::string_view text, size_t most) {
+  if (text.size() <= most) return text;
+  const auto goes_on = [&](size_t at) { return (static_cast<uint8_t>(text[at]) & 0xc0) == 0x80; };
+  size_t end = most;
+  while (end > 0 && most - end < kLongestSequence && goes_on(end)) --end;
+  // Otherwise it is no text, but bytes.
+  return text.substr(0, goes_on(end) ? most : end);
 }
 
 }  // namespace pellucid::object
