@@ -10,6 +10,15 @@ function(pellucid_sources out folder)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
+# pellucid_web_sources(<out>): the .cpp files of src/web, and those of the native binary that it takes.
+function(pellucid_web_sources out)
+  pellucid_sources(found src/web)
+  foreach(name IN ITEMS containers inflate json judge pyinstaller zip)
+    list(APPEND found ${PROJECT_SOURCE_DIR}/src/cli/${name}.cpp)
+  endforeach()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
 # pellucid_share_headers(<target>): has the headers of the standard library parsed once for all targets.
 # For Emscripten, whose library takes most of a compile; a build with ccache is faster without.
 function(pellucid_share_headers target)

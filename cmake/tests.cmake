@@ -11,14 +11,21 @@ foreach(layer IN LISTS layers_with_tests)
   list(APPEND test_sources ${tests_of_${layer}})
 endforeach()
 
-add_executable(pellucid_tests ${test_main} ${test_sources})
+# What the WebAssembly module is made of, compiled for this machine.
+pellucid_web_sources(web_sources)
+add_library(pellucid_web_core STATIC ${web_sources})
+target_compile_definitions(pellucid_web_core PRIVATE PELLUCID_VERSION="${PROJECT_VERSION}")
+target_link_libraries(pellucid_web_core PRIVATE pellucid_options PUBLIC pellucid_library)
+file(GLOB tests_of_web CONFIGURE_DEPENDS ${unit_dir}/web/*.cpp)
+
+add_executable(pellucid_tests ${test_main} ${test_sources} ${tests_of_web})
 if(UNIX AND NOT PELLUCID_SANITIZE)
   target_sources(pellucid_tests PRIVATE ${PROJECT_SOURCE_DIR}/src/cli/memory.cpp)
 endif()
 target_include_directories(pellucid_tests PRIVATE ${unit_dir})
 target_compile_definitions(pellucid_tests PRIVATE PELLUCID_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 find_package(Threads REQUIRED)
-target_link_libraries(pellucid_tests PRIVATE pellucid_driver pellucid_options Threads::Threads)
+target_link_libraries(pellucid_tests PRIVATE pellucid_web_core pellucid_options Threads::Threads)
 add_test(NAME pellucid_tests COMMAND pellucid_tests)
 
 foreach(layer IN LISTS layers_with_tests)
@@ -38,6 +45,10 @@ target_link_libraries(pellucid_reprint PRIVATE pellucid_polish pellucid_print pe
 # What tests/library/check_mutants.py and tests/python/test_verify.py run: pairs of code objects in, verdicts out.
 add_executable(pellucid_verify_pairs ${unit_dir}/tools/verify_pairs.cpp)
 target_link_libraries(pellucid_verify_pairs PRIVATE pellucid_driver pellucid_options)
+
+# What tests/python/test_growth.py counts.
+add_executable(pellucid_web_links ${unit_dir}/tools/web_links.cpp)
+target_link_libraries(pellucid_web_links PRIVATE pellucid_web_core pellucid_options)
 
 # What tools/step_case.py runs: the graph before a step of structure, as text.
 add_executable(pellucid_step_case

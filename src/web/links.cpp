@@ -47,6 +47,11 @@ void find_ends(const std::vector<std::string_view>& lines, std::vector<LineOrigi
   };
   for (size_t i = 0; i < origins.size(); ++i) {
     LineOrigin& origin = origins[i];
+    // Statements on one line end on one line.
+    if (i > 0 && origins[i - 1].line == origin.line) {
+      origin.last_line = origins[i - 1].last_line;
+      continue;
+    }
     auto next = static_cast<uint32_t>(lines.size() + 1);
     for (size_t k = i + 1; k < origins.size(); ++k) {
       if (origins[k].line == origin.line) continue;
@@ -131,6 +136,20 @@ void share_out(const BytecodeView& bytecode, const std::vector<LineOrigin*>& own
   }
 }
 
+// Returns, by code object, the statements that are the last of those from before some original
+// line: each starts in front of all that come after it, so their lines are in order.
+std::vector<std::vector<const LineOrigin*>> starts_of(const std::vector<LineOrigin>& origins,
+                                                      size_t count) {
+  std::vector<std::vector<const LineOrigin*>> starts(count);
+  for (const LineOrigin& origin : origins) {
+    if (origin.code >= count || !origin.original_line) continue;
+    std::vector<const LineOrigin*>& own = starts[origin.code];
+    while (!own.empty() && *own.back()->original_line >= *origin.original_line) own.pop_back();
+    own.push_back(&origin);
+  }
+  return starts;
+}
+
 }  // namespace
 
 std::vector<LineOrigin> origins_of(const Decompilation& made, std::string_view text,
@@ -194,14 +213,17 @@ std::vector<Extent> extents_of(const std::vector<LineOrigin>& origins,
     widen(*codes[i].parent, inner.first, inner.last);
   }
   // What has no statements, as a lambda, is in a statement of the code around it.
+  const std::vector<std::vector<const LineOrigin*>> starts = starts_of(origins, count);
   for (const CodeView& code : codes) {
     if (code.code >= count || extents[code.code].first != 0 || !code.parent) continue;
     extents[code.code] = extents[*code.parent];
-    for (const LineOrigin& origin : origins) {
-      if (origin.code != *code.parent || !origin.original_line) continue;
-      if (*origin.original_line > code.first_line) continue;
-      extents[code.code] = {origin.line, origin.last_line};
-    }
+    const std::vector<const LineOrigin*>& around = starts[*code.parent];
+    const auto end = std::upper_bound(
+        around.begin(), around.end(), code.first_line,
+        [](int32_t line, const LineOrigin* origin) { return line < *origin->original_line; });
+    if (end == around.begin()) continue;
+    const LineOrigin& origin = **(end - 1);
+    extents[code.code] = {origin.line, origin.last_line};
   }
   return extents;
 }

@@ -115,6 +115,13 @@ def test_four_times_the_program_takes_about_four_times_as_much_memory(
     assert (many - none) / max(few - none, 1) <= MOST_FILLED
 
 
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+def test_four_times_the_statements_take_about_four_times_as_many_instructions_to_link() -> None:
+    links = str(Path(need("native")).with_name("pellucid_web_links"))
+    none, few, many = (instructions([links, str(n)]) for n in (0, 1000, 4000))
+    assert (many - none) / (few - none) <= MOST_COUNTED
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_largest_of_a_family_is_proven(family: str, tmp_path: Path) -> None:
     python = str(need("python3.11"))
