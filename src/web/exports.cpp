@@ -96,14 +96,16 @@ std::string json_of(const char* code, uint64_t offset, const std::string& reason
   return Object().add("code", code).add("offset", offset).add("reason", reason).text();
 }
 
+// The next call has its own.
+void drop_input() { std::vector<uint8_t>().swap(state().input); }
+
 // Makes the result of a call; returns true if it is not an error.
 template <typename Work>
 bool answer(Work work) {
   std::string& result = state().result;
   try {
     Result<std::string> made = work();
-    // The next call has its own.
-    std::vector<uint8_t>().swap(state().input);
+    drop_input();
     if (made.ok()) {
       result = std::move(*made);
       return true;
@@ -113,9 +115,10 @@ bool answer(Work work) {
     result = json_of(word_of(error.code), error.offset,
                      (is_bug ? "internal error: " : "") + error.message);
   } catch (const std::bad_alloc&) {
-    std::vector<uint8_t>().swap(state().input);
+    drop_input();
     result = json_of("memory", 0, "not enough memory");
   } catch (const std::exception& error) {
+    drop_input();
     result = json_of("internal", 0, std::string("internal error: ") + error.what());
   }
   return false;
