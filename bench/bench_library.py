@@ -35,13 +35,16 @@ VERSION = "{}.{}".format(*sys.version_info[:2])
 
 
 def compiled(library: Path, folder: Path) -> Tuple[Dict[Path, CodeType], float]:
-    """Compile every source below `library`, write .pyc files; return them and the time."""
+    """Compile what can be read below `library`, write .pyc files; return them and the time."""
     found: Dict[Path, CodeType] = {}
     spent = 0.0
     for source in sorted(library.rglob("*.py")):
         if "site-packages" in source.parts:
             continue
-        text = source.read_bytes()
+        try:
+            text = source.read_bytes()
+        except OSError:  # a link to a file that is not installed
+            continue
         start = time.process_time()
         try:
             code = compile(text, str(source), "exec", dont_inherit=True)
