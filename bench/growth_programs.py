@@ -107,6 +107,14 @@ def elif_chain(n: int) -> str:
     return in_function([*lines, "else:", "    h()", "return a"])
 
 
+def elif_raise_chain(n: int) -> str:
+    """Write one `if` with `n` arms that raise."""
+    lines = ["if a == 0:", "    raise E(0)"]
+    for i in range(1, n):
+        lines += [f"elif a == {i}:", f"    raise E({i})"]
+    return in_function([*lines, "else:", "    raise E()"])
+
+
 def else_if_nest(n: int) -> str:
     """Arms that return, one test after the other."""
     return in_function([*(f"if a == {i}: return g({i})" for i in range(n)), "return h()"])
@@ -154,6 +162,7 @@ FAMILIES: Dict[str, Family] = {
     "if-raise": Family(ROW, row("if a[{i}]: raise E({i})")),
     "if-raise-then": Family(ROW, row("if a[{i}]:", "    raise E({i})", "g({i})")),
     "elif": Family(ROW, elif_chain),
+    "elif-raise": Family(ROW, elif_raise_chain),
     "assert": Family(ROW, row("assert a[{i}], b")),
     "ternary": Family(ROW, row("x = a if b[{i}] else c")),
     "and-value": Family(ROW, row("x = a and b[{i}] or c")),

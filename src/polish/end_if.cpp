@@ -52,10 +52,10 @@ class IfEnds {
   // Before: `if a: b; c else: raise`. After: `if a: b else: raise` and c.
   void move_past_else(Statements& items, size_t at) {
     auto branch = tree_.as<ast::If>(items[at]);
-    if (!never_falls_through(tree_, branch.orelse)) return;
     const Statements body = of(branch.body);
+    // What looks at the body alone comes first: the `else` may hold a long chain.
     const size_t count = count_before(body, first_line(tree_.items(branch.orelse)));
-    if (count == 0) return;
+    if (count == 0 || !never_falls_through(tree_, branch.orelse)) return;
     branch.body = tree_.list(std::span(body).first(count));
     tree_.set(items[at], branch);
     items.insert(items.begin() + static_cast<std::ptrdiff_t>(at) + 1,

@@ -117,7 +117,7 @@ class LineLayout {
     }
   }
 
-  bool was_else(NodeId owner, std::span<const NodeId> rest, const Block& block) const {
+  bool was_else(NodeId owner, std::span<const NodeId> rest, const Block& block) {
     const ListId arm = arm_before_else(owner);
     const NodeId next = rest[0];
     const int32_t start = first_line(next);
@@ -133,7 +133,7 @@ class LineLayout {
     if (rest.size() != 1) return false;
     if (start > end + 1) return tree_.is(owner, Kind::Try) || is_likely_else(arm, rest);
     return tree_.is(owner, Kind::If) && tree_.is(next, Kind::If) &&
-           is_likely_elif(arm, tree_.as<ast::If>(next), block.in_loop);
+           is_likely_elif(arm, next, block.in_loop);
   }
 
   int32_t line_before_last(ListId arm, NodeId owner) const {
@@ -157,7 +157,8 @@ class LineLayout {
   }
 
   // A check that raises stands alone, unless all of a chain leaves; `if a: continue` does so too.
-  bool is_likely_elif(ListId arm, const ast::If& next, bool in_loop) const {
+  bool is_likely_elif(ListId arm, NodeId elif, bool in_loop) {
+    const auto next = tree_.as<ast::If>(elif);
     const bool is_chain = !tree_.items(next.orelse).empty();
     const bool is_single = tree_.items(arm).size() == 1;
     const bool leaves = never_falls_through(tree_, next.body);
@@ -165,10 +166,19 @@ class LineLayout {
       case Kind::Return:
         return is_chain || (!in_loop && (leaves || !is_single));
       case Kind::Raise:
-        return is_chain && leaves && never_falls_through(tree_, next.orelse);
+        if (!is_chain || !leaves || !chain_leaves(next.orelse)) return false;
+        leaving_chain_ = elif;
+        return true;
       default:
         return is_chain && !is_single;
     }
+  }
+
+  // Returns true if control never falls off the end of an `else`. A chain is made from its end, and
+  // each test before it asks.
+  bool chain_leaves(ListId orelse) const {
+    const auto items = tree_.items(orelse);
+    return items.back() == leaving_chain_ || never_falls_through(tree_, items);
   }
 
   // Returns the kind of the jump at the end of a list.
@@ -231,6 +241,7 @@ class LineLayout {
   }
 
   ast::Tree& tree_;
+  NodeId leaving_chain_;  // the last one of which all arms were found to leave
 };
 
 }  // namespace

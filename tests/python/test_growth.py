@@ -34,6 +34,9 @@ MOST_COUNTED = 5.0
 NESTS = [("nest-if", []), ("nest-for", ["--verify"]), ("nest-lambda", [])]
 MOST_NESTED = 4.8
 
+# Compilers recurse into each `elif`: four times as many would be too many.
+MOST_DOUBLED = 2.1
+
 # Those whose size may be anything, and that are linear so far.
 ROWS = ["statements", "calls", "imports", "if", "if-else", "elif", "ternary", "and-value",
         "chain", "for", "while", "while-true", "loop-in-loop", "if-continue", "try-in-loop",
@@ -97,6 +100,20 @@ def test_four_times_the_depth_takes_about_four_times_as_many_instructions(
     assert len(paths) == 3
     few, many, none = (instructions([*command, str(path)]) for path in paths)
     assert (many - none) / (few - none) <= MOST_NESTED
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+@pytest.mark.parametrize("version", ["3.9", "3.11"])
+def test_twice_the_arms_that_raise_take_about_twice_as_many_instructions(
+    version: str, tmp_path: Path
+) -> None:
+    source = FAMILIES["elif-raise"].source
+    sources = {tmp_path / f"{n}.pyc": source(n) for n in (0, 900, 1800)}
+    paths = compile_sources(str(need(f"python{version}")), sources)
+    assert len(paths) == 3
+    command = [str(need("native")), "decompile", "--no-verify", "--jobs", "1"]
+    none, few, many = (instructions([*command, str(path)]) for path in paths)
+    assert (many - none) / (few - none) <= MOST_DOUBLED
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
