@@ -1,6 +1,7 @@
 """The processes of `pellucid corpus` when they fail: with futures that do what a test says."""
 
 import concurrent.futures
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -81,6 +82,23 @@ def test_processes_that_always_break_end_the_run(pools):
     pools.coming += [breaks_at(1) for _ in range(9)]
     with pytest.raises(concurrent.futures.BrokenExecutor, match="no process starts"):
         list(local.Workers("best", LIMITS, 2).rows(iter([item("a")])))
+
+
+def test_processes_that_are_not_heard_any_more_are_replaced(pools, monkeypatch):
+    monkeypatch.setattr(local, "_SILENCE", 0.1)
+    monkeypatch.setattr(local, "_LOST_LOCK", 0.1)
+    silent = Pool(lambda count, names: "runs")
+    silent.stop = lambda: None  # nothing is cancelled, and
+    release = threading.Event()
+    silent.join = release.wait  # it does not end
+    pools.coming += [silent]
+    items = [item(name) for name in "abc"]
+    try:
+        with local.Workers("best", Limits(0.1, 1 << 31), 2) as workers:
+            assert sorted(workers.rows(iter(items))) == list("abc")
+    finally:
+        release.set()
+    assert len(pools.made) == 2
 
 
 def test_a_file_without_enough_memory_leaves_the_rest_of_its_chunk(pools):

@@ -4,6 +4,7 @@
 import concurrent.futures
 import multiprocessing
 import queue
+import threading
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 
 from pellucid.corpus.rows import (
@@ -28,6 +29,8 @@ _SHARE = 4
 """A file may have so small a part of the memory: it is read, copied and decompiled there."""
 _LOST_LOCK = 10
 """Seconds until processes give up the lock of one that was killed while it had it."""
+_SILENCE = 3 * _LOST_LOCK
+"""Seconds without a row, beyond what one file may take, after which new processes are started."""
 _TRIES = 3
 """A process may be killed by somebody else: so often a file is tried before it is blamed."""
 
@@ -82,9 +85,15 @@ class Workers:
         self.stop()
 
     def stop(self) -> None:
-        """End the processes, whatever they are at."""
+        """End the processes, whatever they are at.
+
+        Who waits for the rest of a message that a killed process has begun is waited for no longer
+        than `_LOST_LOCK` seconds.
+        """
         self._pool.stop()
-        self._pool.join()
+        ending = threading.Thread(target=self._pool.join, daemon=True)
+        ending.start()
+        ending.join(_LOST_LOCK)
 
     def rows(self, items: Iterator[Item]) -> Iterator[Row]:
         """Yield the row of each file, as :func:`rows` does; once at a time."""
@@ -120,7 +129,11 @@ class Workers:
 
     def _next_rows(self) -> List[Row]:
         """Return the rows of the next chunk that is done; none if it has to be done again."""
-        future = self._done.get()
+        try:
+            future = self._done.get(timeout=self._limits.seconds + _SILENCE)
+        except queue.Empty:  # messages are lost: somebody has killed a process while it wrote one
+            self._restart()
+            return []
         started = self._flying.pop(future, None)
         if started is None:  # of processes that were replaced
             return []
@@ -154,7 +167,7 @@ class Workers:
             return []
 
     def _restart(self) -> None:
-        """Start new processes: somebody has killed all of them before they did anything."""
+        """Start new processes: somebody has killed all of them, or they are not heard any more."""
         self._broken += 1
         if self._broken > _TRIES:
             raise concurrent.futures.BrokenExecutor("no process starts")
