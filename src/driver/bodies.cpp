@@ -51,25 +51,6 @@ polish::Body kind_of(structure::ScopeKind scope) {
   return is_block ? polish::Body::Block : polish::Body::Expression;
 }
 
-// Returns the width of `def name(a, b): ` without defaults and annotations.
-int32_t header_width(const object::Module& module, const object::Code& code) {
-  const auto& names = code.varnames;
-  const size_t named = code.argcount + code.kwonlyargcount;
-  const bool has_args = (code.flags & object::kVarArgs) != 0;
-  size_t width = module.text(code.name).size() + std::string_view("def (): ").size();
-  if ((code.flags & (object::kCoroutine | object::kAsyncGenerator)) != 0) {
-    width += std::string_view("async ").size();
-  }
-  const size_t count = std::min(size_t{object::parameter_count(code)}, names.size());
-  for (size_t i = 0; i < count; ++i) {
-    width += module.text(names[i]).size() + (i > 0 ? std::string_view(", ").size() : 0);
-    if (i >= named) width += i == named && has_args ? 1 : 2;
-  }
-  if (code.posonlyargcount > 0) width += std::string_view(", /").size();
-  if (code.kwonlyargcount > 0 && !has_args) width += std::string_view(", *").size();
-  return static_cast<int32_t>(width);
-}
-
 // Returns the body as a person would write it.
 Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::ListId body,
                                   polish::Body kind, Form form, const object::Facts& facts) {
@@ -78,11 +59,7 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
     if (form == Form::Usual) {
       const std::vector<object::Columns> columns = bytecode::columns_of_units(module[code]);
       std::vector<uint32_t> nops;
-      int32_t width = 0;
-      if (!columns.empty()) {
-        nops = bytecode::units_without_code(module[code]);
-        width = header_width(module, module[code]);
-      }
+      if (!columns.empty()) nops = bytecode::units_without_code(module[code]);
       const flow::Folds folds = flow::folds_of(module.version);
       const flow::Habits habits = flow::habits_of(module.version);
       body = polish::run(tree, body, kind,
@@ -90,7 +67,7 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
                           .leaves_dropped = habits.leaves_dropped,
                           .copies_exits = habits.copies_exits,
                           .looks_into_walrus = folds.walruses},
-                         {columns, module[code].firstlineno, nops, width});
+                         {columns, module[code].firstlineno, nops});
     }
     // Only generated code has temporaries, whose lifetime matters.
     if (!facts.empty()) body = polish::release_temporaries(tree, body, code, facts);

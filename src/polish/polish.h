@@ -29,7 +29,6 @@ struct Source {
   std::span<const object::Columns> columns = {};  // of each code unit; none before 3.11
   int32_t first_line = -1;
   std::span<const uint32_t> nops = {};  // the code units that hold a NOP
-  int32_t header_width = 0;             // of `def name(a, b): `, without defaults and annotations
 };
 
 // Polishes the statements of one body.

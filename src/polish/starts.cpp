@@ -182,11 +182,11 @@ Starts::Jump Starts::jump(NodeId statement, NodeId before) const {
 }
 
 // `return None` has the place of its constant: the width of `return ` to the right of a multiple of
-// kStep, and of the header in a function of one line. A header with defaults or annotations is
-// wider than what is known of it.
+// kStep. In a function of one line it stands after a header whose width no instruction tells:
+// defaults and annotations are in other code.
 bool Starts::is_written_as_none(int32_t line, int32_t column) const {
-  const int32_t start = line == source_.first_line ? column - source_.header_width : column;
-  return start >= width_of("return ") && start % kStep == width_of("return ") % kStep;
+  if (line == source_.first_line) return false;
+  return column >= width_of("return ") && column % kStep == width_of("return ") % kStep;
 }
 
 // The NOP is the first instruction of the loop, or before it if the loop comes back after it.
