@@ -180,7 +180,7 @@ bool returns_value(const ast::Tree& tree, const Statements& body) {
                                       [&](Place place) { return returns(items_at(tree, place)); });
 }
 
-// Returns the number of lines that a docstring goes on for after its first one; none: the body does
+// Returns the number of lines of a docstring after its first one; none: the body does
 // not start with one.
 std::optional<int32_t> lines_after_docstring(const ast::Tree& tree, const Statements& body) {
   if (!tree.is(body[0], Kind::Expr)) return {};

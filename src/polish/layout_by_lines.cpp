@@ -83,7 +83,7 @@ class LineLayout {
         .body;
   }
 
-  // Returns the line in front of that list.
+  // Returns the line before that list.
   int32_t head_of_arm(NodeId owner) const {
     if (tree_.is(owner, Kind::If)) return last_line(tree_.as<ast::If>(owner).test);
     const NodeId handler = tree_.items(tree_.as<ast::Try>(owner).handlers).back();

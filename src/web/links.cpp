@@ -137,7 +137,7 @@ void share_out(const BytecodeView& bytecode, const std::vector<LineOrigin*>& own
 }
 
 // Returns, by code object, the statements that are the last of those from before some original
-// line: each starts in front of all that come after it, so their lines are in order.
+// line: each starts before all that come after it, so their lines are in order.
 std::vector<std::vector<const LineOrigin*>> starts_of(const std::vector<LineOrigin>& origins,
                                                       size_t count) {
   std::vector<std::vector<const LineOrigin*>> starts(count);

@@ -66,7 +66,7 @@ export class Client {
     return this.ready;
   }
 
-  /** Forgets all inputs and all calls. A worker that goes on frees what it holds of them. */
+  /** Forgets all inputs and all calls. A worker that is kept frees what it holds of them. */
   reset(): void {
     const inputs = this.inputs;
     this.inputs = [];

@@ -28,7 +28,7 @@ export interface Way {
   back: boolean;
   /** It runs aside. */
   aside: boolean;
-  /** It ends where it meets a longer way to the same block, which goes on for both. */
+  /** It ends where it meets a longer way to the same block, which continues for both. */
   joins: boolean;
 }
 
