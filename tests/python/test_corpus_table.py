@@ -145,7 +145,8 @@ def test_file_that_takes_too_long_or_too_much_costs_itself_only(tmp_path):
     import importlib.util
     import marshal
 
-    lines = "".join(f"x{i} = f(x{i - 1}, {i})\n" for i in range(1, 30000))
+    # Processes are looked after ten times a second: it takes far longer than that.
+    lines = "".join(f"x{i} = f(x{i - 1}, {i})\n" for i in range(1, 200000))
     code = compile(lines, "large.py", "exec")
     large = tmp_path / "in" / "large.pyc"
     large.parent.mkdir()
