@@ -9,6 +9,7 @@ model; the exit status is how many were found to differ, or faults missed, at mo
 
 import argparse
 import contextlib
+import copy
 import json
 import linecache
 import re
@@ -161,7 +162,9 @@ def _pair(module: Any, positional: Any, inputs: Any, backend: str) -> Record:
             torch._dynamo.reset()
             torch.manual_seed(0)
             with prepare_debug(Path(folder) / run):
-                torch.compile(module, backend=backend)(*positional, **inputs)
+                # Each run begins with the state that the other began with.
+                fresh = copy.deepcopy(module)
+                torch.compile(fresh, backend=backend)(*positional, **inputs)
         found = compare(Path(folder) / "one", Path(folder) / "two")
     return {"status": "differs" if found else "same", "why": str(found)}
 
