@@ -71,10 +71,10 @@ std::vector<NodeId> elements_of(ast::Tree& tree, NodeId node) {
   return elements;
 }
 
-NodeId call_of(const ExpressionContext& c, const ir::Value& value, NodeId callee,
-               std::vector<NodeId> args, std::vector<NodeId> keywords) {
+NodeId call_of(ExpressionContext& c, const ir::Value& value, NodeId callee, Nodes args,
+               Nodes keywords) {
   if (is_op(c.operand(value, 0), Op::LoadBuildClass)) {
-    const NodeId literal = class_literal(c.tree, c.where(value), args, keywords);
+    const NodeId literal = class_literal(c, c.where(value), args, keywords);
     if (literal.valid()) return literal;
   }
   if (c.tree.is(callee, ast::Kind::FunctionDef) && keywords.empty()) {
@@ -86,28 +86,25 @@ NodeId call_of(const ExpressionContext& c, const ir::Value& value, NodeId callee
 
 }  // namespace
 
-NodeId make_call(const ExpressionContext& c, const ir::Value& value, Nodes operands) {
-  std::vector<NodeId> args(operands.begin() + 1, operands.end());
+NodeId make_call(ExpressionContext& c, const ir::Value& value, Nodes operands) {
+  if (value.op == Op::Call) return call_of(c, value, operands[0], operands.subspan(1), {});
+  const Const* names = constant_of(c.tree, operands.back());
+  if (!names || names->kind != ConstKind::Tuple) return NodeId();
+  const std::vector<object::ConstId> ids = names->items;
+  const Nodes args = operands.subspan(1, operands.size() - 2);
+  if (ids.size() > args.size()) return NodeId();
+  const size_t first = args.size() - ids.size();
   std::vector<NodeId> keywords;
-  if (value.op == Op::CallKw) {
-    const Const* names = constant_of(c.tree, operands.back());
-    if (!names || names->kind != ConstKind::Tuple) return NodeId();
-    const std::vector<object::ConstId> ids = names->items;
-    args.pop_back();
-    if (ids.size() > args.size()) return NodeId();
-    const size_t first = args.size() - ids.size();
-    for (size_t i = 0; i < ids.size(); ++i) {
-      const Const& name = c.module()[ids[i]];
-      if (name.kind != ConstKind::Str) return NodeId();
-      const NodeId arg = args[first + i];
-      keywords.push_back(c.tree.add(ast::keyword{name.text, arg}, c.tree.where(arg)));
-    }
-    args.resize(first);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const Const& name = c.module()[ids[i]];
+    if (name.kind != ConstKind::Str) return NodeId();
+    const NodeId arg = args[first + i];
+    keywords.push_back(c.tree.add(ast::keyword{name.text, arg}, c.tree.where(arg)));
   }
-  return call_of(c, value, operands[0], std::move(args), std::move(keywords));
+  return call_of(c, value, operands[0], args.first(first), keywords);
 }
 
-NodeId make_call_ex(const ExpressionContext& c, const ir::Value& value, Nodes operands) {
+NodeId make_call_ex(ExpressionContext& c, const ir::Value& value, Nodes operands) {
   const NodeId tuple = operands[1];
   const bool has_keywords = operands.size() > 2;
   std::vector<NodeId> args;
@@ -149,7 +146,7 @@ NodeId make_call_ex(const ExpressionContext& c, const ir::Value& value, Nodes op
       keywords = {double_starred(c.tree, dict)};
     }
   }
-  return call_of(c, value, operands[0], std::move(args), std::move(keywords));
+  return call_of(c, value, operands[0], args, keywords);
 }
 
 }  // namespace pellucid::structure

@@ -12,13 +12,15 @@ using ast::NodeId;
 using object::Const;
 using object::ConstKind;
 
-NodeId class_literal(ast::Tree& tree, ast::Where at, Nodes args, Nodes keywords) {
+NodeId class_literal(ExpressionContext& c, ast::Where at, Nodes args, Nodes keywords) {
+  ast::Tree& tree = c.tree;
   if (args.size() < 2 || !tree.is(args[0], ast::Kind::FunctionDef)) return NodeId();
   const Const* name = constant_of(tree, args[1]);
   if (!name || name->kind != ConstKind::Str) return NodeId();
   const Symbol symbol = object::as_given(tree.module(), name->text);
   const auto function = tree.as<ast::FunctionDef>(args[0]);
-  demangle(tree, tree.text(symbol), function.body);
+  const std::string_view text = tree.text(symbol);
+  if (c.mangled.may_be_of(tree.module().strings, text)) demangle(tree, text, function.body);
   const ast::ListId bases = tree.list(args.subspan(2));
   return tree.add(ast::ClassDef{symbol, bases, tree.list(keywords), function.body, {}, {}}, at);
 }

@@ -328,6 +328,7 @@ NodeId Expressions::make(const ir::Value& value, Nodes operands) {
     case Op::BuildTemplate:
       return make_string(context_, value, operands);
     case Op::MakeFunction:
+      have_function_ = true;
       return make_function(context_, value, operands);
     case Op::SetFunctionAttribute:
       return add_function_attribute(context_, value, operands);

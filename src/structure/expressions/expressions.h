@@ -23,6 +23,7 @@
 #include "ast/tree.h"
 #include "ir/function.h"
 #include "object/identifiers.h"
+#include "structure/scopes/names.h"
 
 namespace pellucid::structure {
 
@@ -32,6 +33,7 @@ struct ExpressionContext {
   ast::Tree& tree;
   const std::vector<ast::ListId>& bodies;
   std::unordered_set<object::CodeId> made{};  // code objects whose statements are in use
+  MangledNames mangled{};
 
   ast::Where where(const ir::Value& value) const { return {value.line, value.offset}; }
   const object::Module& module() const { return tree.module(); }
@@ -55,8 +57,12 @@ class Expressions {
   // not; else invalid. Takes `value` over if it succeeds.
   ast::NodeId definition(ast::NodeId value, Symbol name);
 
+  // Returns true if a function was made: before that there is no literal.
+  bool have_function() const { return have_function_; }
+
  private:
   ExpressionContext context_;
+  bool have_function_ = false;
 };
 
 // Returns the definition of a code object by itself: its body in `bodies` under its parameters.

@@ -353,11 +353,10 @@ NodeId add_function_attribute(const ExpressionContext& c, const ir::Value& value
   return set_part(c.tree, literal, value.a, operands[0], are_strings) ? literal : NodeId();
 }
 
-NodeId make_hidden_call(const ExpressionContext& c, const ir::Value& value, NodeId callee,
-                        Nodes args) {
+NodeId make_hidden_call(ExpressionContext& c, const ir::Value& value, NodeId callee, Nodes args) {
   const std::string_view name = c.tree.text(c.tree.as<ast::FunctionDef>(callee).name);
   if (name.starts_with("<generic parameters of ")) {
-    return with_type_parameters(c.tree, callee, args);
+    return with_type_parameters(c, callee, args);
   }
   if (is_comprehension_name(name) && args.size() == 1) {
     return make_comprehension(c, value, callee, args[0]);

@@ -15,8 +15,8 @@ using Nodes = std::span<const ast::NodeId>;
 
 // ---- calls.cpp
 
-ast::NodeId make_call(const ExpressionContext& c, const ir::Value& value, Nodes operands);
-ast::NodeId make_call_ex(const ExpressionContext& c, const ir::Value& value, Nodes operands);
+ast::NodeId make_call(ExpressionContext& c, const ir::Value& value, Nodes operands);
+ast::NodeId make_call_ex(ExpressionContext& c, const ir::Value& value, Nodes operands);
 
 // ---- displays.cpp
 
@@ -52,7 +52,7 @@ ast::NodeId add_function_attribute(const ExpressionContext& c, const ir::Value& 
                                    Nodes operands);
 
 // The implicit call of a comprehension's function or of the function of type parameters.
-ast::NodeId make_hidden_call(const ExpressionContext& c, const ir::Value& value, ast::NodeId callee,
+ast::NodeId make_hidden_call(ExpressionContext& c, const ir::Value& value, ast::NodeId callee,
                              Nodes args);
 
 // ---- comprehensions.cpp
@@ -65,11 +65,11 @@ ast::NodeId make_comprehension(const ExpressionContext& c, const ir::Value& valu
 ast::NodeId make_intrinsic(const ExpressionContext& c, const ir::Value& value, Nodes operands);
 
 // Returns the literal that the call of a hidden function makes, with the type parameters it bound.
-ast::NodeId with_type_parameters(ast::Tree& tree, ast::NodeId callee, Nodes args);
+ast::NodeId with_type_parameters(ExpressionContext& c, ast::NodeId callee, Nodes args);
 
 // ---- classes.cpp
 
 // Returns the class that a call of __build_class__ makes; invalid: its arguments are no class's.
-ast::NodeId class_literal(ast::Tree& tree, ast::Where at, Nodes args, Nodes keywords);
+ast::NodeId class_literal(ExpressionContext& c, ast::Where at, Nodes args, Nodes keywords);
 
 }  // namespace pellucid::structure

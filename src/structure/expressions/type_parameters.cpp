@@ -223,7 +223,8 @@ NodeId make_intrinsic(const ExpressionContext& c, const ir::Value& value, Nodes 
   return type_parameter(c, value, operands);
 }
 
-NodeId with_type_parameters(ast::Tree& tree, NodeId callee, Nodes args) {
+NodeId with_type_parameters(ExpressionContext& c, NodeId callee, Nodes args) {
+  ast::Tree& tree = c.tree;
   const auto hidden = tree.as<ast::FunctionDef>(callee);
   std::vector<NodeId> statements;
   const DeadParts dead = take_dead_parts(tree, hidden.body, statements);
@@ -241,7 +242,7 @@ NodeId with_type_parameters(ast::Tree& tree, NodeId callee, Nodes args) {
       // The function of the class body was made before the generic base.
       parts[0] = bindings.resolve(parts[0]);
       const auto keywords = to_vector(tree, call.keywords);
-      literal = class_literal(tree, tree.where(literal), parts, keywords);
+      literal = class_literal(c, tree.where(literal), parts, keywords);
     } else if (callee_name == kWithTypeParams && parts.size() == 2) {
       literal = bindings.resolve(parts[0]);
       parameter_list = {parts[1]};

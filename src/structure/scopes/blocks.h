@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ast/tree.h"
-#include "flow/compilers.h"
+#include "ir/function.h"
 
 namespace pellucid::structure {
 
@@ -32,6 +32,10 @@ void for_each_block(const ast::Tree& tree, ast::NodeId statement, Visit visit) {
 // name. Does not enter the bodies of functions and classes, which are finished.
 void normalise(ast::Tree& tree, ast::ListId body, const flow::Folds& folds,
                std::unordered_map<object::CodeId, object::ConstId>& opaques);
+
+// Returns false if normalise() would find nothing, which the values of the body tell sooner than
+// its text.
+bool may_need_order(const ast::Tree& tree, ast::ListId body, const ir::Function& function);
 
 // Removes the returns of a module or class body, where none can be written: one at the end is
 // dropped, the statements after a branch that ends in one become its `else`, one in a loop at the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "structure/scopes/names.h"
 
+#include <algorithm>
 #include <string>
 
 #include "ast/nodes.h"
@@ -30,12 +31,28 @@ bool is_mangled_field(Kind kind, const ast::FieldInfo& field, bool in_import) {
   return kind != Kind::keyword && kind != Kind::Comment;
 }
 
+// Returns what class `class_name` puts before a name that it mangles; empty if it mangles none.
+std::string prefix_of(std::string_view class_name) {
+  const size_t letters = class_name.find_first_not_of('_');
+  return letters == class_name.npos ? "" : "_" + std::string(class_name.substr(letters));
+}
+
 }  // namespace
 
+bool MangledNames::may_be_of(const StringPool& strings, std::string_view class_name) {
+  for (; seen_ < strings.size(); ++seen_) {
+    const std::string_view name = strings.view(Symbol(seen_));
+    if (name.starts_with('_') && name.find("__", 1) != name.npos) names_.push_back(name);
+  }
+  const std::string prefix = prefix_of(class_name);
+  return !prefix.empty() && std::any_of(names_.begin(), names_.end(), [&](std::string_view name) {
+    return name.starts_with(prefix) && is_private(name.substr(prefix.size()));
+  });
+}
+
 void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body) {
-  const size_t letters = class_name.find_first_not_of('_');
-  if (letters == class_name.npos) return;
-  const std::string prefix = "_" + std::string(class_name.substr(letters));
+  const std::string prefix = prefix_of(class_name);
+  if (prefix.empty()) return;
   struct Todo {
     NodeId node;
     bool in_import;

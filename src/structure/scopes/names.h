@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "ast/tree.h"
+#include "base/string_pool.h"
 
 namespace pellucid::structure {
 
@@ -14,8 +16,19 @@ bool is_comprehension_name(std::string_view name);
 // Returns true for `__x`, which a class body mangles (`__x__` and dotted names are left alone).
 bool is_private(std::string_view name);
 
-// Replaces the names below `body` that class `class_name` mangled (`_C__x`) by their short form.
-// Nested classes mangle with their own name and are left alone.
+// The names of a module that a class may have mangled: `_C__x` for `__x`. Most modules have none.
+class MangledNames {
+ public:
+  // Returns true if class `class_name` may have mangled one of the strings.
+  bool may_be_of(const StringPool& strings, std::string_view class_name);
+
+ private:
+  std::vector<std::string_view> names_;
+  size_t seen_ = 0;  // how many strings were looked at
+};
+
+// Replaces the names below `body` that class `class_name` mangled by their short form. Nested
+// classes mangle with their own name and are left alone.
 void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body);
 
 // Returns true if the code was compiled under `from __future__ import annotations`.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,7 +14,6 @@
 #include "structure/scopes/dead_code.h"
 #include "structure/scopes/names.h"
 #include "structure/scopes/static_attributes.h"
-#include "structure/scopes/symbols.h"
 
 namespace pellucid::structure {
 
@@ -145,7 +145,8 @@ std::unordered_set<Symbol> declared_in(const ast::Tree& tree, const Statements& 
                kind == Kind::GeneratorExp) {
       place.in_comprehension = true;
     }
-    return true;
+    // No expression of a function declares anything here.
+    return !place.in_function || ast::category_of(kind) != ast::Category::Expr;
   });
   return names;
 }
@@ -226,6 +227,14 @@ bool sees_class(const object::Module& module, CodeId code) {
                      [&](Symbol name) { return module.text(name) == "__classdict__"; });
 }
 
+// Returns what a table has for a code object; most have nothing.
+template <typename Item>
+std::span<const Item> entries(const std::unordered_map<CodeId, std::vector<Item>>& table,
+                              CodeId code) {
+  const auto found = table.find(code);
+  return found == table.end() ? std::span<const Item>() : std::span<const Item>(found->second);
+}
+
 bool is_future_import(const ast::Tree& tree, NodeId statement) {
   if (!tree.is(statement, Kind::ImportFrom)) return false;
   const Symbol module = tree.as<ast::ImportFrom>(statement).module;
@@ -287,13 +296,15 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
   const bool becomes_function = (scope == ScopeKind::Lambda || scope == ScopeKind::Comprehension) &&
                                 is_unstructured(tree_, body);
   if (becomes_function) scope = ScopeKind::Function;
-  normalise(tree_, body, function.folds, opaques_);
-  Symbols symbols = symbols_of(tree_.module(), function, scope);
+  if (may_need_order(tree_, body, function)) normalise(tree_, body, function.folds, opaques_);
+  Symbols symbols = symbols_of(tree_.module(), function, scope, name_uses_);
 
   const bool is_expression = scope == ScopeKind::Lambda || scope == ScopeKind::Comprehension;
   const bool can_declare = !is_expression && scope != ScopeKind::TypeParameters;
   if (!can_declare) {
-    for (const Symbol name : undeclared_stores_[function.code]) symbols.declare_global(name);
+    for (const Symbol name : entries(undeclared_stores_, function.code)) {
+      symbols.declare_global(name);
+    }
     // If names are looked up in a class first, only declared ones are looked up as globals.
     if (sees_class(tree_.module(), function.code)) {
       for (const Symbol name : symbols.global_reads) symbols.declare_global(name);
@@ -302,7 +313,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
 
   // `global` for names that an enclosing function binds, and for those of scopes that cannot
   // declare.
-  std::vector<Symbol>& inherited = undeclared_[function.code];
+  const std::span<const Symbol> inherited = entries(undeclared_, function.code);
   symbols.global_reads.insert(symbols.global_reads.end(), inherited.begin(), inherited.end());
   for (const Symbol name : symbols.global_reads) {
     if (is_bound_outside(function.code, name)) symbols.declare_global(name);
@@ -343,9 +354,11 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     return tree_.list(with_dead);
   }
   if (scope != ScopeKind::Module) {
-    for (const Symbol name : undeclared_stores_[function.code]) symbols.declare_global(name);
+    for (const Symbol name : entries(undeclared_stores_, function.code)) {
+      symbols.declare_global(name);
+    }
     const auto& free = tree_.module()[function.code].freevars;
-    const auto& undeclared = undeclared_nonlocals_[function.code];
+    const auto undeclared = entries(undeclared_nonlocals_, function.code);
     std::unordered_set<CodeId> loaded;
     if (!undeclared.empty()) loaded = loaded_codes(tree_.module(), function);
     for (const auto& [inner, name] : undeclared) {

@@ -31,7 +31,8 @@ class Scopes {
 
   ScopeKind scope_of(object::CodeId code) const;
 
-  // Returns the finished body of function.code; never empty where Python requires a statement.
+  // Returns the finished body of function.code, which was made of the function's values; never
+  // empty where Python requires a statement.
   // `mentions_unused` = false: the cells and free variables are provided by whoever runs the text,
   // so those that nothing uses are not mentioned.
   ast::ListId finish_body(ast::ListId body, const ir::Function& function,
@@ -65,6 +66,7 @@ class Scopes {
   std::unordered_map<object::CodeId, std::vector<std::pair<object::CodeId, Symbol>>>
       undeclared_nonlocals_;
   std::unordered_map<object::CodeId, object::ConstId> opaques_;  // names of code objects as values
+  NameUses name_uses_;                                           // of the body that is finished
 };
 
 }  // namespace pellucid::structure

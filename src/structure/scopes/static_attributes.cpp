@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "structure/scopes/static_attributes.h"
 
-#include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -24,11 +24,13 @@ class StaticAttributes {
   // Reads the statements of the class and of the functions in it.
   void read(std::span<const NodeId> body) {
     if (!keeps_any(body)) return;
+    missing_.insert(kept_.begin(), kept_.end());
     ast::walk(tree_, body, /*in_function=*/false, [&](NodeId node, bool& in_function) {
-      // An assignment in a nested class is an attribute of that class.
-      if (tree_.is(node, Kind::ClassDef)) return false;
+      // An assignment in a nested class is an attribute of that class. Most classes assign all of
+      // them in their first method.
+      if (missing_.empty() || tree_.is(node, Kind::ClassDef)) return false;
       if (tree_.is(node, Kind::FunctionDef)) note_function(node);
-      in_function ? note_stores(node) : note_kept(node);
+      if (in_function) note_stores(node);
       in_function = in_function || tree_.is(node, Kind::FunctionDef);
       return true;
     });
@@ -38,7 +40,7 @@ class StaticAttributes {
     const NodeId function = method_.valid() || is_self_bound_outside ? method_ : first_;
     std::vector<NodeId> targets;
     for (const Symbol name : kept_) {
-      if (assigned_.contains(name)) continue;
+      if (!missing_.contains(name)) continue;
       targets.push_back(tree_.add(ast::Attribute{tree_.add(ast::Name{self_}), name}));
     }
     if (!function.valid() || targets.empty()) return;
@@ -136,17 +138,19 @@ class StaticAttributes {
 
   // In methods, private names of a class still have their mangled form.
   void note_assigned(Symbol name) {
-    assigned_.insert(name);
-    const std::string text(tree_.text(name));
+    missing_.erase(name);
+    const std::string_view text = tree_.text(name);
     const size_t own = text.find("__", 1);
-    if (text.starts_with('_') && own != text.npos) assigned_.insert(tree_.intern(text.substr(own)));
+    if (!text.starts_with('_') || own == text.npos) return;
+    const Symbol as_written = tree_.module().strings.find(text.substr(own));
+    if (as_written.valid()) missing_.erase(as_written);
   }
 
   ast::Tree& tree_;
   Symbol self_;
   NodeId first_, method_;  // functions
   std::vector<Symbol> kept_;
-  std::unordered_set<Symbol> assigned_;
+  std::unordered_set<Symbol> missing_;  // of these, those that nothing assigns
 };
 
 }  // namespace

@@ -16,25 +16,33 @@ using object::Code;
 
 namespace {
 
-using Names = std::unordered_set<Symbol>;
+// The ways in which a name is used.
+enum Use : uint32_t {
+  kFastLoad = 1 << 0,
+  kLent = 1 << 1,         // loaded in a comprehension, and hidden by an earlier one
+  kFastBinding = 1 << 2,  // stored or deleted, but not by an inlined comprehension
+  kCellBinding = 1 << 3,
+  kHiddenCell = 1 << 4,  // stored by an inlined comprehension
+  kCellMention = 1 << 5,
+  kHidden = 1 << 6,    // saved by an inlined comprehension
+  kCaptured = 1 << 7,  // free in a nested function that is made, or a cell taken as a value
+  kGlobalLoad = 1 << 8,
+  kOuterGlobalLoad = 1 << 9,  // not by an inlined comprehension
+  kGlobalBinding = 1 << 10,
+  kNameUse = 1 << 11,        // by LOAD_NAME, STORE_NAME, DELETE_NAME
+  kNameBinding = 1 << 12,    // by STORE_NAME, DELETE_NAME
+  kOuterNameLoad = 1 << 13,  // by LOAD_NAME, but not by an inlined comprehension
+  kLookup = 1 << 14,         // by an inlined comprehension, by name or as a global
+  kFree = 1 << 15,           // a free variable of the code
+  kFreeInNested = 1 << 16,   // a free variable of a function that is made here
+  kParameter = 1 << 17,
+};
 
 // The names that are used in each way, over all instructions.
 struct Uses {
-  Names fast_loads;
-  Names lent;           // loaded in a comprehension, and hidden by an earlier one
-  Names fast_bindings;  // stored or deleted, but not by an inlined comprehension
-  Names cell_bindings;
-  Names hidden_cells;  // stored by an inlined comprehension
-  Names cell_mentions;
-  Names hidden;    // saved by an inlined comprehension
-  Names captured;  // free in a nested function that is made, or a cell taken as a value
-  Names global_loads;
-  Names outer_global_loads;  // not by an inlined comprehension
-  Names global_bindings;
-  Names name_uses;         // by LOAD_NAME, STORE_NAME, DELETE_NAME
-  Names name_bindings;     // by STORE_NAME, DELETE_NAME
-  Names outer_name_loads;  // by LOAD_NAME, but not by an inlined comprehension
-  Names lookups;           // by an inlined comprehension, by name or as a global
+  explicit Uses(NameUses& names) : of(names) {}
+
+  NameUses& of;
   bool mentions_super = false;
   bool yields = false;
   bool awaits = false;
@@ -45,33 +53,31 @@ void add_use(const object::Module& module, const ir::Function& function, const i
              Uses& uses) {
   switch (value.op) {
     case Op::LoadFast:
-      uses.fast_loads.insert(value.symbol());
+      uses.of.add(value.symbol(), kFastLoad);
       break;
     case Op::StoreFast:
     case Op::DeleteFast:
-      uses.fast_bindings.insert(value.symbol());
+      uses.of.add(value.symbol(), kFastBinding);
       break;
     case Op::StoreDeref:
     case Op::DeleteDeref:
-      uses.cell_bindings.insert(value.symbol());
-      uses.cell_mentions.insert(value.symbol());
+      uses.of.add(value.symbol(), kCellBinding | kCellMention);
       break;
     case Op::LoadDeref:
     case Op::LoadClassDeref:
     case Op::LoadFromDictOrDeref:
-      uses.cell_mentions.insert(value.symbol());
+      uses.of.add(value.symbol(), kCellMention);
       break;
     case Op::MakeCell:
       // The cell of an inlined comprehension.
-      if (uses.hidden.contains(value.symbol())) uses.captured.insert(value.symbol());
+      if (uses.of.has(value.symbol(), kHidden)) uses.of.add(value.symbol(), kCaptured);
       break;
     case Op::LoadClosure:
-      uses.cell_mentions.insert(value.symbol());
-      uses.captured.insert(value.symbol());
+      uses.of.add(value.symbol(), kCellMention | kCaptured);
       break;
     case Op::LoadGlobal:
       if (value.b == 1) break;  // the name was not written
-      uses.global_loads.insert(value.symbol());
+      uses.of.add(value.symbol(), kGlobalLoad);
       uses.mentions_super |= module.text(value.symbol()) == "super";
       break;
     case Op::LoadSuper:
@@ -79,14 +85,14 @@ void add_use(const object::Module& module, const ir::Function& function, const i
       break;
     case Op::StoreName:
     case Op::DeleteName:
-      uses.name_bindings.insert(value.symbol());
-      [[fallthrough]];
+      uses.of.add(value.symbol(), kNameUse | kNameBinding);
+      break;
     case Op::LoadName:
-      uses.name_uses.insert(value.symbol());
+      uses.of.add(value.symbol(), kNameUse);
       break;
     case Op::StoreGlobal:
     case Op::DeleteGlobal:
-      uses.global_bindings.insert(value.symbol());
+      uses.of.add(value.symbol(), kGlobalBinding);
       break;
     case Op::YieldValue:
       uses.yields = true;
@@ -133,6 +139,9 @@ class HiddenLocals {
     }
   }
 
+  // Returns true if no comprehension hides a local.
+  bool empty() const { return ranges_.empty(); }
+
   // Returns true if the instruction on a local belongs to a comprehension.
   bool contain(const ir::Value& value) const {
     if (value.op == Op::LoadFastAndClear || restored_.contains(&value)) return true;
@@ -168,27 +177,36 @@ bool uses_a_local(const ir::Value& value) {
          value.op == Op::LoadFastAndClear || value.op == Op::StoreDeref;
 }
 
-Uses uses_of(const object::Module& module, const ir::Function& function) {
-  Uses uses;
+// Notes what an instruction of a body with inlined comprehensions uses. Returns true if that is
+// not what it would be elsewhere.
+bool add_use_of_inlined(const HiddenLocals& hidden, const ir::Value& value, Uses& uses) {
+  if (value.op == Op::LoadFastAndClear) uses.of.add(value.symbol(), kHidden);
+  if (uses_a_local(value) && hidden.contain(value)) {
+    if (value.op == Op::StoreDeref) uses.of.add(value.symbol(), kHiddenCell);
+    return true;
+  }
+  if (hidden.lend(value)) {
+    uses.of.add(value.symbol(), kLent);
+    return true;
+  }
+  const bool looks_up = value.op == Op::LoadName || value.op == Op::LoadGlobal;
+  if (looks_up && hidden.surround(value)) uses.of.add(value.symbol(), kLookup);
+  return false;
+}
+
+Uses uses_of(const object::Module& module, const ir::Function& function, NameUses& names) {
+  names.clear();
+  Uses uses(names);
   const HiddenLocals hidden(function);
   for (const ir::Value& value : function.values) {
     if (value.kind != ir::ValueKind::Instr) continue;
-    if (value.op == Op::LoadFastAndClear) uses.hidden.insert(value.symbol());
-    if (uses_a_local(value) && hidden.contain(value)) {
-      if (value.op == Op::StoreDeref) uses.hidden_cells.insert(value.symbol());
-      continue;
+    if (!hidden.empty() || value.op == Op::LoadFastAndClear) {
+      if (add_use_of_inlined(hidden, value, uses)) continue;
     }
-    if (hidden.lend(value)) {
-      uses.lent.insert(value.symbol());
-      continue;
-    }
-    const bool looks_up = value.op == Op::LoadName || value.op == Op::LoadGlobal;
-    if (looks_up && hidden.surround(value)) uses.lookups.insert(value.symbol());
-    if (value.op == Op::LoadName && !hidden.surround(value)) {
-      uses.outer_name_loads.insert(value.symbol());
-    }
-    if (value.op == Op::LoadGlobal && value.b != 1 && !hidden.surround(value)) {
-      uses.outer_global_loads.insert(value.symbol());
+    const bool is_outer = hidden.empty() || !hidden.surround(value);
+    if (is_outer && value.op == Op::LoadName) uses.of.add(value.symbol(), kOuterNameLoad);
+    if (is_outer && value.op == Op::LoadGlobal && value.b != 1) {
+      uses.of.add(value.symbol(), kOuterGlobalLoad);
     }
     add_use(module, function, value, uses);
   }
@@ -196,17 +214,27 @@ Uses uses_of(const object::Module& module, const ir::Function& function) {
   return uses;
 }
 
-std::vector<Symbol> sorted(const object::Module& module, const Names& names) {
-  std::vector<Symbol> list(names.begin(), names.end());
-  std::sort(list.begin(), list.end(),
+void sort_by_text(const object::Module& module, std::vector<Symbol>& names) {
+  std::sort(names.begin(), names.end(),
             [&](Symbol a, Symbol b) { return module.text(a) < module.text(b); });
+}
+
+// Returns the names that are used in one of these ways, and in none of the others, in the order of
+// their texts.
+std::vector<Symbol> sorted(const object::Module& module, const NameUses& names, uint32_t ways,
+                           uint32_t others = 0) {
+  std::vector<Symbol> list;
+  for (const Symbol name : names.all()) {
+    if (names.has(name, ways) && !names.has(name, others)) list.push_back(name);
+  }
+  sort_by_text(module, list);
   return list;
 }
 
-// Returns the free variables of the nested functions made here. (A class body takes its `__class__`
+// Adds the free variables of the nested functions made here. (A class body takes its `__class__`
 // as a value whether or not one of them has it.)
-Names free_of_nested(const object::Module& module, const ir::Function& function) {
-  Names names;
+void add_free_of_nested(const object::Module& module, const ir::Function& function,
+                        NameUses& names) {
   for (const ir::Value& value : function.values) {
     if (!is_op(value, Op::MakeFunction)) continue;
     for (const ir::ValueId operand : function.operands(value)) {
@@ -214,11 +242,9 @@ Names free_of_nested(const object::Module& module, const ir::Function& function)
       if (!is_op(code, Op::LoadConst)) continue;
       const object::Const& constant = module[code.constant()];
       if (constant.kind != object::ConstKind::Code) continue;
-      const auto& free = module[constant.code].freevars;
-      names.insert(free.begin(), free.end());
+      for (const Symbol name : module[constant.code].freevars) names.add(name, kFreeInNested);
     }
   }
-  return names;
 }
 
 // Returns true if a function is made for which compilers that delay annotations add an annotation
@@ -256,54 +282,87 @@ bool can_be_mentioned(std::string_view name) {
          name != "__conditional_annotations__";
 }
 
-}  // namespace
-
-Symbols symbols_of(const object::Module& module, const ir::Function& function, ScopeKind scope) {
-  const Code& code = module[function.code];
-  const Uses uses = uses_of(module, function);
-  Symbols symbols;
-  symbols.sets_up_annotations = uses.sets_up_annotations;
-  const Names free(code.freevars.begin(), code.freevars.end());
-
-  Names globals = uses.global_bindings;
+// Returns the names that a body has to declare `global`.
+std::vector<Symbol> globals_of(const object::Module& module, const NameUses& names,
+                               ScopeKind scope) {
   // Classes and modules read names by LOAD_NAME unless they are declared; only an inlined
   // comprehension in a class does not.
-  if (scope == ScopeKind::Module) {
-    globals.insert(uses.global_loads.begin(), uses.global_loads.end());
-  } else if (scope == ScopeKind::Class) {
-    for (const Symbol name : uses.outer_global_loads) {
-      if (!uses.name_uses.contains(name)) globals.insert(name);
+  if (scope == ScopeKind::Module) return sorted(module, names, kGlobalBinding | kGlobalLoad);
+  std::vector<Symbol> globals;
+  for (const Symbol name : names.all()) {
+    const bool is_read = scope == ScopeKind::Class && names.has(name, kOuterGlobalLoad) &&
+                         !names.has(name, kNameUse);
+    if (is_read || names.has(name, kGlobalBinding)) globals.push_back(name);
+  }
+  sort_by_text(module, globals);
+  return globals;
+}
+
+// Adds the locals and cells of a function that its text would not have.
+void add_locals(const object::Module& module, const Code& code, NameUses& names, Symbols& symbols) {
+  const size_t args = code.argcount + code.kwonlyargcount + ((code.flags & object::kVarArgs) != 0) +
+                      ((code.flags & object::kVarKeywords) != 0);
+  for (size_t i = 0; i < std::min(args, code.varnames.size()); ++i)
+    names.add(code.varnames[i], kParameter);
+  constexpr uint32_t kBound = kFastBinding | kCellBinding | kHiddenCell | kParameter;
+  // Binding a lent name makes it a plain local, but then it would also be the cell of a function
+  // that reads a global of that name.
+  const auto is_lent = [&](Symbol name) {
+    return names.has(name, kLent) && !reads_as_global(module, code, name);
+  };
+  for (const Symbol name : code.varnames) {
+    if (names.has(name, kBound)) continue;
+    if (names.has(name, kFastLoad) || is_lent(name)) symbols.unbound_locals.push_back(name);
+  }
+  for (const Symbol name : code.cellvars) {
+    if (names.has(name, kBound) || !can_be_mentioned(module.text(name))) continue;
+    const bool is_mentioned = names.has(name, kCellMention);
+    (is_mentioned ? symbols.unbound_locals : symbols.unbound_cells).push_back(name);
+  }
+  for (size_t i = args; i < code.localsplus.size(); ++i) {
+    const Symbol name = code.localsplus[i];
+    const bool was_local = code.localspluskinds[i] == object::LocalKind::CellLocal;
+    if (was_local && names.has(name, kCaptured) && !names.has(name, kHidden)) {
+      symbols.hidden_cells.push_back(name);
     }
   }
-  symbols.globals = sorted(module, globals);
-  for (const Symbol name : sorted(module, uses.cell_bindings)) {
+}
+
+}  // namespace
+
+Symbols symbols_of(const object::Module& module, const ir::Function& function, ScopeKind scope,
+                   NameUses& names) {
+  const Code& code = module[function.code];
+  const Uses uses = uses_of(module, function, names);
+  Symbols symbols;
+  symbols.sets_up_annotations = uses.sets_up_annotations;
+  for (const Symbol name : code.freevars) names.add(name, kFree);
+
+  symbols.globals = globals_of(module, names, scope);
+  for (const Symbol name : sorted(module, names, kCellBinding)) {
     // A class in a class has two sets of reached annotations: it binds its own.
     const bool is_set = module.text(name) == "__conditional_annotations__";
-    if (free.contains(name) && !is_set) symbols.nonlocals.push_back(name);
+    if (names.has(name, kFree) && !is_set) symbols.nonlocals.push_back(name);
   }
   if (scope != ScopeKind::Class && scope != ScopeKind::Module) {
-    for (const Symbol name : sorted(module, uses.global_loads)) {
-      if (!uses.global_bindings.contains(name)) symbols.global_reads.push_back(name);
-    }
+    symbols.global_reads = sorted(module, names, kGlobalLoad, kGlobalBinding);
   }
 
   for (const Symbol name : code.freevars) {
     const std::string_view text = module.text(name);
-    if (uses.cell_mentions.contains(name) || !can_be_mentioned(text)) continue;
+    if (names.has(name, kCellMention) || !can_be_mentioned(text)) continue;
     if (text == "__class__" && uses.mentions_super) continue;
     // A name that a class binds, or looks up by name, is free only for the scopes nested in it.
-    const bool is_own = scope == ScopeKind::Class && uses.name_uses.contains(name);
+    const bool is_own = scope == ScopeKind::Class && names.has(name, kNameUse);
     (is_own ? symbols.passed_on : symbols.unused_free).push_back(name);
   }
   if (scope == ScopeKind::Class) {
-    for (const Symbol name : sorted(module, uses.outer_name_loads)) {
-      if (!uses.name_bindings.contains(name)) symbols.looked_up.push_back(name);
-    }
+    symbols.looked_up = sorted(module, names, kOuterNameLoad, kNameBinding);
+    add_free_of_nested(module, function, names);
   }
-  const Names captured =
-      scope == ScopeKind::Class ? free_of_nested(module, function) : uses.captured;
+  const uint32_t captured = scope == ScopeKind::Class ? kFreeInNested : kCaptured;
   for (const Symbol name : code.cellvars) {
-    if (captured.contains(name)) continue;
+    if (names.has(name, captured)) continue;
     if (can_be_mentioned(module.text(name))) symbols.unused_cells.push_back(name);
     if (module.text(name) == "__classdict__")
       symbols.lacks_class_dict = !defines_function(module, function);
@@ -311,41 +370,13 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
   }
   // The first of several comprehensions decides the scope of a name that the code around them does
   // not mention: after a cell it would be read as one. The cells stay together, in their order.
-  const auto is_looked_up = [&](Symbol name) { return uses.lookups.contains(name); };
+  const auto is_looked_up = [&](Symbol name) { return names.has(name, kLookup); };
   if (scope <= ScopeKind::Class &&
       std::any_of(symbols.unused_cells.begin(), symbols.unused_cells.end(), is_looked_up)) {
     symbols.late_cells.swap(symbols.unused_cells);
   }
   if (scope != ScopeKind::Module && scope != ScopeKind::Class) {
-    const size_t args = code.argcount + code.kwonlyargcount +
-                        ((code.flags & object::kVarArgs) != 0) +
-                        ((code.flags & object::kVarKeywords) != 0);
-    Names bound = uses.fast_bindings;
-    bound.insert(uses.cell_bindings.begin(), uses.cell_bindings.end());
-    bound.insert(uses.hidden_cells.begin(), uses.hidden_cells.end());
-    for (size_t i = 0; i < std::min(args, code.varnames.size()); ++i)
-      bound.insert(code.varnames[i]);
-    // Binding a lent name makes it a plain local, but then it would also be the cell of a function
-    // that reads a global of that name.
-    const auto is_lent = [&](Symbol name) {
-      return uses.lent.contains(name) && !reads_as_global(module, code, name);
-    };
-    for (const Symbol name : code.varnames) {
-      if (bound.contains(name)) continue;
-      if (uses.fast_loads.contains(name) || is_lent(name)) symbols.unbound_locals.push_back(name);
-    }
-    for (const Symbol name : code.cellvars) {
-      if (bound.contains(name) || !can_be_mentioned(module.text(name))) continue;
-      const bool is_mentioned = uses.cell_mentions.contains(name);
-      (is_mentioned ? symbols.unbound_locals : symbols.unbound_cells).push_back(name);
-    }
-    for (size_t i = args; i < code.localsplus.size(); ++i) {
-      const Symbol name = code.localsplus[i];
-      const bool was_local = code.localspluskinds[i] == object::LocalKind::CellLocal;
-      if (was_local && captured.contains(name) && !uses.hidden.contains(name)) {
-        symbols.hidden_cells.push_back(name);
-      }
-    }
+    add_locals(module, code, names, symbols);
     const bool is_generator = (code.flags & (object::kGenerator | object::kAsyncGenerator)) != 0;
     const bool is_async = (code.flags & (object::kCoroutine | object::kAsyncGenerator)) != 0;
     symbols.lacks_await = is_async && !uses.awaits && scope == ScopeKind::Comprehension;

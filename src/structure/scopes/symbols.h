@@ -39,6 +39,33 @@ struct Symbols {
   }
 };
 
-Symbols symbols_of(const object::Module& module, const ir::Function& function, ScopeKind scope);
+// How one code object uses the names of its module: a set of bits for each. To clear it takes time
+// in the number of names that are used, so that one serves all code objects.
+class NameUses {
+ public:
+  void add(Symbol name, uint32_t how) {
+    if (name.index() >= bits_.size()) bits_.resize(2 * name.index() + 1);
+    uint32_t& bits = bits_[name.index()];
+    if (bits == 0) names_.push_back(name);
+    bits |= how;
+  }
+  // Returns true if the name is used in one of these ways.
+  bool has(Symbol name, uint32_t how) const {
+    return name.index() < bits_.size() && (bits_[name.index()] & how) != 0;
+  }
+  const std::vector<Symbol>& all() const { return names_; }
+  void clear() {
+    for (const Symbol name : names_) bits_[name.index()] = 0;
+    names_.clear();
+  }
+
+ private:
+  std::vector<uint32_t> bits_;  // by Symbol
+  std::vector<Symbol> names_;
+};
+
+// `names`: room for what is counted.
+Symbols symbols_of(const object::Module& module, const ir::Function& function, ScopeKind scope,
+                   NameUses& names);
 
 }  // namespace pellucid::structure

@@ -126,6 +126,7 @@ TEST("scopes: a slice outside a subscript is a call, a code object as a value an
   Nested nested("f", object::kOptimized);
   const NodeId slice = nested.tree.add(ast::Slice{nested.name("a"), NodeId(), NodeId()});
   const NodeId code = nested.tree.add(ast::Constant{nested.module.codes[0].consts[0]});
+  nested.instr(Op::BuildSlice, "");
   EXPECT_EQ(nested.finish(
                 {nested.assign(nested.name("x"), slice), nested.assign(nested.name("y"), code)}),
             "Assign(targets=[Name(id='x')], value=Call(func=Name(id='slice'), "
