@@ -15,7 +15,7 @@ namespace {
 NodeId target_of(Emission& e, ValueId item, ast::Where at) {
   NodeId& target = e.values.targets[item];
   if (!target.valid()) {
-    if (e.graph[item].uses == 0 || e.values.dropped.count(item)) {
+    if (e.graph[item].uses == 0 || e.values.is_dropped(item)) {
       target = e.tree.add(ast::Name{e.values.name_of_nothing()}, at);
     } else {
       e.values.name_given(item, item);

@@ -96,6 +96,7 @@ class Operands {
 void note_values(FunctionContext& context) {
   const Graph& graph = context.graph;
   context.iterators = iterators_of_loops(graph);
+  context.dropped.assign(graph.f.values.size(), 0);
   std::unordered_map<ValueId, uint32_t> pops;
   for (const BlockId id : graph.order()) {
     for (const ValueId item : graph[id].items) {
@@ -103,15 +104,12 @@ void note_values(FunctionContext& context) {
       if (is_op(value, Op::Pop)) {
         const ValueId what = graph.resolve(graph.f.operands(value)[0]);
         const bool is_item = graph[what].kind == ValueKind::Item;
-        if (is_item && ++pops[what] == graph[what].uses) context.dropped.insert(what);
-      }
-      if (drops(value, ir::Dropped::Result)) {
-        const ValueId what = graph.resolve(graph.f.operands(value)[0]);
-        if (graph[what].kind == ValueKind::Instr && graph[what].uses == 1) {
-          context.dropped.insert(what);
+        if (is_item && ++pops[what] == graph[what].uses) context.dropped[what.index()] = 1;
+        if (drops(value, ir::Dropped::Result) && graph[what].kind == ValueKind::Instr &&
+            graph[what].uses == 1) {
+          context.dropped[what.index()] = 1;
         }
-      }
-      if (fills_container(value)) {
+      } else if (fills_container(value)) {
         context.accumulators.insert(graph.resolve(graph.f.operands(value)[0]));
       }
     }

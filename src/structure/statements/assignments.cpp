@@ -89,7 +89,7 @@ void assign(Run& r, ValueId value, NodeId target, ast::Where at) {
   }
   targets.push_back(target);
   const ir::Value source = r.graph[value];
-  NodeId node = r.stack.take(std::array{value})[0];
+  NodeId node = r.stack.take(value);
   if (targets.size() == 1 && r.tree.is(target, ast::Kind::Name)) {
     const Symbol symbol = r.tree.as<ast::Name>(target).id;
     const NodeId definition = r.context.expressions.definition(node, symbol);

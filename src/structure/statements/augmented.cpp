@@ -39,21 +39,21 @@ bool augmented_load(Run& r, Items items, size_t i) {
   Graph& g = r.graph;
   const ValueId id = items[i];
   const ir::Value value = g[id];
+  const ValueId first = r.operand(id, 0);
+  // A walrus around it is one more use.
+  const std::vector<NodeId>* walrus = r.stack.targets().of(first);
+  const size_t kept = walrus != nullptr ? walrus->size() : 0;
+  const bool is_slice = value.op == Op::BuildSlice;
+  if (!is_slice && (g[first].uses != 2 + kept || value.uses != 1)) return false;
   const std::vector<ValueId> bases = resolved(g, r.operands(id));
   const auto are_bases = [&](std::span<const ValueId> others) {
     return std::equal(bases.begin(), bases.end(), others.begin(),
                       [&](ValueId base, ValueId other) { return base == g.resolve(other); });
   };
-  // A walrus around it is one more use.
-  const std::vector<NodeId>* walrus = r.stack.targets().of(bases[0]);
-  const size_t kept = walrus != nullptr ? walrus->size() : 0;
-  const bool is_slice = value.op == Op::BuildSlice;
   if (is_slice) {
     for (const ValueId base : bases) {
       if (g[base].uses != 2) return false;
     }
-  } else if (g[bases[0]].uses != 2 + kept || g[id].uses != 1) {
-    return false;
   }
   // Each base has one more use: the item that takes the first of them is the other half, or there
   // is none.
@@ -89,7 +89,7 @@ bool augmented_load(Run& r, Items items, size_t i) {
 
 void augmented_store(Run& r, ValueId id) {
   const ValueId sum = r.operand(id, 0);
-  const NodeId node = r.stack.take(std::array{sum})[0];
+  const NodeId node = r.stack.take(sum);
   if (!r.tree.is(node, ast::Kind::BinOp)) {
     throw NotStructured("an augmented assignment of unknown form", r.graph[id].offset);
   }

@@ -304,7 +304,7 @@ NodeId inlined_comprehension(FunctionContext& c, const Region& region, NodeId it
 }
 
 void comprehension_element(Run& r, ValueId id) {
-  const std::vector<NodeId> nodes = r.stack.take(resolved(r.graph, r.operands(id).subspan(1)));
+  const std::span<const NodeId> nodes = r.stack.take(r.operands(id).subspan(1));
   NodeId element =
       nodes.size() == 1 ? nodes[0] : r.tree.add(ast::Tuple{r.tree.list(nodes)}, r.where(id));
   if (is_spread(r.graph[id])) element = r.tree.add(ast::Starred{element}, r.where(id));

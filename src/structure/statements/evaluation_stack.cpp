@@ -16,6 +16,8 @@ namespace {
 
 using Entry = EvaluationStack::Entry;
 
+constexpr size_t kUsual = 8;  // most expressions have no more operands
+
 // Returns the stem of a temporary's name, by the value that it holds.
 const char* stem_of(const ir::Value& value) {
   if (value.kind != ValueKind::Instr) return "temp";
@@ -174,6 +176,7 @@ void EvaluationStack::push(ValueId id, NodeId node, bool reloadable) {
   if (reloadable && c_.graph[id].uses == 0) return;
   // It is computed again, in another copy of its block.
   if (!c_.kept_as.empty() && c_.kept_as.count(id)) c_.materialized.erase(id);
+  if (entries_.capacity() == 0) entries_.reserve(kUsual);
   entries_.push_back({id, node, std::max(1u, c_.graph[id].uses), reloadable});
 }
 
@@ -208,10 +211,39 @@ void EvaluationStack::forget_adopted() {
 
 // ---- taking ---------------------------------------------------------------------------------
 
-std::vector<NodeId> EvaluationStack::take(std::span<const ValueId> ids) {
+std::span<const NodeId> EvaluationStack::take(std::span<const ValueId> ids) {
+  taken_.clear();
+  if (taken_.capacity() == 0) taken_.reserve(kUsual);
+  if (are_on_top(ids)) {
+    take_from_top(ids.size());
+  } else {
+    take_anywhere(resolved(c_.graph, ids));
+  }
+  return taken_;
+}
+
+// Returns true if the values are the last ones, in this order, each for this use alone: nothing is
+// to be spilled for them. So it is in nearly all expressions.
+bool EvaluationStack::are_on_top(std::span<const ValueId> ids) const {
+  if (ids.size() > entries_.size() || !targets_.empty() || !c_.materialized.empty()) return false;
+  auto entry = entries_.end() - static_cast<ptrdiff_t>(ids.size());
+  return std::all_of(ids.begin(), ids.end(), [&](ValueId id) {
+    const Entry& next = *entry++;
+    return next.value == c_.graph.resolve(id) && next.uses_left == 1 &&
+           c_.graph[next.value].kind != ValueKind::Item;
+  });
+}
+
+void EvaluationStack::take_from_top(size_t count) {
+  const auto first = entries_.end() - static_cast<ptrdiff_t>(count);
+  for (auto entry = first; entry != entries_.end(); ++entry) {
+    taken_.push_back(entry->reloadable ? c_.remake(entry->value) : entry->node);
+  }
+  entries_.erase(first, entries_.end());
+}
+
+void EvaluationStack::take_anywhere(std::span<const ValueId> ids) {
   spill_before(ids);
-  std::vector<NodeId> nodes;
-  nodes.reserve(ids.size());
   for (const ValueId id : ids) {
     // No target stores it, or it has other uses.
     if (c_.graph[id].kind == ValueKind::Item) c_.name_given(id, id);
@@ -222,7 +254,7 @@ std::vector<NodeId> EvaluationStack::take(std::span<const ValueId> ids) {
     const auto known = c_.materialized.find(id);
     if (known != c_.materialized.end()) {
       c_.check_kept(id);
-      nodes.push_back(c_.name(known->second, c_.where(id)));
+      taken_.push_back(c_.name(known->second, c_.where(id)));
       continue;
     }
     const size_t at = find(id, place);
@@ -230,17 +262,16 @@ std::vector<NodeId> EvaluationStack::take(std::span<const ValueId> ids) {
       if (!is_made_anywhere(c_, targets_, id)) {
         throw NotStructured("a value that is used where it is not at hand", c_.graph[id].offset);
       }
-      nodes.push_back(c_.remake(id));
+      taken_.push_back(c_.remake(id));
       continue;
     }
-    nodes.push_back(use(id, at));
+    taken_.push_back(use(id, at));
     if (!entries_[at].value.valid()) taken = std::min(taken, at);
     place = at + 1;
   }
   entries_.erase(std::remove_if(entries_.begin() + static_cast<ptrdiff_t>(taken), entries_.end(),
                                 [](const Entry& entry) { return !entry.value.valid(); }),
                  entries_.end());
-  return nodes;
 }
 
 // Returns the expression of the value at `at`, with its targets. If this was the last use, the
@@ -391,7 +422,7 @@ void EvaluationStack::settle_dropped() {
   if (count_hard() != 1) return;
   const auto only = std::find_if(entries_.begin(), entries_.end(),
                                  [](const Entry& entry) { return !entry.reloadable; });
-  if (c_.dropped.count(only->value) == 0 || targets_.of(only->value) != nullptr) return;
+  if (!c_.is_dropped(only->value) || targets_.of(only->value) != nullptr) return;
   list_.push_back(
       c_.tree.add(ast::Expr{hoist_literals(c_, list_, only->node)}, c_.where(only->value)));
   entries_.erase(only);

@@ -81,8 +81,10 @@ class EvaluationStack {
   // Removes the value if it is pending.
   void drop(ValueId id);
 
-  // Returns the expressions of the values, evaluated in this order, which use them once.
-  std::vector<ast::NodeId> take(std::span<const ValueId> ids);
+  // Returns the expressions of the values, evaluated in this order, which use them once. They are
+  // valid until more are taken.
+  std::span<const ast::NodeId> take(std::span<const ValueId> ids);
+  ast::NodeId take(ValueId id) { return take({&id, 1})[0]; }
 
   // Stores the value at `index` in one more target, which is one of its uses.
   void add_target(size_t index, ast::NodeId target);
@@ -111,6 +113,9 @@ class EvaluationStack {
   void forget_adopted();
 
  private:
+  bool are_on_top(std::span<const ValueId> ids) const;
+  void take_from_top(size_t count);
+  void take_anywhere(std::span<const ValueId> ids);
   void spill(const Entry& entry);
   void spill_until(size_t end);
   void spill_before(std::span<const ValueId> ids);
@@ -121,6 +126,7 @@ class EvaluationStack {
   FunctionContext& c_;
   std::vector<ast::NodeId>& list_;
   std::vector<Entry> entries_;
+  std::vector<ast::NodeId> taken_;  // what the last take() has returned
   PendingTargets targets_;
   std::vector<ValueId> adopted_;
 };

@@ -37,9 +37,11 @@ bool mentions(const object::Module& module, object::CodeId function, Symbol name
 }  // namespace
 
 NodeId FunctionContext::remake(ValueId id) {
-  const ir::Value value = graph[id];
+  const ir::Value& value = graph[id];
   std::vector<NodeId> bounds;  // of a constant slice
-  for (const ValueId operand : operands(id)) bounds.push_back(remake(graph.resolve(operand)));
+  for (const ValueId operand : graph.f.operands(value)) {
+    bounds.push_back(remake(graph.resolve(operand)));
+  }
   const NodeId node = expressions.make(value, bounds);
   if (!node.valid())
     throw NotStructured("no expression for " + std::string(name_of(value.op)), value.offset);

@@ -26,7 +26,7 @@ struct FunctionContext {
   std::unordered_set<ValueId> iterators = {};              // GetIter values that a loop consumes
   std::unordered_set<ValueId> accumulators = {};           // containers that comprehensions fill
   std::unordered_map<ast::NodeId, ast::NodeId> subjects = {};  // first match_case -> subject
-  std::unordered_set<ValueId> dropped = {};                    // values whose only use is a Pop
+  std::vector<uint8_t> dropped = {};  // by value: 1 if its only use is a Pop
   uint32_t temporaries = 0;
   std::vector<Symbol> made = {};  // names that were invented
   // The block of the statements, if they are nested as control flows. Invalid: they are on an edge
@@ -46,6 +46,9 @@ struct FunctionContext {
 
   bool is_trial = false;  // nothing of it is written: no name is invented
 
+  bool is_dropped(ValueId id) const {
+    return id.index() < dropped.size() && dropped[id.index()] != 0;
+  }
   std::span<const ValueId> operands(ValueId id) const { return graph.f.operands(id); }
   ValueId operand(ValueId id, size_t n) const { return graph.resolve(operands(id)[n]); }
   ast::Where where(ValueId id) const { return {graph[id].line, graph[id].offset}; }

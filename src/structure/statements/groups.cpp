@@ -120,7 +120,8 @@ bool start_group(Run& r, Items items, size_t i, ValueId value) {
   Group group;
   for (const auto& entry : entries.subspan(begin)) group.values.push_back(entry.value);
   group.targets.resize(group.values.size());
-  group.nodes = r.stack.take(group.values);
+  const std::span<const NodeId> nodes = r.stack.take(group.values);
+  group.nodes.assign(nodes.begin(), nodes.end());
   r.group = std::move(group);
   return true;
 }

@@ -43,7 +43,7 @@ NodeId copy_of(ast::Tree& tree, NodeId definition) {
 }  // namespace
 
 NodeId hoist_literals(FunctionContext& c, std::vector<NodeId>& list, NodeId root) {
-  if (!root.valid()) return root;
+  if (!root.valid() || !c.expressions.have_function()) return root;
   if (is_literal(c.tree, root)) {
     refuse_unstructured(c.tree, root);
     const Symbol fresh = c.name_of_definition(root);
@@ -58,6 +58,7 @@ NodeId hoist_literals(FunctionContext& c, std::vector<NodeId>& list, NodeId root
 }
 
 void hoist_within(FunctionContext& c, std::vector<NodeId>& list, std::span<const NodeId> roots) {
+  if (!c.expressions.have_function()) return;
   ast::walk(c.tree, roots, [&](NodeId node) {
     if (is_literal(c.tree, node)) {
       refuse_unstructured(c.tree, node);

@@ -176,7 +176,7 @@ NodeId part_expression(FunctionContext& c, const Part& part, ValueId pivot) {
 void read_region(Run& r, ValueId id) {
   const ir::Value value = r.graph[id];
   NodeId first;
-  if (value.count > 0) first = r.stack.take(std::array{r.operand(id, 0)})[0];
+  if (value.count > 0) first = r.stack.take(r.operand(id, 0));
   r.stack.push(id, region_expression(r, id, r.graph.regions[value.a], first), false);
 }
 

@@ -89,14 +89,14 @@ bool is_decorated(const Run& r, Items items, size_t i, NodeId function) {
 
 // Pushes a value that each use computes again, with its operands.
 void push_reloadable(Run& r, ValueId id) {
-  for (const ValueId operand : r.operands(id)) r.stack.take(std::array{r.graph.resolve(operand)});
+  for (const ValueId operand : r.operands(id)) r.stack.take(operand);
   r.stack.push(id, {}, true);
 }
 
 // Pushes the expression of a value.
 void expression(Run& r, Items items, size_t i) {
   const ValueId id = items[i];
-  const ir::Value value = r.graph[id];
+  const ir::Value& value = r.graph[id];
   if (value.steady) return push_reloadable(r, id);
   switch (value.op) {
     case Op::LoadConst:
@@ -118,7 +118,7 @@ void expression(Run& r, Items items, size_t i) {
     default:
       break;
   }
-  std::vector<NodeId> nodes = r.stack.take(resolved(r.graph, r.operands(id)));
+  const std::span<const NodeId> nodes = r.stack.take(r.operands(id));
   if ((value.op == Op::GetIter || value.op == Op::GetAiter) && r.context.iterators.count(id)) {
     return r.stack.push_once(id, as_iterable(r.tree, nodes[0]));  // dropping it is no use
   }
@@ -216,12 +216,11 @@ void append(Run& r, NodeId statement) {
   r.list.push_back(statement);
 }
 
-NodeId take(Run& r, ValueId id) {
-  return hoist_literals(r.context, r.list, r.stack.take(std::array{r.graph.resolve(id)})[0]);
-}
+NodeId take(Run& r, ValueId id) { return hoist_literals(r.context, r.list, r.stack.take(id)); }
 
 std::vector<NodeId> take_many(Run& r, std::span<const ValueId> ids) {
-  std::vector<NodeId> nodes = r.stack.take(resolved(r.graph, ids));
+  const std::span<const NodeId> taken = r.stack.take(ids);
+  std::vector<NodeId> nodes(taken.begin(), taken.end());
   for (NodeId& node : nodes) node = hoist_literals(r.context, r.list, node);
   return nodes;
 }
@@ -229,7 +228,7 @@ std::vector<NodeId> take_many(Run& r, std::span<const ValueId> ids) {
 void read_item(Run& r, Items items, size_t i) {
   const ValueId id = items[i];
   if (!r.skipped.empty() && r.skipped.count(id)) return;
-  const ir::Value value = r.graph[id];
+  const ir::Value& value = r.graph[id];
   if (value.kind == ValueKind::Region) return read_region(r, id);
   PELLUCID_CHECK(value.kind == ValueKind::Instr);
   // The comprehension makes it.

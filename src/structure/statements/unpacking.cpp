@@ -205,7 +205,7 @@ void unpack(Run& r, Items items, size_t i) {
     return;
   }
   if (count == 1 && value.op == Op::UnpackSequence && annotates(r, items, i)) {
-    const NodeId node = r.stack.take(std::array{source})[0];
+    const NodeId node = r.stack.take(source);
     const ValueId element = element_of(r.graph, id, 0);
     return r.stack.push(element, r.tree.add(ast::Starred{node}, r.where(id)), false);
   }
