@@ -38,6 +38,17 @@ bool forget_finally(ir::Function& function) {
   return was_said;
 }
 
+// Returns the values of the function: all that is asked of it once it has statements.
+ir::Function without_blocks(const ir::Function& function) {
+  ir::Function rest;
+  rest.code = function.code;
+  rest.values = function.values;
+  rest.operand_pool = function.operand_pool;
+  rest.folds = function.folds;
+  rest.habits = function.habits;
+  return rest;
+}
+
 class Attempts {
  public:
   Attempts(const Text& text, const Wanted& wanted)
@@ -96,9 +107,12 @@ class Attempts {
       }
       // Without such marks this reading is not a new one.
       if (!reading.believes_finally && !forget_finally(function) && reading.with_ends) continue;
-      body = structure::recover(function, tree_, text_.bodies, joins_copies, named(reading.name));
+      const ir::Function values = without_blocks(function);
+      // After the last reading the function is not needed any more.
+      body = structure::recover(reading.with_ends ? function : std::move(function), tree_,
+                                text_.bodies, joins_copies, named(reading.name));
       trace_outcome(body);
-      if (body.ok()) return finished(*body, function);
+      if (body.ok()) return finished(*body, values);
       tree_.restore();
     }
     return body;

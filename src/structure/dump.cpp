@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 
 #include "base/check.h"
@@ -137,6 +138,18 @@ void check_uses(const Graph& graph) {
   }
 }
 
+// Nothing was changed without the graph's knowledge.
+void check_current(const Graph& graph) {
+  Graph fresh(graph);
+  fresh.recompute();
+  PELLUCID_CHECK(graph.order() == fresh.order());
+  const auto are_same = [](Way a, Way b) { return a.from == b.from && a.edge == b.edge; };
+  for (const BlockId id : graph.order()) {
+    const auto ways = graph.ways_into(id), others = fresh.ways_into(id);
+    PELLUCID_CHECK(std::equal(ways.begin(), ways.end(), others.begin(), others.end(), are_same));
+  }
+}
+
 }  // namespace
 
 std::string dump(const object::Module& module, const Graph& graph) {
@@ -145,6 +158,7 @@ std::string dump(const object::Module& module, const Graph& graph) {
 
 void check(const Graph& graph) {
   check_uses(graph);
+  if (graph.is_current()) check_current(graph);
   for (const BlockId id : graph.order()) {
     const ir::Block& block = graph[id];
     check_items(graph, block.items);

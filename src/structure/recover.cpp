@@ -2,6 +2,7 @@
 #include "structure/recover.h"
 
 #include <optional>
+#include <utility>
 
 #include "structure/emit/emitter.h"
 #include "structure/graph/not_structured.h"
@@ -75,18 +76,19 @@ ast::ListId written(Reduction& reduction, const std::vector<ast::ListId>& bodies
 
 }  // namespace
 
-Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
+Result<ast::ListId> recover(ir::Function function, ast::Tree& tree,
                             const std::vector<ast::ListId>& bodies, bool joins_copies,
                             Trace* trace) {
   try {
-    Reduction reduction{Graph(function), tree, joins_copies};
+    Reduction reduction{Graph(std::move(function)), tree, joins_copies};
     refuse_sends(reduction.graph);
     refuse_rings_of_handlers(reduction.graph);
-    tree.make_room(function.values.size());
+    tree.make_room(reduction.graph.f.values.size());
     std::string before;
     if (trace != nullptr) before = dump(tree.module(), reduction.graph);
+    const uint32_t traits = traits_of(reduction.graph);
     for (const Step& step : steps()) {
-      step.run(reduction);
+      if ((step.needs & traits) != 0) step.run(reduction);
 #ifdef PELLUCID_CHECKS
       require_arguments(reduction.graph);
       check(reduction.graph);

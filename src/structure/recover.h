@@ -15,7 +15,7 @@ struct Trace;  // steps.h
 // `bodies[c]`: the finished statements of nested code object c. With `joins`, what compilers have
 // copied is one again; without, endings stay apart as they lie there. Errors carry the byte offset
 // of the place for which no structured form was found. What the steps change is told to `trace`.
-Result<ast::ListId> recover(const ir::Function& function, ast::Tree& tree,
+Result<ast::ListId> recover(ir::Function function, ast::Tree& tree,
                             const std::vector<ast::ListId>& bodies, bool joins = true,
                             Trace* trace = nullptr);
 

@@ -5,6 +5,7 @@
 // nested statements, and the emitter writes it. Each step keeps what the code does and every id.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,9 +23,28 @@ struct Reduction {
   std::vector<BlockId> joins = {};  // blocks that were made of endings that differ in a value
 };
 
+// What a graph may have. Steps that need none of what it has are not run: two thirds of all code
+// objects are one block, in which most steps have nothing to do.
+enum Trait : uint32_t {
+  kHasWays = 1,            // more than one block
+  kHasEndings = 2,         // more than one block that returns or raises
+  kHasHandlers = 4,        // protected regions
+  kHasComprehensions = 8,  // inlined ones, which hide locals (3.12+)
+  kHasCopies = 16,         // values that are copied to be dropped, as patterns do
+  kHasCarried = 32,        // values of the block before that are dropped
+  kHasLeaving = 64,        // ends of regions and clauses, dropped iterators
+  kHasTests = 128,         // branches
+  kHasSets = 256,          // set displays
+};
+
+// Returns what the graph has before the first step, and what steps may add to it: all that some
+// step needs.
+uint32_t traits_of(const Graph& graph);
+
 struct Step {
   const char* name;
   const char* because;  // what it does, and why it stands where it does
+  uint32_t needs;       // one of these traits
   void (*run)(Reduction& reduction);
 };
 

@@ -27,7 +27,8 @@ class Conditions {
       : g_(graph), module_(module), c_(graph, module) {}
 
   void run() {
-    for (const BlockId id : g_.order()) spell_out_none_test(id);
+    bool is_stale = !g_.is_current();
+    for (const BlockId id : g_.order()) is_stale |= spell_out_none_test(id);
     bool changed = true;
     while (changed) {
       changed = false;
@@ -38,16 +39,18 @@ class Conditions {
       for (const BlockId id : order) {
         if (g_.reachable(id) && absorb_what_follows(id)) changed = true;
       }
+      if (!changed && !is_stale) break;
       apply_aliases(g_);
       g_.recompute();
+      is_stale = false;
     }
   }
 
  private:
   // BranchNone x  ->  Branch (x is None): one form of test for all rules. At the end of a chain,
-  // Branch (x is not None): a chain fails to one place.
-  void spell_out_none_test(BlockId id) {
-    if (g_[id].exit != ExitKind::BranchNone) return;
+  // Branch (x is not None): a chain fails to one place. Returns true if that swaps the ways.
+  bool spell_out_none_test(BlockId id) {
+    if (g_[id].exit != ExitKind::BranchNone) return false;
     const bool is_not = ends_chain_with_not_none(id);
     const ValueId constant = c_.constant_at(id, object::ConstKind::None);
     ir::Value test = g_[constant];
@@ -60,9 +63,10 @@ class Conditions {
     block.items.push_back(result);
     block.operands[0] = result;
     block.exit = ExitKind::Branch;
-    if (!is_not) return;
+    if (!is_not) return false;
     std::swap(block.next[0], block.next[1]);
     block.jump ^= 1u;
+    return true;
   }
 
   bool ends_chain_with_not_none(BlockId id) const {

@@ -79,6 +79,7 @@ Graph::Graph(ir::Function function) : f(std::move(function)), loop_spans(f) {
 }
 
 void Graph::recompute() {
+  is_current_ = true;
   const size_t count = f.blocks.size();
   ways_.clear(count);
   reachable_.assign(count, 0);
@@ -142,6 +143,7 @@ uint32_t Graph::exceptions_at(BlockId id, size_t index) const {
 }
 
 BlockId Graph::split(BlockId id, size_t index) {
+  is_current_ = false;
   ir::Block rest;
   ir::Block& block = f.blocks[id.index()];
   rest.exc_depth = exceptions_at(id, index);
@@ -167,6 +169,7 @@ BlockId Graph::split(BlockId id, size_t index) {
 }
 
 void Graph::redirect(BlockId from, uint8_t k, BlockId to, std::vector<ValueId> args) {
+  is_current_ = false;
   ir::Edge& edge = f.blocks[from.index()].next[k];
   edge.to = to;
   edge.args = std::move(args);

@@ -221,6 +221,8 @@ class Graph {
     return reachable_[id.index()] != 0;
   }
   void recompute();
+  // Returns true if none of the functions below has changed an edge since the last recompute().
+  bool is_current() const { return is_current_; }
 
   // Blocks reachable from the entry, by normal and handler edges, in reverse postorder.
   const std::vector<BlockId>& order() const { return order_; }
@@ -259,6 +261,7 @@ class Graph {
   Ways ways_;
   std::vector<uint8_t> reachable_;
   std::vector<BlockId> order_;
+  bool is_current_ = false;
   std::vector<ValueId> alias_;
   std::vector<uint32_t> entered_;  // by block: 1 for handler entries that count their exception
 };

@@ -78,6 +78,7 @@ SuiteId Planner::suite(BlockId block, const Scope& scope) {
 void Planner::check_handled(BlockId block, const Scope& scope) const {
   const ir::Block& b = graph_[block];
   uint32_t handled = graph_.exceptions_at(block, 0);
+  if (handled == 0 && scope.handled == 0) return;  // none is left here either
   const auto require = [&] {
     if (handled != scope.handled) {
       refuse("code that runs while other exceptions are handled", block);

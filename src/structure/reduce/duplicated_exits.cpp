@@ -2,10 +2,8 @@
 #include "structure/reduce/duplicated_exits.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -13,6 +11,7 @@
 #include "structure/graph/copies.h"
 #include "structure/graph/items.h"
 #include "structure/graph/uses.h"
+#include "structure/reduce/exits.h"
 
 namespace pellucid::structure {
 namespace {
@@ -20,9 +19,94 @@ namespace {
 constexpr uint32_t kInside = 0x80000000u;  // an operand that the tail computes itself
 constexpr uint32_t kPart = 0xfffffffdu;    // one that is a part of it
 
+// A number for each value that a tail computes itself: its place there.
+class Inside {
+ public:
+  // Returns the place of a value; kNone for one from elsewhere.
+  uint32_t of(ValueId value) const {
+    return value.index() < places_.size() ? places_[value.index()] - 1 : kNone;
+  }
+  void add(ValueId value) {
+    if (places_.size() <= value.index()) places_.resize(2 * value.index() + 1);
+    values_.push_back(value);
+    places_[value.index()] = static_cast<uint32_t>(values_.size());
+  }
+  bool empty() const { return values_.empty(); }
+  void clear() {
+    for (const ValueId value : values_) places_[value.index()] = 0;
+    values_.clear();
+  }
+
+  static constexpr uint32_t kNone = ~0u;
+
+ private:
+  std::vector<uint32_t> places_;  // by value: one more than its place
+  std::vector<ValueId> values_;
+};
+
+using Key = std::vector<uint32_t>;
+
+// The tails that were seen, by keys that lie in one list: a hash table with linear probing.
+class KnownTails {
+ public:
+  // Adds a tail. If there is one with this key, returns its block instead, and false.
+  std::pair<BlockId*, bool> add(const Key& key, BlockId block) {
+    if (2 * tails_.size() >= slots_.size()) grow();
+    uint32_t hash = 0;
+    for (const uint32_t number : key) hash = (hash ^ number) * 0x9e3779b1u + (hash >> 15);
+    size_t at = slot_of(hash);
+    for (; slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
+      Tail& tail = tails_[slots_[at] - 1];
+      if (tail.hash == hash && is_key_of(tail, key)) return {&tail.block, false};
+    }
+    tails_.push_back({numbers_.size(), key.size(), hash, block});
+    numbers_.insert(numbers_.end(), key.begin(), key.end());
+    slots_[at] = static_cast<uint32_t>(tails_.size());
+    return {&tails_.back().block, true};
+  }
+
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (const Tail& tail : tails_) visit(tail.block);
+  }
+
+  void clear() {
+    tails_.clear();
+    numbers_.clear();
+    std::fill(slots_.begin(), slots_.end(), 0);
+  }
+
+ private:
+  struct Tail {
+    size_t begin, size;  // of its key, in numbers_
+    uint32_t hash;
+    BlockId block;
+  };
+
+  size_t slot_of(uint32_t hash) const { return (hash ^ (hash >> 16)) & (slots_.size() - 1); }
+  bool is_key_of(const Tail& tail, const Key& key) const {
+    const auto first = numbers_.begin() + static_cast<ptrdiff_t>(tail.begin);
+    return std::equal(key.begin(), key.end(), first, first + static_cast<ptrdiff_t>(tail.size));
+  }
+  void grow() {
+    constexpr size_t kFirst = 16;
+    slots_.assign(std::max(kFirst, 2 * slots_.size()), 0);
+    for (size_t i = 0; i < tails_.size(); ++i) {
+      size_t at = slot_of(tails_[i].hash);
+      while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = static_cast<uint32_t>(i + 1);
+    }
+  }
+
+  std::vector<Tail> tails_;
+  std::vector<uint32_t> numbers_;  // all keys, one after the other
+  std::vector<uint32_t> slots_;    // a power of two of them; 0: free, else one more than a tail
+};
+
 class Tails {
  public:
-  Tails(Graph& graph, const object::Module& module) : g_(graph), module_(module) {}
+  Tails(Graph& graph, const object::Module& module)
+      : g_(graph), module_(module), has_merged_(!graph.is_current()) {}
 
   void run() {
     for (const BlockId id : g_.order()) {
@@ -46,21 +130,24 @@ class Tails {
     }
     look_again();
     // The statement before the end of the body may have been copied with that end.
-    std::unordered_set<BlockId> ends;
-    for (const auto& [key, tail] : tails_) ends.insert(tail);
+    std::vector<uint8_t> is_end(g_.size(), 0);  // by block; those that are made now are none
+    tails_.for_each([&](BlockId tail) { is_end[tail.index()] = 1; });
     for (const HandlerInfo& info : g_.handlers) {
-      if (info.end.valid()) ends.insert(info.end);
+      if (info.end.valid()) is_end[info.end.index()] = 1;
     }
+    const auto leads_to_end = [&](BlockId id) {
+      const BlockId to = g_[id].next[0].to;
+      return g_[id].exit == ExitKind::Goto && to.index() < is_end.size() && is_end[to.index()] != 0;
+    };
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
-      if (g_[id].exit == ExitKind::Goto && ends.count(g_[id].next[0].to) > 0)
-        merge(id, start_of_tail(id));
+      if (leads_to_end(id)) merge(id, start_of_tail(id));
     }
     look_again();
     // It may follow code that was not copied with it: the statements of an `else`.
     tails_.clear();
     starts_.clear();
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
-      if (g_[id].exit != ExitKind::Goto || ends.count(g_[id].next[0].to) == 0) continue;
+      if (!leads_to_end(id)) continue;
       if (const std::optional<size_t> begin = start_of_statement(id)) merge(id, *begin);
     }
     look_again();
@@ -93,14 +180,14 @@ class Tails {
 
   // Merges those that share their last `length` items.
   void merge_reraises(const std::vector<BlockId>& ends, size_t length) {
-    std::map<std::vector<uint32_t>, std::vector<BlockId>> same;
+    std::map<Key, std::vector<BlockId>> same;
     for (const BlockId id : ends) {
       const ir::Block& block = g_[id];
       if (block.items.size() < length) continue;
       const size_t begin = block.items.size() - length;
       if (begin == 0 && !block.params.empty()) continue;
-      std::optional<std::vector<uint32_t>> key = key_of(id, begin);
-      if (key) same[std::move(*key)].push_back(id);
+      Key key;
+      if (make_key(id, begin, key)) same[std::move(key)].push_back(id);
     }
     for (const auto& [key, blocks] : same) {
       if (blocks.size() < 2) continue;
@@ -124,18 +211,19 @@ class Tails {
   void merge(BlockId id, size_t begin) {
     // Items that only leave handlers on the way to a shared end belong to the copy of that end.
     if (g_[id].exit == ExitKind::Goto && begin == g_[id].items.size() && only_pops(id)) begin = 0;
-    const std::optional<std::vector<uint32_t>> key = key_of(id, begin);
-    if (!key) return;
-    const auto [known, fresh] = tails_.emplace(*key, id);
-    if (fresh) {
-      starts_[id] = begin;
+    key_.clear();
+    if (!make_key(id, begin, key_)) return;
+    const auto [known, is_new] = tails_.add(key_, id);
+    if (is_new) {
+      if (starts_.size() <= id.index()) starts_.resize(g_.size());
+      starts_[id.index()] = begin;
       return;
     }
-    if (begin == 0 && are_arms_of_choice(g_, known->second, id)) return;
+    if (begin == 0 && are_arms_of_choice(g_, *known, id)) return;
     has_merged_ = true;
     // The first one seen is split only now, when there is a second one.
-    const BlockId tail = cut(known->second);
-    known->second = tail;
+    const BlockId tail = cut(*known);
+    *known = tail;
     if (begin == 0) {
       release(g_, id);
       replace(id, tail);
@@ -268,67 +356,68 @@ class Tails {
     return alone && ends_.count(block.exit_line) > 0;
   }
 
-  // Returns a key that is equal for equal tails; nothing if the tail depends on values computed
-  // before it.
-  std::optional<std::vector<uint32_t>> key_of(BlockId id, size_t begin) const {
+  // Appends a key that is equal for equal tails. Returns false if the tail depends on values
+  // computed before it.
+  bool make_key(BlockId id, size_t begin, Key& key) {
+    const bool has_key = append_key(id, begin, key);
+    inside_.clear();
+    return has_key;
+  }
+
+  bool append_key(BlockId id, size_t begin, Key& key) {
     const ir::Block& block = g_[id];
     const bool raises_again = block.exit == ExitKind::Raise && block.operands.empty();
-    if (begin == 0 && !block.params.empty()) return std::nullopt;
-    std::unordered_map<ValueId, uint32_t> inside;
+    if (begin == 0 && !block.params.empty()) return false;
     // The compiler gives these any line, but not an exit that drops the iterator of a loop.
     const bool is_of_any_line =
         (is_implicit_return(id) && begin + size_of_end(id) >= block.items.size()) ||
         block.exit == ExitKind::Reraise;
-    std::vector<uint32_t> key{
-        block.handler.value, static_cast<uint32_t>(block.exit),
-        is_of_any_line ? 0xfffffffeu : static_cast<uint32_t>(block.exit_line)};
+    key.insert(key.end(), {block.handler.value, static_cast<uint32_t>(block.exit),
+                           is_of_any_line ? 0xfffffffeu : static_cast<uint32_t>(block.exit_line)});
     const auto add_operand = [&](ValueId operand) {
       operand = g_.resolve(operand);
       const ir::Value& part = g_[operand];
       if (part.kind == ValueKind::Element && part.count > 0) {
         // An element of a value that the tail itself unpacks.
-        const auto whole = inside.find(g_.resolve(g_.f.operands(part)[0]));
-        if (whole != inside.end()) {
-          key.insert(key.end(), {kPart, part.a, whole->second | kInside});
+        const uint32_t whole = inside_.of(g_.resolve(g_.f.operands(part)[0]));
+        if (whole != Inside::kNone) {
+          key.insert(key.end(), {kPart, part.a, whole | kInside});
           return;
         }
       }
-      const auto known = inside.find(operand);
-      key.push_back(known != inside.end() ? known->second | kInside : operand.value);
+      const uint32_t place = inside_.of(operand);
+      key.push_back(place != Inside::kNone ? place | kInside : operand.value);
     };
     // With marked ends (3.8) the compiler copies no ending: only copies that the graph has made are
     // equal, and those share an offset.
     if (g_.f.marks_ends && block.exit != ExitKind::Goto) key.push_back(block.exit_offset);
     if (block.exit == ExitKind::Goto) {
-      if (!block.next[0].args.empty()) return std::nullopt;
+      if (!block.next[0].args.empty()) return false;
       key.push_back(block.next[0].to.value);
     }
     key.push_back(g_.exceptions_at(id, begin));
     for (size_t i = begin; i < block.items.size(); ++i) {
       const ir::Value& value = g_[block.items[i]];
-      if (value.kind != ValueKind::Instr) return std::nullopt;
+      if (value.kind != ValueKind::Instr) return false;
       if (block.exit == ExitKind::Goto || block.exit == ExitKind::Reraise) {
         key.push_back(static_cast<uint32_t>(value.line));
       }
       key.insert(key.end(), {static_cast<uint32_t>(value.op), value.a, value.b, value.count});
       for (const ValueId operand : g_.f.operands(value)) add_operand(operand);
-      inside.emplace(block.items[i], static_cast<uint32_t>(inside.size()));
+      inside_.add(block.items[i]);
     }
-    if (inside.empty()) {
+    if (inside_.empty()) {
       // It returns a value computed elsewhere; but a bare `raise` may be a copy.
-      if (!raises_again && block.exit != ExitKind::Reraise) return std::nullopt;
+      if (!raises_again && block.exit != ExitKind::Reraise) return false;
       key.push_back(g_.exceptions_at(id, begin));
     }
     for (const ValueId operand : block.operands) add_operand(operand);
-    return key;
+    return true;
   }
 
   BlockId cut(BlockId id) {
-    const auto start = starts_.find(id);
-    if (start == starts_.end() || start->second == 0) return id;
-    const size_t begin = start->second;
-    starts_.erase(start);
-    return g_.split(id, begin);
+    if (id.index() >= starts_.size() || starts_[id.index()] == 0) return id;
+    return g_.split(id, std::exchange(starts_[id.index()], 0));
   }
 
   void replace(BlockId copy, BlockId tail) {
@@ -339,122 +428,19 @@ class Tails {
 
   Graph& g_;
   const object::Module& module_;
-  std::map<std::vector<uint32_t>, BlockId> tails_;
-  std::unordered_map<BlockId, size_t> starts_;
+  KnownTails tails_;
+  Key key_;
+  Inside inside_;
+  std::vector<size_t> starts_;        // by block: where its tail starts
   std::unordered_set<int32_t> ends_;  // lines of implicit returns
-  bool has_merged_ = true;            // edges may have changed before this step, too
+  bool has_merged_;
 };
-
-// Returns true if a block is a test, or is empty and only tests lead to it: a comparison chain has
-// dropped there the operand of its next comparison.
-bool comes_from_tests(const Graph& g, BlockId id) {
-  const ir::Block& block = g[id];
-  if (block.exit == ExitKind::Branch) return true;
-  const auto ways = g.ways_into(id);
-  return block.exit == ExitKind::Goto && block.items.empty() && !ways.empty() &&
-         std::all_of(ways.begin(), ways.end(),
-                     [&](const Way& way) { return g[way.from].exit == ExitKind::Branch; });
-}
-
-bool leaves_clause(const ir::Value& value) {
-  return is_op(value, Op::PopExcept) || is_marker(value, flow::Marker::Left);
-}
-
-// Merges blocks that only leave regions, clauses or loops on the way to one place, if only tests
-// lead to them: compilers copied their content, and the tests of a condition have to fail to one
-// place. The ends of two regions, to which their statements lead, stay apart, and so do two
-// `break`s, which have two lines.
-void join_ways_out(Graph& g) {
-  bool changed = false;
-  std::map<std::vector<uint32_t>, std::pair<BlockId, bool>> known;  // and whether only tests lead
-  for (const BlockId id : std::vector<BlockId>(g.order())) {
-    const ir::Block& block = g[id];
-    const ir::Edge& next = block.next[0];
-    if (block.exit != ExitKind::Goto || block.items.empty() || !block.params.empty()) continue;
-    bool is_clause = false;
-    std::vector<uint32_t> key{block.handler.value, next.to.value, block.exc_depth};
-    const bool only_left =
-        next.args.empty() && std::all_of(block.items.begin(), block.items.end(), [&](ValueId item) {
-          const ir::Value& value = g[item];
-          if (drops(value, ir::Dropped::Iterator)) {
-            key.push_back(g.resolve(g.f.operands(value)[0]).value);
-            key.push_back(static_cast<uint32_t>(value.line));
-            return true;
-          }
-          const bool pops = is_op(value, Op::PopExcept);
-          key.insert(key.end(), {kPart, pops ? 1U : 0U});
-          is_clause = is_clause || pops;
-          return leaves_clause(value);
-        });
-    // Each clause removes another exception from the stack.
-    for (const ValueId value : block.entry_stack) {
-      const ValueId held = g.resolve(value);
-      if (is_clause && g[held].kind == ValueKind::Exception) key.push_back(held.value);
-    }
-    const auto ways = g.ways_into(id);
-    const auto tests = std::count_if(ways.begin(), ways.end(),
-                                     [&](const Way& way) { return comes_from_tests(g, way.from); });
-    // A clause has one end, to which the tested statement may lead as well.
-    const bool is_failure = tests == static_cast<ptrdiff_t>(ways.size());
-    if (!only_left || next.to == id || !(is_failure || (is_clause && tests > 0))) continue;
-    const auto [first, fresh] = known.try_emplace(std::move(key), std::pair(id, is_failure));
-    if (fresh || !(is_failure || first->second.second)) continue;
-    for (const Way way : g.ways_into(id).copy()) {
-      g.redirect(way.from, way.edge, first->second.first);
-    }
-    first->second.second = first->second.second && is_failure;
-    release(g, id);
-    changed = true;
-  }
-  if (changed) g.recompute();
-}
-
-// Sends a `break` from the last loop of an except clause to the one end of that clause: compilers
-// (3.11+) copy the exit of the clause to the `break`.
-void join_clause_ends(Graph& g) {
-  struct End {
-    BlockId block;
-    size_t begin;  // of the items that do nothing but leave the clause
-  };
-  std::map<std::array<uint32_t, 4>, BlockId> whole;
-  std::vector<std::pair<std::array<uint32_t, 4>, End>> copies;
-  bool changed = false;
-  for (const BlockId id : g.order()) {
-    const ir::Block& block = g[id];
-    const ir::Edge& next = block.next[0];
-    if (block.exit != ExitKind::Goto || !next.args.empty() || !block.params.empty()) continue;
-    size_t begin = block.items.size();
-    uint32_t left = 0;
-    for (; begin > 0 && leaves_clause(g[block.items[begin - 1]]); --begin) {
-      left += is_op(g[block.items[begin - 1]], Op::PopExcept) ? 1 : 0;
-    }
-    if (left == 0) continue;
-    const std::array<uint32_t, 4> key{block.handler.value, next.to.value,
-                                      g.exceptions_at(id, begin), left};
-    if (begin == 0) {
-      whole.try_emplace(key, id);
-      continue;
-    }
-    const ir::Value& before = g[block.items[begin - 1]];
-    const bool breaks = drops(before, ir::Dropped::Iterator);
-    if (breaks) copies.push_back({key, {id, begin}});
-  }
-  for (const auto& [key, copy] : copies) {
-    const auto end = whole.find(key);
-    if (end == whole.end()) continue;
-    g[copy.block].items.resize(copy.begin);
-    g.redirect(copy.block, 0, end->second);
-    changed = true;
-  }
-  if (changed) g.recompute();
-}
 
 }  // namespace
 
 void merge_tails(Graph& graph, const object::Module& module) {
   Tails(graph, module).run();
-  join_ways_out(graph);
-  join_clause_ends(graph);
+  join_exits(graph);
 }
 
 }  // namespace pellucid::structure

@@ -28,9 +28,9 @@ constexpr size_t kLongestChain = 4;
 
 class EndingJoiner {
  public:
-  // `is_current`: no edge of the graph has changed since its last recompute().
-  EndingJoiner(Graph& graph, EndingKind kind, bool is_current)
-      : g_(graph), kind_(kind), endings_(graph, kind), is_current_(is_current) {}
+  EndingJoiner(Graph& graph, EndingKind kind) : g_(graph), kind_(kind), endings_(graph, kind) {
+    refresh();
+  }
 
   // Joins endings with at least `shortest` items in common. The graph is current then.
   std::vector<BlockId> join(size_t shortest) {
@@ -45,14 +45,13 @@ class EndingJoiner {
 
  private:
   void refresh() {
-    if (!std::exchange(is_current_, true)) g_.recompute();
+    if (!g_.is_current()) g_.recompute();
   }
 
   // Moves returns into the region of the statement before: the last statement of a `try` ends the
   // region before the return. If both were copied together, each copy has its return after the
   // region; it cannot raise, so it may be inside.
   void draw_in_returns() {
-    refresh();
     std::map<std::array<uint32_t, 4>, std::vector<BlockId>> found;
     for (const BlockId id : g_.order()) {
       const ir::Block& block = g_[id];
@@ -74,7 +73,6 @@ class EndingJoiner {
         g_[id].items.push_back(g_[next].items[0]);
         g_[next].items.clear();
         g_.take_exit(id, next);
-        is_current_ = false;
       }
     }
   }
@@ -83,7 +81,6 @@ class EndingJoiner {
   // that statement the exception is raised again after the region. It cannot move inside, where the
   // handlers of the region would catch it.
   void share_raises() {
-    refresh();
     std::map<std::array<uint32_t, 7>, BlockId> found;
     for (const BlockId id : g_.order()) {
       const ir::Block& block = g_[id];
@@ -101,7 +98,6 @@ class EndingJoiner {
                             next);
       if (known.second) continue;
       g_.redirect(id, 0, known.first->second);
-      is_current_ = false;
       shared_.insert(known.first->second);
     }
   }
@@ -241,7 +237,6 @@ class EndingJoiner {
   Graph& g_;
   EndingKind kind_;
   Endings endings_;
-  bool is_current_;
   std::vector<BlockId> made_;
   std::unordered_set<BlockId> shared_;  // blocks of a raise that several predecessors share
 };
@@ -316,14 +311,14 @@ void forward_single_values(Graph& g) {
 }
 
 std::vector<BlockId> join_endings(Graph& graph, size_t shortest) {
-  return EndingJoiner(graph, EndingKind::Any, false).join(shortest);
+  return EndingJoiner(graph, EndingKind::Any).join(shortest);
 }
 
 std::vector<BlockId> join_statements(Graph& graph) {
-  EndingJoiner(graph, EndingKind::Handler, false).join(1);
+  EndingJoiner(graph, EndingKind::Handler).join(1);
   std::vector<BlockId> joins;
   for (size_t length = 0; length < kLongestChain; ++length) {
-    const std::vector<BlockId> made = EndingJoiner(graph, EndingKind::Statement, true).join(1);
+    const std::vector<BlockId> made = EndingJoiner(graph, EndingKind::Statement).join(1);
     if (made.empty()) break;
     joins.insert(joins.end(), made.begin(), made.end());
   }

@@ -121,14 +121,16 @@ void part_from_outer(Graph& graph, const Analysis& analysis, const Loop& loop) {
   }
 }
 
+// Returns true if that has changed the graph.
 template <typename Visit>
-void for_each_loop(Graph& graph, const Visit& visit) {
+bool for_each_loop(Graph& graph, const Analysis& analysis, const Visit& visit) {
   const size_t before = graph.size();
-  const Analysis analysis = analyse(graph);
   for (const Loop& loop : analysis.loops) {
-    if (graph[loop.header].params.empty()) visit(analysis, loop);
+    if (graph[loop.header].params.empty()) visit(loop);
   }
-  if (graph.size() != before) graph.recompute();
+  if (graph.size() == before) return false;
+  graph.recompute();
+  return true;
 }
 
 }  // namespace
@@ -143,10 +145,11 @@ void place_loop_headers(Graph& graph) {
   }
   if (graph.size() != before) graph.recompute();
   if (!may_loop(graph)) return;
-  for_each_loop(graph, [&](const Analysis& analysis, const Loop& loop) {
-    part_from_outer(graph, analysis, loop);
-  });
-  for_each_loop(graph, [&](const Analysis&, const Loop& loop) { put_before_region(graph, loop); });
+  Analysis analysis = analyse(graph);
+  const bool has_parted = for_each_loop(
+      graph, analysis, [&](const Loop& loop) { part_from_outer(graph, analysis, loop); });
+  if (has_parted) analysis = analyse(graph);
+  for_each_loop(graph, analysis, [&](const Loop& loop) { put_before_region(graph, loop); });
 }
 
 }  // namespace pellucid::structure
