@@ -50,7 +50,12 @@ class Matches {
   }
 
  private:
-  bool fold(BlockId id) { return fold(id, left_in(id)) || fold(id, tested_by(g_, id)); }
+  bool fold(BlockId id) {
+    const ValueId left = left_in(id);
+    if (left.valid() && fold(id, left)) return true;
+    const ValueId tested = tested_by(g_, id);
+    return tested.valid() && fold(id, tested);
+  }
 
   // Returns a value that stays on the stack while the block tests something else, and is tested
   // after that has failed: the subject of a first case that is a name or `_` with a guard.
@@ -133,7 +138,6 @@ class Matches {
   }
 
   bool folds(BlockId id, ValueId subject) {
-    if (!subject.valid()) return false;
     const auto& params = g_[id].params;
     const bool arrives = std::find(params.begin(), params.end(), subject) != params.end();
     if (g_[subject].kind == ValueKind::Phi && !arrives) return false;

@@ -279,7 +279,7 @@ bool set_part(ast::Tree& tree, NodeId literal, uint32_t flag, NodeId value, bool
 }  // namespace
 
 NodeId function_source(ast::Tree& tree, CodeId id, const std::vector<ListId>& bodies) {
-  const Code code = tree.module()[id];
+  const Code& code = tree.module()[id];
   const bool is_async = (code.flags & (object::kCoroutine | object::kAsyncGenerator)) != 0;
   const ast::Where at{code.firstlineno, ast::Where{}.offset};
   const NodeId args = parameters(tree, id, at);

@@ -40,6 +40,8 @@ class Rotation {
     const Analysis analysis = analyse(g_);
     bool changed = false;
     for (const BlockId body : std::vector<BlockId>(g_.order())) {
+      const auto direct = g_.ways_into(body);
+      if (direct.size() == 1 && !is_empty(direct.front().from)) continue;
       const std::vector<Way> ways = ways_through_empty(body);
       if (ways.size() < 2) continue;
       // A body may have a thousand back edges, but has one or two entries.
