@@ -95,9 +95,14 @@ void tell(const std::vector<Rename>& renamed, Outcome& outcome) {
   }
 }
 
-Result<Outcome> done(const Arguments& arguments, const Job& job) {
+// Reads the program of a job. Its bytes are not kept.
+Result<Program> program_of(const Arguments& arguments, const Job& job) {
   PELLUCID_TRY(const std::vector<uint8_t> bytes, read(job));
-  PELLUCID_TRY(const Program program, read_pyc(bytes, arguments.version));
+  return read_pyc(bytes, arguments.version);
+}
+
+Result<Outcome> done(const Arguments& arguments, const Job& job) {
+  PELLUCID_TRY(const Program program, program_of(arguments, job));
   Outcome outcome;
   outcome.notes = program.notes();
   outcome.python =

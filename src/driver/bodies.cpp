@@ -77,6 +77,14 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
   }
 }
 
+// Returns about how many nodes the tree of the code objects gets. Few trees have more than one for
+// two units of bytecode; room that stays empty costs no memory.
+size_t nodes_of(const object::Module& module, const std::vector<object::CodeId>& codes) {
+  size_t bytes = 0;
+  for (const object::CodeId code : codes) bytes += module[code].bytecode.size();
+  return bytes / 4;
+}
+
 class Bodies {
  public:
   Bodies(const Request& request, const Forms& forms, const Broken& broken, ast::Tree& tree,
@@ -96,6 +104,7 @@ class Bodies {
         text_{request.graphs, tree, scopes_, misfits_, shared_, bodies_, trace} {}
 
   ast::NodeId run() {
+    tree_.make_room(nodes_of(module_, order_));
     tell_of_surroundings(request_.graphs, order_, scopes_);
     for (const object::CodeId code : order_) {
       const size_t first = tree_.size();
