@@ -130,10 +130,11 @@ void Page::settle_pass() {
 
 void Page::begin_line(uint32_t depth) {
   if (depth == kMaxIndents) writer.problem("more than 100 levels of indentation");
+  // Further in, the text is refused, and all indentation would add up to the square of the lines.
+  line_depth = std::min(depth, kMaxIndents);
   line_start = out.size();
-  line_depth = depth;
-  out.append(size_t{kIndent} * depth, ' ');
-  if (style.keep_lines) writer.keep_lines_from(line, kIndent * (depth + 1), true);
+  out.append(size_t{kIndent} * line_depth, ' ');
+  if (style.keep_lines) writer.keep_lines_from(line, kIndent * (line_depth + 1), true);
 }
 
 void Page::end_line() {

@@ -4,10 +4,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "structure/graph/not_structured.h"
+
 namespace pellucid::structure {
 namespace {
 
 constexpr uint32_t kNone = ~0u;
+// A text has at most a hundred levels of indentation, and a loop takes one. The sizes of loops that
+// nest without a limit add up to the square of the number of their blocks.
+constexpr uint32_t kDeepest = 100;
 
 // All edges, handlers included: an exception may come from any block that is protected.
 flow::Edges edges_of(const Graph& graph) {
@@ -82,6 +87,8 @@ Analysis analyse(const Graph& graph) {
     const auto index = static_cast<uint32_t>(out.loops.size());
     loop.outer = out.innermost[id.index()];
     loop.depth = loop.outer == kNone ? 0 : out.loops[loop.outer].depth + 1;
+    if (loop.depth == kDeepest)
+      throw NotStructured("loops nested beyond the limit", graph[id].offset);
     const auto add = [&](BlockId block) {
       seen[block.index()] = index;
       out.innermost[block.index()] = index;

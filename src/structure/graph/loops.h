@@ -43,6 +43,7 @@ struct Analysis {
   flow::BlockLists children_;
 };
 
+// Throws NotStructured if more loops nest than a text can have.
 Analysis analyse(const Graph& graph);
 
 // Returns false if no edge leads back in the order of the graph: then analyse() finds no loop. Most

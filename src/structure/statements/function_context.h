@@ -44,6 +44,8 @@ struct FunctionContext {
   // function's statement, so that their order stays, at the cost of names for them.
   bool keeps_functions_in_place = false;
 
+  uint32_t nesting = 0;  // regions that are being read, each a part of the one before
+
   bool is_trial = false;  // nothing of it is written: no name is invented
 
   bool is_dropped(ValueId id) const {

@@ -160,9 +160,30 @@ NodeId region_expression(Run& r, ValueId id, const Region& region, NodeId first)
   PELLUCID_CHECK(false);
 }
 
+// Counts how deep a region is in others. Each takes a recursion, and no compiler's parser follows
+// an expression that deep.
+class Nesting {
+ public:
+  Nesting(FunctionContext& context, const Part& part) : context_(context) {
+    constexpr uint32_t kDeepest = 2000;
+    if (context.nesting == kDeepest) {
+      throw NotStructured("an expression nested beyond the limit",
+                          context.graph[part.result].offset);
+    }
+    ++context.nesting;
+  }
+  ~Nesting() { --context_.nesting; }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+
+ private:
+  FunctionContext& context_;
+};
+
 }  // namespace
 
 NodeId part_expression(FunctionContext& c, const Part& part, ValueId pivot) {
+  const Nesting nesting(c, part);
   Statements inner(c);
   if (pivot.valid()) inner.preload(pivot, c.name(c.tree.intern("_")));
   inner.run(part.items);
