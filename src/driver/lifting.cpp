@@ -13,6 +13,21 @@ namespace {
 
 using Lift = Result<ir::Function> (*)(const flow::Graph&);
 
+// Every block takes every value on the stack over from the blocks before it. Compilers of 3.8 and
+// 3.9 hold all elements of a display there, which may be some thousands; no code needs more than
+// this, which would take the square of its size.
+constexpr size_t kMostCarried = 1u << 22;
+
+Result<ir::Function> lifted_by(Lift lift, const flow::Graph& graph) {
+  size_t carried = 0;
+  for (const flow::Block& block : graph.blocks) {
+    carried += block.depth;
+    if (carried <= kMostCarried) continue;
+    return Error{ErrorCode::Limit, block.offset, "too many values on the stack in too many blocks"};
+  }
+  return lift(graph);
+}
+
 Result<ir::Function> lifted(flow::Graphs& graphs, object::Module& module, object::CodeId code,
                             bool keep_ends, Faults& faults, Lift lift) {
   const Result<bytecode::Stream>& stream = graphs.stream(code);
@@ -20,7 +35,7 @@ Result<ir::Function> lifted(flow::Graphs& graphs, object::Module& module, object
     const Result<flow::Graph>& graph =
         keep_ends ? graphs.graph_with_ends(code) : graphs.graph(code);
     if (graph.ok()) {
-      Result<ir::Function> function = lift(*graph);
+      Result<ir::Function> function = lifted_by(lift, *graph);
       if (function.ok()) {
         faults.clear();
         return function;
@@ -32,7 +47,7 @@ Result<ir::Function> lifted(flow::Graphs& graphs, object::Module& module, object
       module, stream, faults, [&](const bytecode::Stream& sayable) -> Result<ir::Function> {
         const bytecode::Stream spelled = spelled_out(module, sayable);
         PELLUCID_TRY(const flow::Graph graph, flow::build(module, spelled, keep_ends));
-        return lift(graph);
+        return lifted_by(lift, graph);
       });
 }
 
