@@ -17,6 +17,10 @@ namespace {
 // If indentation takes most of a line, this much text still fits after it.
 constexpr size_t kLeastText = 40;
 
+// The brackets in brackets at which CPython's tokenizer stops (MAXLEVEL). To indent further would
+// take the square of their number.
+constexpr size_t kMostLevels = 200;
+
 size_t most_columns(size_t indent) { return std::max(kMaxColumns, indent + kLeastText); }
 
 size_t columns(std::string_view text) {
@@ -250,7 +254,7 @@ class Wrapper {
   void new_line() {
     while (out_.ends_with(' ')) out_.pop_back();
     out_ += '\n';
-    column_ = indent_ + kIndent * levels_;
+    column_ = indent_ + kIndent * std::min(levels_, kMostLevels);
     out_.append(column_, ' ');
     text_ = out_.size();
   }
