@@ -1,13 +1,15 @@
 """The bench over a standard library takes what is there."""
 
+import re
+import subprocess
 import sys
 from pathlib import Path
 
-from needs import ROOT
+from needs import ROOT, need
 
 sys.path.insert(0, str(ROOT / "bench"))
 
-from bench_library import compiled
+from bench_library import compiled, sources_of
 
 
 def test_a_source_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
@@ -16,5 +18,20 @@ def test_a_source_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     folder.mkdir()
     (library / "a.py").write_text("x = 1\n", encoding="utf-8")
     (library / "b.py").symlink_to(tmp_path / "not_installed.py")
-    found, _ = compiled(library, folder)
+    found = compiled(sources_of(library), folder)
     assert [path.name for path in found] == ["0.pyc"]
+
+
+def test_two_binaries_stand_beside_each_other(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def f(x):\n    return x + 1\n", encoding="utf-8")
+    binary = str(need("native"))
+    command = [sys.executable, str(ROOT / "bench" / "bench_library.py"), "--runs", "1"]
+    command += ["--library", str(tmp_path), "--binary", binary, "--against", binary]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    said = done.stdout
+    assert re.search(r"library   1 files of 3\.\d+, least of 1 runs: compile\(\) \d", said)
+    assert re.search(r"library    +before +now +bar", said)
+    rows = re.findall(r"library   ([^\d\n]+?) +[\d.]+ +[\d.]+ +([\d.]+)(?:  missed)?\n", said)
+    assert ("decompile --no-verify, of compile()", "0.30") in rows
+    assert ("decompile, of compile()", "0.60") in rows
+    assert done.returncode == (1 if "missed" in said else 0)

@@ -20,6 +20,7 @@ from needs import ROOT, need
 sys.path.insert(0, str(ROOT / "bench"))
 
 from bench_growth import instructions, peak
+from growth_bytecode import SHAPES, assemble
 from growth_programs import FAMILIES, compile_sources
 
 SMALL = 1000
@@ -36,6 +37,9 @@ MOST_NESTED = 4.8
 
 # Compilers recurse into each `elif`: four times as many would be too many.
 MOST_DOUBLED = 2.1
+
+# Each block takes over the stack of those before it, up to a number beyond which code is refused.
+SQUARE = "high-stacks"
 
 # Those whose size may be anything, and that are linear so far.
 ROWS = ["statements", "calls", "imports", "if", "if-else", "elif", "ternary", "and-value",
@@ -137,6 +141,34 @@ def test_four_times_the_statements_take_about_four_times_as_many_instructions_to
     links = str(Path(need("native")).with_name("pellucid_web_links"))
     none, few, many = (instructions([links, str(n)]) for n in (0, 1000, 4000))
     assert (many - none) / (few - none) <= MOST_COUNTED
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+@pytest.mark.parametrize("options", [[], ["--verify"]], ids=["plain", "verified"])
+@pytest.mark.parametrize("shape", sorted(set(SHAPES) - {SQUARE}))
+def test_four_times_what_no_compiler_makes_takes_about_four_times_as_many_instructions(
+    shape: str, options: Sequence[str], tmp_path: Path
+) -> None:
+    sizes = {tmp_path / f"{n}.pyc": n for n in (2, 300, 1200)}
+    assemble(str(need("python3.8")), shape, sizes)
+    command = [str(need("native")), "decompile", "--no-verify", "--jobs", "1", *options]
+    none, few, many = (instructions([*command, str(path)]) for path in sizes)
+    assert (many - none) / (few - none) <= MOST_COUNTED
+
+
+# A crash would be a negative number, and memory that grows with the square would be gigabytes.
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_no_compiler_makes_has_no_size_that_breaks_the_decompiler(
+    shape: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "large.pyc"
+    assemble(str(need("python3.8")), shape, {path: 20000})
+    command = [str(need("native")), "decompile", "--verify", "--jobs", "1"]
+    done = subprocess.run([*command, str(path)], stdout=subprocess.DEVNULL, check=False)
+    assert done.returncode in (0, 1, 3)
+    used = peak([*command, "--no-verify"], str(path), tmp_path)
+    assert used is not None and used < 512 * 1024
 
 
 @pytest.mark.parametrize("family", FAMILIES)
