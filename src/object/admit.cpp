@@ -16,13 +16,12 @@ class Inspection {
   std::string of_module() const {
     if (module_.root.index() >= module_.codes.size()) return "the root is no code object";
     for (size_t i = 0; i < module_.consts.size(); ++i) {
-      const std::string fault = of_const(i);
-      if (!fault.empty()) return "constant " + std::to_string(i) + " " + fault;
+      const char* const fault = of_const(i);
+      if (fault != nullptr) return "constant " + std::to_string(i) + " " + fault;
     }
     const Module fresh = new_module(module_.version);
     for (size_t i = 0; i < fresh.consts.size(); ++i) {
-      const ConstId id(i);
-      if (i >= module_.consts.size() || !same_constant(module_, id, fresh, id)) {
+      if (i >= module_.consts.size() || !is_same(module_.consts[i], fresh, fresh.consts[i])) {
         return "constant " + std::to_string(i) + " is not what its version has there";
       }
     }
@@ -31,7 +30,9 @@ class Inspection {
 
   std::string of_code(const Code& code) const {
     if (code.version != module_.version) return "it is of another version than its module";
-    if (!are_symbols({code.name, code.qualname, code.filename})) return "it has no name";
+    if (!is_symbol(code.name) || !is_symbol(code.qualname) || !is_symbol(code.filename)) {
+      return "it has no name";
+    }
     for (const auto* names :
          {&code.names, &code.varnames, &code.cellvars, &code.freevars, &code.localsplus}) {
       if (!are_symbols(*names)) return "a name is no string";
@@ -50,9 +51,10 @@ class Inspection {
   }
 
  private:
+  bool is_symbol(Symbol symbol) const { return symbol.index() < module_.strings.size(); }
   bool are_symbols(const std::vector<Symbol>& symbols) const {
     return std::all_of(symbols.begin(), symbols.end(),
-                       [&](Symbol symbol) { return symbol.index() < module_.strings.size(); });
+                       [&](Symbol symbol) { return is_symbol(symbol); });
   }
 
   // Checks the slots. Until 3.10 locals have separate numbers; in all versions their slots come
@@ -73,12 +75,20 @@ class Inspection {
     return locals == code.varnames.size() ? "" : "localsplusnames and varnames differ";
   }
 
+  // Returns true if a constant is what a new module has in its place: no container.
+  bool is_same(const Const& value, const Module& fresh, const Const& expected) const {
+    if (value.kind != expected.kind) return false;
+    if (expected.kind == ConstKind::Int) return value.integer == expected.integer;
+    return expected.kind != ConstKind::Str || module_.text(value.text) == fresh.text(expected.text);
+  }
+
   // Items come before their containers, so that the constants are a DAG in the order of their ids.
-  std::string of_const(size_t index) const {
+  // Returns null if there is no fault.
+  const char* of_const(size_t index) const {
     const Const& value = module_.consts[index];
     const bool has_text = value.kind == ConstKind::BigInt || value.kind == ConstKind::Str ||
                           value.kind == ConstKind::Bytes || value.kind == ConstKind::Opaque;
-    if ((has_text || value.text.valid()) && !are_symbols({value.text})) return "has no text";
+    if ((has_text || value.text.valid()) && !is_symbol(value.text)) return "has no text";
     if (value.kind == ConstKind::Code && value.code.index() >= module_.codes.size()) {
       return "is no code object";
     }
@@ -87,7 +97,7 @@ class Inspection {
     for (const ConstId item : value.items) {
       if (item.index() >= index) return "holds what comes later";
     }
-    return "";
+    return nullptr;
   }
 
   const Module& module_;

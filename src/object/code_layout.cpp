@@ -125,6 +125,8 @@ class Assembler {
       fail("localspluskinds and localsplusnames differ in length");
     }
     if (!problem_.empty()) return;
+    code_.varnames.reserve(kinds.size());
+    code_.localspluskinds.reserve(kinds.size());
     for (size_t i = 0; i < kinds.size(); ++i) {
       const Symbol name = code_.localsplus[i];
       const bool local = kinds[i] & kSlotLocal;
@@ -178,7 +180,9 @@ void derive_localsplus(Code& code) {
   code.localsplus = code.varnames;
   code.localspluskinds.assign(code.varnames.size(), LocalKind::Local);
   std::unordered_map<Symbol, size_t> slots;
-  for (size_t i = 0; i < code.varnames.size(); ++i) slots.emplace(code.varnames[i], i);
+  for (size_t i = 0; i < code.varnames.size() && !code.cellvars.empty(); ++i) {
+    slots.emplace(code.varnames[i], i);
+  }
   for (const Symbol name : code.cellvars) {
     const auto slot = slots.find(name);
     if (slot != slots.end()) {

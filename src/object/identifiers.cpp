@@ -83,12 +83,25 @@ constexpr std::array<uint16_t, 128> kKeywordLengths = [] {
   return lengths;
 }();
 
+// By first letter: the first keyword that has it; they are sorted.
+constexpr std::array<uint8_t, 128> kKeywordsFrom = [] {
+  std::array<uint8_t, 128> from{};
+  for (size_t i = kKeywords.size(); i-- > 0;) {
+    from[static_cast<unsigned char>(kKeywords[i][0])] = static_cast<uint8_t>(i);
+  }
+  return from;
+}();
+
 // Returns true for a keyword; `text` begins with a letter.
 bool is_keyword(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first >= kKeywordLengths.size() || text.size() >= 16) return false;
   if ((kKeywordLengths[first] >> text.size() & 1) == 0) return false;
-  return std::find(kKeywords.begin(), kKeywords.end(), text) != kKeywords.end();
+  for (size_t i = kKeywordsFrom[first]; i < kKeywords.size(); ++i) {
+    if (kKeywords[i][0] != text[0]) return false;
+    if (kKeywords[i] == text) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -122,6 +135,7 @@ bool is_identifier(std::string_view text) {
 }
 
 bool is_dotted(std::string_view text) {
+  if (is_identifier(text)) return true;
   for (;;) {
     const size_t dot = text.find('.');
     if (!is_identifier(text.substr(0, dot))) return false;

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
-#include <unordered_map>
+#include <vector>
 
 #include "object/code_layout.h"
 #include "object/utf8.h"
@@ -30,9 +30,8 @@ struct Frame {
   bool until_null = false;    // dict: ends with TYPE_NULL instead of a count
   uint32_t remaining = 0;     // items (or fields of a code object) still to come
   std::optional<size_t> ref;  // the reference slot to fill
-  std::vector<ConstId> items;
+  size_t first = 0;           // of its items in Reader::items_, or of its fields in Reader::fields_
   CodeId code;
-  CodeFields fields;
 };
 
 bool is_full(const Frame& frame) { return !frame.until_null && frame.remaining == 0; }
@@ -161,15 +160,15 @@ class Reader {
     }
     switch (type) {
       case 'N':
-        return finish(Const{.kind = ConstKind::None});
+        return finish(ConstKind::None);
       case 'F':
-        return finish(Const{.kind = ConstKind::False});
+        return finish(ConstKind::False);
       case 'T':
-        return finish(Const{.kind = ConstKind::True});
+        return finish(ConstKind::True);
       case '.':
-        return finish(Const{.kind = ConstKind::Ellipsis});
+        return finish(ConstKind::Ellipsis);
       case 'S':
-        return finish(Const{.kind = ConstKind::StopIteration});
+        return finish(ConstKind::StopIteration);
       case 'i':
         return read_int();
       case 'l':
@@ -221,15 +220,25 @@ class Reader {
     return Step::Failed;
   }
 
-  Step finish(Const value) {
-    value_ = module_.add(std::move(value));
+  // Adds a constant of this kind, and makes it the last finished object.
+  Const& add(ConstKind kind) {
+    Const& added = module_.consts.emplace_back();
+    added.kind = kind;
+    value_ = ConstId(module_.consts.size() - 1);
     if (ref_) refs_[*ref_] = value_;
+    return added;
+  }
+  Step finish(ConstKind kind) {
+    add(kind);
+    return Step::Value;
+  }
+  Step finish_int(int64_t value) {
+    add(ConstKind::Int).integer = value;
     return Step::Value;
   }
   Step finish_text(ConstKind kind, std::string_view text) {
-    Const value{.kind = kind};
-    value.text = module_.strings.intern(text);
-    return finish(std::move(value));
+    add(kind).text = module_.strings.intern(text);
+    return Step::Value;
   }
 
   bool read_reference() {
@@ -247,7 +256,7 @@ class Reader {
   Step read_int() {
     int32_t value = 0;
     if (!in_.little_endian(value)) return Step::Failed;
-    return finish(Const{.kind = ConstKind::Int, .integer = value});
+    return finish_int(value);
   }
 
   // Reads base 2**15 digits, least significant first; the sign is that of their count.
@@ -280,7 +289,7 @@ class Reader {
       const uint64_t magnitude = digits.empty() ? 0 : std::strtoull(digits.c_str(), nullptr, 16);
       if (magnitude <= static_cast<uint64_t>(INT64_MAX) + (negative ? 1 : 0)) {
         const uint64_t value = negative ? ~magnitude + 1 : magnitude;
-        return finish(Const{.kind = ConstKind::Int, .integer = static_cast<int64_t>(value)});
+        return finish_int(static_cast<int64_t>(value));
       }
     }
     return finish_text(ConstKind::BigInt, (negative ? "-" : "") + digits);
@@ -291,15 +300,21 @@ class Reader {
     uint64_t imag = 0;
     if (!in_.little_endian(real)) return Step::Failed;
     if (kind == ConstKind::Complex && !in_.little_endian(imag)) return Step::Failed;
-    return finish(Const{
-        .kind = kind, .real = std::bit_cast<double>(real), .imag = std::bit_cast<double>(imag)});
+    return finish_number(kind, std::bit_cast<double>(real), std::bit_cast<double>(imag));
   }
 
   Step read_text_floats(ConstKind kind) {
-    Const value{.kind = kind};
-    if (!in_.text_float(value.real)) return Step::Failed;
-    if (kind == ConstKind::Complex && !in_.text_float(value.imag)) return Step::Failed;
-    return finish(std::move(value));
+    double real = 0;
+    double imag = 0;
+    if (!in_.text_float(real)) return Step::Failed;
+    if (kind == ConstKind::Complex && !in_.text_float(imag)) return Step::Failed;
+    return finish_number(kind, real, imag);
+  }
+  Step finish_number(ConstKind kind, double real, double imag) {
+    Const& number = add(kind);
+    number.real = real;
+    number.imag = imag;
+    return Step::Value;
   }
   Step read_bytes() {
     uint32_t count = 0;
@@ -320,7 +335,9 @@ class Reader {
   Step read_latin1(bool is_short) {
     uint32_t count = 0;
     if (!(is_short ? in_.short_length(count) : in_.length(count))) return Step::Failed;
-    return finish_text(ConstKind::Str, utf8_of_latin1(in_.take(count)));
+    const std::string_view text = in_.take(count);
+    if (is_ascii(text)) return finish_text(ConstKind::Str, text);
+    return finish_text(ConstKind::Str, utf8_of_latin1(text));
   }
 
   // -- containers -----------------------------------------------------------------------------
@@ -343,10 +360,13 @@ class Reader {
     frame.until_null = kind == ConstKind::Dict;
     frame.remaining = count;
     frame.ref = ref_;
+    frame.first = items_.size();
     if (kind == ConstKind::Code) {
       frame.code = module_.codes.push_back({});
+      frame.first = fields_.size();
+      fields_.emplace_back();
     }
-    stack_.push_back(std::move(frame));
+    stack_.push_back(frame);
     return Step::Opened;
   }
 
@@ -356,7 +376,7 @@ class Reader {
     while (frame.kind == ConstKind::Code && frame.remaining > 0) {
       const Field field = layout_[layout_.size() - frame.remaining];
       if (!is_number(field)) break;
-      if (!in_.little_endian(frame.fields.numbers[static_cast<size_t>(field)])) return false;
+      if (!in_.little_endian(fields_.back().numbers[static_cast<size_t>(field)])) return false;
       --frame.remaining;
     }
     return true;
@@ -367,53 +387,60 @@ class Reader {
     Frame& frame = stack_.back();
     if (frame.kind == ConstKind::Code) {
       const Field field = layout_[layout_.size() - frame.remaining];
-      frame.fields.objects[static_cast<size_t>(field)] = value_;
+      fields_.back().objects[static_cast<size_t>(field)] = value_;
     } else {
-      frame.items.push_back(value_);
+      items_.push_back(value_);
     }
     if (!frame.until_null) --frame.remaining;
   }
 
   bool end_dict() {
     if (stack_.empty() || !stack_.back().until_null) return in_.malformed("unexpected null object");
-    if (stack_.back().items.size() % 2 != 0) return in_.malformed("dict ends after a key");
+    const size_t count = items_.size() - stack_.back().first;
+    if (count % 2 != 0) return in_.malformed("dict ends after a key");
     stack_.back().until_null = false;
     return true;
   }
 
   // Turns the innermost container into value_.
   bool close() {
-    Frame frame = std::move(stack_.back());
+    const Frame frame = stack_.back();
     stack_.pop_back();
-    Const value{.kind = frame.kind};
-    value.items = std::move(frame.items);
-    const uint64_t written = written_size(value);
+    const bool is_code = frame.kind == ConstKind::Code;
+    const auto items =
+        std::span<const ConstId>(items_).subspan(is_code ? items_.size() : frame.first);
+    const uint64_t written = written_size(items);
     if (written > kMinWritten + kWrittenPerByte * in_.size()) {
       return in_.fail(ErrorCode::Limit, "a constant holds too much too often, found", in_.at());
     }
-    if (frame.kind == ConstKind::Code) {
-      Code code;
-      const std::string problem = assemble_code(module_, frame.fields, code);
+    if (is_code) {
+      Code& code = module_.codes.edit(frame.code);
+      const std::string problem = assemble_code(module_, fields_.back(), code);
+      fields_.pop_back();
       if (!problem.empty()) {
         return in_.fail(ErrorCode::Malformed, "code object: " + problem + ", found", in_.at());
       }
       if (!within_budget(code)) return false;
-      value.code = frame.code;
-      module_.codes.edit(frame.code) = std::move(code);
     }
     ref_ = frame.ref;
-    finish(std::move(value));
-    if (written > 1) written_[value_.value] = written;
+    Const& container = add(frame.kind);
+    container.code = frame.code;
+    container.items.assign(items.begin(), items.end());
+    if (!is_code) items_.resize(frame.first);
+    if (written > 1) {
+      written_.resize(value_.index() + 1, 0);
+      written_.back() = written;
+    }
     return true;
   }
 
   // Returns the written-out size of a container, in values: an item that it contains several times,
   // by reference, counts each time. A code object counts as one.
-  uint64_t written_size(const Const& container) const {
+  uint64_t written_size(std::span<const ConstId> items) const {
     uint64_t size = 1;
-    for (const ConstId item : container.items) {
-      const auto known = written_.find(item.value);
-      size += known == written_.end() ? written_alone(module_, module_[item]) : known->second;
+    for (const ConstId item : items) {
+      const uint64_t known = item.index() < written_.size() ? written_[item.index()] : 0;
+      size += known != 0 ? known : written_alone(module_, module_[item]);
     }
     return size;
   }
@@ -431,12 +458,14 @@ class Reader {
   Module& module_;
   Input in_;
   std::span<const Field> layout_;
-  size_t copied_ = 0;                               // bytes that code objects have copied
-  std::optional<size_t> ref_;                       // its reference slot
-  std::unordered_map<uint32_t, uint64_t> written_;  // sizes of containers
-  std::vector<ConstId> refs_;                       // invalid while the object is incomplete
+  size_t copied_ = 0;              // bytes that code objects have copied
+  std::optional<size_t> ref_;      // its reference slot
+  std::vector<uint64_t> written_;  // by constant: the size of a container, 0 for others
+  std::vector<ConstId> refs_;      // invalid while the object is incomplete
   std::vector<Frame> stack_;
-  ConstId value_;  // the last finished object
+  std::vector<ConstId> items_;      // of the open containers, end to end
+  std::vector<CodeFields> fields_;  // of the open code objects
+  ConstId value_;                   // the last finished object
 };
 
 }  // namespace

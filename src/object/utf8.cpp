@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/utf8.h"
 
-#include <algorithm>
 #include <cstdint>
 
 namespace pellucid::object {
@@ -38,9 +37,13 @@ bool is_utf8_with_surrogates(std::string_view text) {
   return true;
 }
 
+bool is_ascii(std::string_view bytes) {
+  uint8_t all = 0;
+  for (const char c : bytes) all |= static_cast<uint8_t>(c);
+  return all < 0x80;
+}
+
 std::string utf8_of_latin1(std::string_view bytes) {
-  const auto is_ascii = [](char c) { return static_cast<uint8_t>(c) < 0x80; };
-  if (std::all_of(bytes.begin(), bytes.end(), is_ascii)) return std::string(bytes);
   std::string text;
   text.reserve(bytes.size());
   for (const char c : bytes) {

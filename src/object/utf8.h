@@ -10,6 +10,7 @@ namespace pellucid::object {
 // Returns true for UTF-8 that may have lone surrogates (Python's "surrogatepass").
 bool is_utf8_with_surrogates(std::string_view text);
 
+bool is_ascii(std::string_view bytes);
 std::string utf8_of_latin1(std::string_view bytes);
 
 // Returns the code point at `at` and moves `at` past it. Where that is no valid text, the code
