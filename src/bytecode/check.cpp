@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/check.h"
 
+#include "bytecode/op_facts.h"
 #include "bytecode/stream.h"
 
 namespace pellucid::bytecode {
 namespace {
 
 void check_operand(const object::Module& module, const Stream& stream, const Instr& instr) {
-  switch (operand_of(instr.op)) {
+  switch (facts_of(instr.op).operand) {
     case Operand::Const:
       PELLUCID_CHECK(instr.a < module.consts.size());
       return;

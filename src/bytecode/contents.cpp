@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include "bytecode/raw_table.h"
 #include "bytecode/read_raw.h"
@@ -23,11 +24,16 @@ class Reading {
       : module_(module), code_(code), table_(traits_of(code.version)) {
     out_.loads.assign(code.consts.size(), false);
     out_.uses.assign(code.names.size(), false);
-    reached_.assign(code.bytecode.size() / 2, 0);
   }
 
-  Contents run() {
+  Contents run(bool is_straight) {
     if (code_.bytecode.size() % 2 != 0 || !code_.fault.empty()) return std::move(out_);
+    if (is_straight) {
+      use_all();
+      docstring();
+      return std::move(out_);
+    }
+    reached_.assign(code_.bytecode.size() / 2, 0);
     follow();
     look_for_junk();
     for (size_t at = 0; at < code_.bytecode.size();) {
@@ -56,13 +62,17 @@ class Reading {
     unit.end = at;
     return unit;
   }
+
+  // Returns the exception table; none if it cannot be read.
+  std::vector<RawException> exceptions() const {
+    if (code_.exceptiontable.empty() || code_.version.minor < 11) return {};
+    Result<std::vector<RawException>> read = read_exception_table(code_);
+    return read.ok() ? std::move(*read) : std::vector<RawException>();
+  }
+
   // Marks every code unit of the reachable instructions.
   void follow() {
-    std::vector<RawException> entries;
-    if (code_.version.minor >= 11) {
-      Result<std::vector<RawException>> read = read_exception_table(code_);
-      if (read.ok()) entries = std::move(*read);
-    }
+    const std::vector<RawException> entries = exceptions();
     std::vector<size_t> todo{0};
     const auto is_new = [&](uint64_t at) {
       return at % 2 == 0 && at / 2 < reached_.size() && reached_[static_cast<size_t>(at / 2)] == 0;
@@ -81,9 +91,10 @@ class Reading {
         for (size_t i = at / 2; i < end; ++i) reached_[i] = 1;
         if (unit.opcode == nullptr) break;
         if (!entries.empty()) go_to_handler(entries, at, go);
-        const bool jumps = (unit.opcode->kinds & (kJumpAbsolute | kJumpRelative)) != 0;
+        const bool jumps = (unit.opcode->kinds & kAnyJump) != 0;
         only_falls = unit.opcode->falls_through && !jumps;
-        if (jumps) go_on(unit, go);
+        if (jumps && unit.opcode->falls_through) go(unit.end);
+        if (jumps) jump(unit, go);
       }
     }
   }
@@ -96,10 +107,9 @@ class Reading {
     if (after != entries.begin() && at < std::prev(after)->end) go(std::prev(after)->target);
   }
 
-  // Follows an instruction that may jump.
+  // Goes where an instruction may jump to.
   template <typename Go>
-  void go_on(const Unit& unit, const Go& go) const {
-    if (unit.opcode->falls_through) go(unit.end);
+  void jump(const Unit& unit, const Go& go) const {
     const uint16_t kinds = unit.opcode->kinds;
     const uint64_t distance = unit.arg * (code_.version.minor >= 10 ? 2 : 1);
     if (kinds & kJumpAbsolute) go(distance);
@@ -125,6 +135,27 @@ class Reading {
         out_.junk += static_cast<uint32_t>(end - at);
       }
       at = end;
+    }
+  }
+
+  // Reads all bytes, which are instructions.
+  void use_all() {
+    const std::span<const uint8_t> bytes = code_.bytecode;
+    Unit unit;
+    size_t start = 0;
+    for (size_t at = 0; at < bytes.size();) {
+      const Traits& opcode = table_[bytes[at]];
+      unit.arg = (unit.arg << 8 | bytes[at + 1]) & 0xffffffffu;
+      at += 2 + 2 * size_t{opcode.caches};
+      if (opcode.mark == Mark::ExtendedArg) continue;
+      const bool tells = (opcode.kinds & (kConst | kName)) != 0 || !(opcode.kinds & kArg);
+      if (tells) {
+        unit.opcode = &opcode;
+        unit.end = at;
+        use(start, unit);
+      }
+      unit.arg = 0;
+      start = at;
     }
   }
 
@@ -173,8 +204,8 @@ class Reading {
 
 }  // namespace
 
-Contents contents_of(const object::Module& module, const object::Code& code) {
-  return Reading(module, code).run();
+Contents contents_of(const object::Module& module, const object::Code& code, bool is_straight) {
+  return Reading(module, code).run(is_straight);
 }
 
 }  // namespace pellucid::bytecode

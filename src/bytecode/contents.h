@@ -20,7 +20,8 @@ struct Contents {
 };
 
 // Returns the contents. If all bytes are instructions, dead code counts as a use too, since
-// compilers leave some; otherwise only reachable code counts.
-Contents contents_of(const object::Module& module, const object::Code& code);
+// compilers leave some; otherwise only reachable code counts. `is_straight`: nothing is junk, since
+// Fit::is_straight is known.
+Contents contents_of(const object::Module& module, const object::Code& code, bool is_straight);
 
 }  // namespace pellucid::bytecode

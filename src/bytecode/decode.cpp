@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "bytecode/op_facts.h"
 #include "bytecode/reach.h"
 #include "bytecode/read_raw.h"
 #include "bytecode/traits.h"
@@ -12,12 +13,16 @@
 namespace pellucid::bytecode {
 namespace {
 
-RawFacts facts_of(const object::Code& code, const std::vector<RawInstr>& raw,
-                  const std::vector<RawException>& exceptions) {
+RawFacts raw_facts(const object::Code& code, const std::vector<RawInstr>& raw,
+                   const std::vector<RawException>& exceptions, bool is_along_paths) {
   RawFacts facts;
-  facts.at_unit.assign(code.bytecode.size() / 2, kNoRaw);
   facts.is_target.assign(raw.size(), false);
   facts.is_entered.assign(raw.size(), false);
+  const bool jumps =
+      std::any_of(raw.begin(), raw.end(), [](const RawInstr& instr) { return instr.target >= 0; });
+  // (A path may go on at any instruction.)
+  if (!jumps && exceptions.empty() && !is_along_paths) return facts;
+  facts.at_unit.assign(code.bytecode.size() / 2, kNoRaw);
   for (size_t i = 0; i < raw.size(); ++i) {
     const size_t unit = raw[i].start / 2;
     if (unit < facts.at_unit.size()) facts.at_unit[unit] = static_cast<uint32_t>(i);
@@ -31,7 +36,7 @@ RawFacts facts_of(const object::Code& code, const std::vector<RawInstr>& raw,
   };
   const TraitsTable& traits = traits_of(code.version);
   for (const RawInstr& instr : raw) {
-    mark(instr.target, traits[instr.opcode].form != Form::ForIter);
+    if (instr.target >= 0) mark(instr.target, traits[instr.opcode].form != Form::ForIter);
   }
   for (const RawException& entry : exceptions) mark(entry.target, true);
   return facts;
@@ -41,7 +46,7 @@ RawFacts facts_of(const object::Code& code, const std::vector<RawInstr>& raw,
 // only unreachable jumps can lead past the last one.
 Result<bool> resolve_targets(Translation& translation, bool is_along_paths) {
   for (Instr& instr : translation.instrs) {
-    if (operand_of(instr.op) != Operand::Target) continue;
+    if (!has_target(instr.op)) continue;
     instr.a = translation.first[instr.a];
     if (instr.a >= translation.instrs.size()) {
       if (is_along_paths) {
@@ -103,7 +108,7 @@ Result<Stream> decode_all(const object::Module& module, object::CodeId id) {
   if (code.version.minor >= 11) {
     PELLUCID_TRY(exceptions, read_exception_table(code));
   }
-  const RawFacts facts = facts_of(code, stream.raw, exceptions);
+  const RawFacts facts = raw_facts(code, stream.raw, exceptions, false);
   PELLUCID_TRY(Translation translation, translate(module, id, stream.raw, facts));
   PELLUCID_TRY([[maybe_unused]] const bool resolved, resolve_targets(translation, false));
   PELLUCID_TRY(stream.exceptions, ExceptionTable(stream.raw, translation, false).run(exceptions));
@@ -126,7 +131,7 @@ std::vector<bool> reached_in(const Stream& stream) {
     if (at >= reached.size() || reached[at]) continue;
     reached[at] = true;
     const Instr& instr = stream.instrs[at];
-    if (operand_of(instr.op) == Operand::Target) work.push_back(instr.a);
+    if (has_target(instr.op)) work.push_back(instr.a);
     if (falls_through(instr.op)) work.push_back(at + 1);
     auto entry =
         std::upper_bound(stream.exceptions.begin(), stream.exceptions.end(), at,
@@ -164,7 +169,7 @@ Result<Stream> decode_reached(const object::Module& module, object::CodeId id) {
   stream.code = id;
   Reach reach = read_reached(module, code);
   stream.raw = std::move(reach.raw);
-  RawFacts facts = facts_of(code, stream.raw, reach.exceptions);
+  RawFacts facts = raw_facts(code, stream.raw, reach.exceptions, true);
   facts.steps = std::move(reach.steps);
   PELLUCID_TRY(Translation translation, translate(module, id, stream.raw, facts));
   PELLUCID_TRY([[maybe_unused]] const bool resolved, resolve_targets(translation, true));

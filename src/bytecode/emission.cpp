@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bytecode/emission.h"
 
+#include "bytecode/decode.h"
+
 namespace pellucid::bytecode {
 
 using object::LocalKind;
 
-std::string_view Spot::name_at(size_t k) const {
-  if (at + k >= raw.size()) return "";
+Mark Spot::mark_at(size_t k) const {
+  if (at + k >= raw.size()) return Mark::None;
   for (size_t i = 0; i < k; ++i) {
-    if (!falls_into_next(at + i)) return "";
+    if (!falls_into_next(at + i)) return Mark::None;
   }
-  return raw_table(code.version)[raw[at + k].opcode].name;
+  return mark_of(at + k);
 }
 
 uint32_t Spot::raw_at(int64_t offset) const {
@@ -27,32 +29,32 @@ uint32_t Spot::outside() const {
 }
 
 bool Spot::asserts() const {
-  if (code.version.minor > 8 || name_at(0) != "LOAD_GLOBAL") return false;
+  if (code.version.minor > 8 || mark_of(at) != Mark::LoadGlobal) return false;
   const uint32_t index = raw[at].arg;
   if (index >= code.names.size() || module.text(code.names[index]) != "AssertionError") {
     return false;
   }
   if ((code.flags & object::kOptimized) == 0) return true;
   if (at == 0 || raw[at - 1].line != raw[at].line) return false;
-  const std::string_view before = name_before();
-  return before == "POP_JUMP_IF_TRUE" || before == "POP_JUMP_IF_FALSE" || before == "POP_TOP" ||
-         before == "JUMP_FORWARD" || before == "JUMP_ABSOLUTE";
+  const Mark before = mark_of(at - 1);
+  return before == Mark::PopJumpIfTrue || before == Mark::PopJumpIfFalse ||
+         before == Mark::PopTop || before == Mark::JumpForward || before == Mark::JumpAbsolute;
 }
 
 bool Spot::follows_kw_names() const {
   size_t before = at;
-  const auto name = [&] { return raw_table(code.version)[raw[before].opcode].name; };
   do {
     if (before-- == 0 || !falls_into_next(before)) return false;
-  } while (name() == "PRECALL");
-  return name() == "KW_NAMES";
+  } while (mark_of(before) == Mark::Precall);
+  return mark_of(before) == Mark::KwNames;
 }
 
 bool Emission::fail(const std::string& what) {
   const RawInstr& instr = spot_.raw[spot_.at];
   error_ = Error{ErrorCode::Malformed, instr.offset,
-                 "bytecode: " + std::string(spot_.name_at(0)) + ' ' + std::to_string(instr.arg) +
-                     ": " + what + " at offset " + std::to_string(instr.offset)};
+                 "bytecode: " + std::string(raw_name(spot_.code.version, instr.opcode)) + ' ' +
+                     std::to_string(instr.arg) + ": " + what + " at offset " +
+                     std::to_string(instr.offset)};
   return false;
 }
 

@@ -5,31 +5,38 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "bytecode/raw_table.h"
+#include "bytecode/op_facts.h"
 #include "bytecode/reach.h"
+#include "bytecode/traits.h"
 #include "bytecode/translate.h"
 
 namespace pellucid::bytecode {
 
 // The raw instruction that is translated, and those around it.
 struct Spot {
+  void go_to(size_t index) {
+    at = index;
+    here = raw.data() + index;
+  }
+
   // Returns true if control falls from a raw instruction into the next one.
   bool falls_into_next(size_t index) const {
     if (facts.steps.empty()) return true;
     const Step& step = facts.steps[index];
     return step.falls && index + 1 < raw.size() && raw[index + 1].start == step.after;
   }
-  // Returns the name of the k-th raw instruction from here, "" if control does not fall through to
-  // it.
-  std::string_view name_at(size_t k) const;
-  // The same, if it is reached only from the one before.
-  std::string_view name_after(size_t k) const {
-    return at + k < raw.size() && !facts.is_target[at + k] ? name_at(k) : "";
+  // Returns the mark of a raw instruction; there is none past the last one.
+  Mark mark_of(size_t index) const {
+    return index < raw.size() ? traits[raw[index].opcode].mark : Mark::None;
   }
-  std::string_view name_before() const { return raw_table(code.version)[raw[at - 1].opcode].name; }
+  // Returns the mark of the k-th raw instruction from here, if control falls through to it.
+  Mark mark_at(size_t k) const;
+  // The same, if it is reached only from the one before.
+  Mark mark_after(size_t k) const {
+    return at + k < raw.size() && !facts.is_target[at + k] ? mark_at(k) : Mark::None;
+  }
   uint32_t raw_at(int64_t offset) const;
 
   // Returns the raw instruction that represents everything outside of the code, if it is a target.
@@ -43,17 +50,20 @@ struct Spot {
   // Returns true for a CALL after KW_NAMES, in 3.11 with a PRECALL between them.
   bool follows_kw_names() const;
 
-  // Returns the instruction that pops the exhausted iterator after END_FOR: 3.12's END_FOR pops it
-  // itself.
-  std::string_view pop_after_end_for() const {
-    return code.version.minor == 12 ? "(none)" : code.version.minor == 13 ? "POP_TOP" : "POP_ITER";
+  // Returns true if the instruction pops the exhausted iterator after END_FOR: 3.12's END_FOR pops
+  // it itself.
+  bool pops_after_end_for(Mark mark) const {
+    if (code.version.minor == 12) return false;
+    return mark == (code.version.minor == 13 ? Mark::PopTop : Mark::PopIter);
   }
 
   const object::Module& module;
   const object::Code& code;
   const std::vector<RawInstr>& raw;
   const RawFacts& facts;
+  const TraitsTable& traits;
   size_t at = 0;
+  const RawInstr* here = nullptr;  // the one at `at`
 };
 
 // The canonical instructions, emitted for the raw one at a spot. All functions return false after
@@ -69,9 +79,9 @@ class Emission {
 
   bool emit(Op op, uint32_t a = 0, uint32_t b = 0) {
     // The top is 1: for 0 CPython reads past the end of its stack.
-    if (a == 0 && operand_of(op) == Operand::Depth) return fail("no such place on the stack");
-    const RawInstr& instr = spot_.raw[spot_.at];
-    made_.instrs.push_back({op, a, b, static_cast<uint32_t>(spot_.at), instr.offset, instr.line});
+    if (a == 0 && facts_of(op).operand == Operand::Depth) return fail("no such place on the stack");
+    made_.instrs.push_back(
+        {op, a, b, static_cast<uint32_t>(spot_.at), spot_.here->offset, spot_.here->line});
     return true;
   }
   bool emit_const(Op op, uint32_t index) {

@@ -2,8 +2,11 @@
 #include "bytecode/fit.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,14 +29,9 @@ std::optional<uint64_t> extent_of_lines(const object::Code& code) {
     for (size_t i = 0; i < table.size(); i += 2) extent += table[i];
     return extent;
   }
-  size_t at = 0;
-  while (at < table.size()) {
-    const uint8_t head = table[at++];
-    if ((head & 0x80) == 0) return std::nullopt;
-    extent += (head & 7) + 1u;
-    // The next entry is the next byte with its highest bit set.
-    while (at < table.size() && (table[at] & 0x80) == 0) ++at;
-  }
+  // An entry starts at each byte with its highest bit set.
+  if (!table.empty() && (table[0] & 0x80) == 0) return std::nullopt;
+  for (const uint8_t byte : table) extent += (byte & 0x80) != 0 ? (byte & 7) + 1u : 0u;
   return extent;
 }
 
@@ -54,28 +52,22 @@ class Inspection {
   }
 
  private:
-  struct Instruction {
-    size_t at = 0;  // of its first EXTENDED_ARG, in bytes
-    size_t end = 0;
-    uint64_t arg = 0;
-    const Traits* opcode = nullptr;
-  };
-
   int minor() const { return code_.version.minor; }
   void fault(uint64_t count = 1) { fit_.faults += count; }
   void odd(uint64_t count = 1) { fit_.oddities += count; }
 
   void instructions() {
-    const std::vector<uint8_t>& bytes = code_.bytecode;
-    starts_.assign(bytes.size() / 2 + 1, 0);
-    instrs_.reserve(bytes.size() / 2);
+    const std::span<const uint8_t> bytes = code_.bytecode;
+    find_limits();
+    starts_.assign(bytes.size() / 2 + 1, kNone);
+    uint8_t* const starts = starts_.data();
+    const bool folds_constants = minor() == 9 || minor() == 12 || minor() == 13;
+    uint64_t count = 0;
     bool is_extended = false;
     uint64_t arg = 0;
-    size_t start = 0;
     for (size_t at = 0; at < bytes.size();) {
-      if (!is_extended) start = at;
-      ++fit_.instructions;
-      starts_[at / 2] = 1;
+      ++count;
+      starts[at / 2] = is_extended ? kExtended : kFirst;
       const Traits& opcode = table_[bytes[at]];
       arg = (arg << 8 | bytes[at + 1]) & 0xffffffffu;
       const size_t end = at + 2 + 2 * size_t{opcode.caches};
@@ -88,75 +80,103 @@ class Inspection {
         continue;
       }
       // Code taken out of a running interpreter may have counters in its caches.
-      const auto first_cache = bytes.begin() + static_cast<long>(at) + 2;
-      if (opcode.caches > 0 && std::any_of(first_cache, bytes.begin() + static_cast<long>(end),
-                                           [](uint8_t byte) { return byte != 0; })) {
-        fault();
-      }
+      if (opcode.caches > 0 && !is_zero(bytes.subspan(at + 2, 2 * size_t{opcode.caches}))) fault();
       at = end;
       is_extended = opcode.mark == Mark::ExtendedArg;
       if (is_extended) continue;
-      instrs_.push_back({start, end, arg, &opcode});
-      argument(opcode, arg);
+      if (opcode.bound != Bound::None) argument(opcode, arg);
+      if (arg != 0 && !(opcode.kinds & kArg)) odd();
+      if (opcode.kinds & kAnyJump) jump(opcode.kinds, arg, end);
+      if (folds_constants) constant(opcode.mark, arg);
+      has_resume_ = has_resume_ || opcode.mark == Mark::Resume;
       arg = 0;
     }
     if (is_extended) fault();
+    fit_.instructions += count;
+  }
+
+  static bool is_zero(std::span<const uint8_t> caches) {
+    static constexpr std::array<uint8_t, 2 * 255> kZeros{};
+    return std::memcmp(caches.data(), kZeros.data(), caches.size()) == 0;
+  }
+
+  void find_limits() {
+    const auto limit = [&](Bound bound) -> uint64_t& {
+      return limits_[static_cast<size_t>(bound)];
+    };
+    const size_t locals = minor() >= 11 ? code_.localsplus.size() : code_.varnames.size();
+    const size_t cells = code_.cellvars.size() + code_.freevars.size();
+    limit(Bound::Const) = code_.consts.size();
+    limit(Bound::Name) = code_.names.size();
+    limit(Bound::Local) = limit(Bound::TwoLocals) = locals;
+    limit(Bound::Variable) = minor() >= 11 ? locals : cells;
+    limit(Bound::Compare) = minor() == 8 ? 11 : minor() < 12 ? 6 : 6u << 5;
+    limit(Bound::Operator) = minor() >= 14 ? 27 : 26;
+    limit(Bound::SmallInt) = 256;
+    limit(Bound::Resume) = minor() <= 12 ? 4 : ~uint64_t{0};
+    limit(Bound::FreeVars) = code_.freevars.size();
   }
 
   void argument(const Traits& opcode, uint64_t arg) {
-    if (!(opcode.kinds & kArg)) {
-      if (arg != 0) odd();
-      return;
+    const uint64_t limit = limits_[static_cast<size_t>(opcode.bound)];
+    if (opcode.bound == Bound::TwoLocals) {
+      if (arg >> 4 >= limit) fault();
+      if ((arg & 15) >= limit) fault();
+    } else if (opcode.bound == Bound::FreeVars) {
+      if (arg != limit) fault();
+    } else if (arg >> opcode.name_shift >= limit) {
+      fault();
     }
-    const auto within = [&](uint64_t index, size_t size) {
-      if (index >= size) fault();
-    };
-    if (opcode.kinds & kConst) within(arg, code_.consts.size());
-    if (opcode.kinds & kName) within(arg >> opcode.name_shift, code_.names.size());
-    if (opcode.kinds & kLocal) {
-      const bool is_pair = opcode.form == Form::TwoLocals || opcode.form == Form::StoreTwo;
-      const size_t count = minor() >= 11 ? code_.localsplus.size() : code_.varnames.size();
-      within(is_pair ? arg >> 4 : arg, count);
-      if (is_pair) within(arg & 15, count);
-    }
-    if (opcode.kinds & kFree) {
-      within(arg, minor() >= 11 ? code_.localsplus.size()
-                                : code_.cellvars.size() + code_.freevars.size());
-    }
-    if (opcode.kinds & kCompare) within(arg, minor() == 8 ? 11 : minor() < 12 ? 6 : 6u << 5);
-    if (opcode.mark == Mark::BinaryOp) within(arg, minor() >= 14 ? 27 : 26);
-    if (opcode.mark == Mark::CopyFreeVars && arg != code_.freevars.size()) fault();
-    if (opcode.mark == Mark::LoadSmallInt) within(arg, 256);
-    if (opcode.mark == Mark::Resume && minor() <= 12) within(arg, 4);
+  }
+
+  void jump(uint16_t kinds, uint64_t arg, size_t end) {
+    const uint64_t distance = arg * (minor() >= 10 ? 2 : 1);
+    const bool is_before = (kinds & kJumpRelative) && (kinds & kBackward);
+    if (is_before && distance > end) return fault();
+    targets_.push_back((kinds & kJumpAbsolute) ? distance
+                       : is_before             ? end - distance
+                                               : end + distance);
   }
 
   void jumps() {
-    const uint64_t unit = minor() >= 10 ? 2 : 1;
-    for (const Instruction& instr : instrs_) {
-      const uint16_t kinds = instr.opcode->kinds;
-      if (!(kinds & (kJumpAbsolute | kJumpRelative))) continue;
-      const uint64_t distance = instr.arg * unit;
-      const bool is_before = (kinds & kJumpRelative) && (kinds & kBackward);
-      if (is_before && distance > instr.end) {
-        fault();
-        continue;
-      }
-      const uint64_t target = (kinds & kJumpAbsolute) ? distance
-                              : is_before             ? instr.end - distance
-                                                      : instr.end + distance;
-      if (target % 2 != 0 || target >= code_.bytecode.size() || starts_[target / 2] == 0) fault();
+    for (const uint64_t target : targets_) {
+      const uint8_t start = start_at(target);
+      if (start == kNone) fault();
+      if (start != kFirst) fit_.is_straight = false;
     }
+  }
+
+  uint8_t start_at(uint64_t target) const {
+    if (target % 2 != 0 || target >= code_.bytecode.size()) return kNone;
+    return starts_[target / 2];
+  }
+
+  // Checks habits of folding constants: 3.9 makes one constant of a display, and 3.12 and 3.13
+  // return a constant with one instruction.
+  void constant(Mark mark, uint64_t arg) {
+    const bool builds = mark == Mark::BuildList || mark == Mark::BuildSet;
+    if (minor() == 9 && arg > 2 && constants_ >= arg && builds) odd();
+    if (minor() != 9 && mark == Mark::ReturnValue && constants_ > 0) odd();
+    constants_ = mark == Mark::LoadConst ? constants_ + 1 : 0;
   }
 
   // Obfuscators leave empty tables: no evidence.
   void tables() {
-    if (minor() >= 11 && !read_exception_table(code_).ok()) fault();
+    if (minor() >= 11) handlers();
     if (code_.linetable.empty()) return odd(minor() >= 10 ? 1 : 0);
     const std::optional<uint64_t> extent = extent_of_lines(code_);
     const uint64_t size = code_.bytecode.size();
     if (!extent) return fault();
     // Until 3.9 the table ends where the code of the last line begins, later where that ends.
     if (minor() <= 9 ? *extent >= size : *extent != (minor() == 10 ? size : size / 2)) fault();
+  }
+
+  void handlers() {
+    const Result<std::vector<RawException>> entries = read_exception_table(code_);
+    if (!entries.ok()) return fault();
+    for (const RawException& entry : *entries) {
+      if (start_at(entry.target) != kFirst) fit_.is_straight = false;
+    }
   }
 
   // Checks habits that a version's compilers always have and those of a neighbouring one do not.
@@ -172,26 +192,19 @@ class Inspection {
         if (code_.linetable[i] != 255 && code_.linetable[i + 1] == 0) odd();
       }
     }
-    size_t resumes = 0, loads = 0;
-    for (size_t i = 0; i < instrs_.size(); ++i) {
-      const Mark mark = instrs_[i].opcode->mark;
-      if (mark == Mark::Resume) ++resumes;
-      if (minor() == 9 && instrs_[i].arg > 2 && loads >= instrs_[i].arg &&
-          (mark == Mark::BuildList || mark == Mark::BuildSet)) {
-        odd();  // 3.9 would fold it to one constant
-      }
-      const bool is_const = mark == Mark::LoadConst;
-      if (mark == Mark::ReturnValue && loads > 0 && (minor() == 12 || minor() == 13)) odd();
-      loads = is_const ? loads + 1 : 0;
-    }
-    if (minor() >= 11 && resumes == 0) fault();
+    if (minor() >= 11 && !has_resume_) fault();
   }
 
   const object::Code& code_;
   const TraitsTable& table_;
   Fit& fit_;
-  std::vector<uint8_t> starts_;  // by code unit: 1 if an instruction or EXTENDED_ARG starts there
-  std::vector<Instruction> instrs_;
+  // By code unit: whether an instruction starts there, or goes on after an EXTENDED_ARG.
+  enum : uint8_t { kNone, kFirst, kExtended };
+  std::vector<uint8_t> starts_;
+  std::array<uint64_t, static_cast<size_t>(Bound::FreeVars) + 1> limits_{};
+  std::vector<uint64_t> targets_;  // of jumps, in bytes
+  bool has_resume_ = false;
+  uint64_t constants_ = 0;  // loaded right before, one after the other
 };
 
 // Returns the minor versions in a file name: "/usr/lib/python3.9/os.py", "C:\Python39\Lib".
@@ -241,6 +254,7 @@ bool is_same_entry(const ExceptionEntry& a, const ExceptionEntry& b) {
 Fit fit_of(const object::Module& module) {
   Fit fit;
   for (const object::Code& code : module.codes) Inspection(code, fit).run();
+  if (fit.faults != 0) fit.is_straight = false;
   fit.oddities += comprehensions_without_lines(module);
   const std::vector<int> minors = minors_in(module.text(module[module.root].filename));
   const bool is_named =

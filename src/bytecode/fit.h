@@ -16,8 +16,11 @@ namespace pellucid::bytecode {
 
 struct Fit {
   uint64_t instructions = 0;
-  uint64_t faults = 0;     // impossible in any code of the version
-  uint64_t oddities = 0;   // valid, but written by no compiler of the version
+  uint64_t faults = 0;    // impossible in any code of the version
+  uint64_t oddities = 0;  // valid, but written by no compiler of the version
+  // All bytes are instructions whose names and constants exist, and each jump and handler leads to
+  // where one starts.
+  bool is_straight = true;
   bool is_named = false;   // file names contain this version ("lib/python3.9/os.py")
   bool is_missed = false;  // ... or another one
 };

@@ -2,63 +2,52 @@
 #include "bytecode/lines.h"
 
 #include <algorithm>
-#include <span>
 
-#include "bytecode/stream.h"
 #include "bytecode/traits.h"
 #include "bytecode/varint.h"
 
 namespace pellucid::bytecode {
 namespace {
 
-using Lines = std::vector<int32_t>;
-
 // Lines wrap around as CPython's C ints do in practice; only in broken tables.
 int32_t plus(int32_t line, int64_t delta) {
   return static_cast<int32_t>(static_cast<uint32_t>(line) + static_cast<uint32_t>(delta));
 }
 
-void fill(Lines& lines, size_t from, size_t to, int32_t line) {
-  to = std::min(to, lines.size());
-  for (size_t unit = from; unit < to; ++unit) lines[unit] = line;
-}
-
-Error cut_off(const std::vector<uint8_t>& table) {
-  return Error{ErrorCode::Malformed, table.size(), "line table: unexpected end"};
-}
+// Each reader below calls say(end, line) for one run of code units after the other: the line holds
+// from the end of the run before. It returns false if the table is cut off.
 
 // 3.8, 3.9 (Objects/lnotab_notes.txt): pairs of an address increment and a signed line increment;
 // the line holds from that address on, up to the end of the code.
-Result<Lines> read_lnotab(const object::Code& code) {
+template <typename Say>
+bool read_lnotab(const object::Code& code, Say say) {
   const std::vector<uint8_t>& table = code.linetable;
-  Lines lines(code.bytecode.size() / 2, code.firstlineno);
   int32_t line = code.firstlineno;
   size_t address = 0;
   for (size_t i = 0; i + 1 < table.size(); i += 2) {
-    const size_t next = address + table[i];
-    fill(lines, address / 2, next / 2, line);
-    address = next;
+    address += table[i];
+    say(address / 2, line);
     line = plus(line, static_cast<int8_t>(table[i + 1]));
   }
-  fill(lines, address / 2, lines.size(), line);
-  return lines;
+  say(code.bytecode.size() / 2, line);
+  return true;
 }
 
 // 3.10 (PEP 626): pairs of a length in bytes and a signed line increment that applies to these
 // bytes and later ones; -128 means no line for these bytes.
-Result<Lines> read_linetable(const object::Code& code) {
+template <typename Say>
+bool read_linetable(const object::Code& code, Say say) {
   const std::vector<uint8_t>& table = code.linetable;
-  if (table.size() % 2 != 0) return cut_off(table);
-  Lines lines(code.bytecode.size() / 2, kNoLine);
+  if (table.size() % 2 != 0) return false;
   int32_t line = code.firstlineno;
   size_t address = 0;
   for (size_t i = 0; i < table.size(); i += 2) {
     const auto delta = static_cast<int8_t>(table[i + 1]);
     if (delta != -128) line = plus(line, delta);
-    fill(lines, address / 2, (address + table[i]) / 2, delta == -128 ? kNoLine : line);
     address += table[i];
+    say(address / 2, delta == -128 ? kNoLine : line);
   }
-  return lines;
+  return true;
 }
 
 // An entry of a 3.11+ table.
@@ -118,20 +107,18 @@ bool each_location(const object::Code& code, Say say) {
   return true;
 }
 
-Result<Lines> read_locations(const object::Code& code) {
-  Lines lines(code.bytecode.size() / 2, kNoLine);
-  const bool complete = each_location(
-      code, [&](const Location& found) { fill(lines, found.begin, found.end, found.line); });
-  if (!complete) return cut_off(code.linetable);
-  return lines;
-}
-
 }  // namespace
 
-Result<std::vector<int32_t>> lines_of_units(const object::Code& code) {
-  if (code.version.minor <= 9) return read_lnotab(code);
-  if (code.version.minor == 10) return read_linetable(code);
-  return read_locations(code);
+bool set_lines(const object::Code& code, std::span<RawInstr> instrs) {
+  const size_t units = code.bytecode.size() / 2;
+  size_t next = 0;
+  const auto say = [&](size_t end, int32_t line) {
+    end = 2 * std::min(end, units);
+    for (; next < instrs.size() && instrs[next].offset < end; ++next) instrs[next].line = line;
+  };
+  if (code.version.minor <= 9) return read_lnotab(code, say);
+  if (code.version.minor == 10) return read_linetable(code, say);
+  return each_location(code, [&](const Location& found) { say(found.end, found.line); });
 }
 
 std::vector<object::Columns> columns_of_units(const object::Code& code) {
@@ -142,7 +129,8 @@ std::vector<object::Columns> columns_of_units(const object::Code& code) {
   const bool complete = each_location(code, [&](const Location& found) {
     any = any || found.columns.begin != object::kNoColumn;
     const size_t end = std::min(found.end, columns.size());
-    for (size_t unit = found.begin; unit < end; ++unit) columns[unit] = found.columns;
+    if (found.begin >= end) return;
+    std::fill(columns.data() + found.begin, columns.data() + end, found.columns);
   });
   if (!any || !complete) columns.clear();
   return columns;

@@ -3,17 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "base/result.h"
+#include "bytecode/stream.h"
 #include "object/code.h"
 #include "object/columns.h"
 
 namespace pellucid::bytecode {
 
-// Returns the line of each code unit (two bytes of bytecode), kNoLine where the table has none. A
-// table that is cut off or runs past the bytecode is an error.
-Result<std::vector<int32_t>> lines_of_units(const object::Code& code);
+// Sets the lines of instructions, which are in the order of their offsets; those that the table
+// says nothing of keep theirs. Returns false if the table is cut off.
+bool set_lines(const object::Code& code, std::span<RawInstr> instrs);
 
 // Returns the columns of each code unit; empty if there are none: before 3.11, with `-X
 // no_debug_ranges`, and for a broken table.

@@ -103,7 +103,7 @@ class Walk {
     for (uint32_t unit = std::max(start, at < 3 ? 0 : at - 3); unit <= at; ++unit) {
       instr.arg = instr.arg << 8 | bytes_[2 * size_t{unit} + 1];
     }
-    const RawOpcode& opcode = raw_table(code_.version)[instr.opcode];
+    const Traits& opcode = traits_[instr.opcode];
     if ((opcode.kinds & kArg) == 0) instr.arg = 0;
     // Until 3.9 targets count bytes; the interpreter rounds them down.
     instr.target = target_of(code_, opcode, instr);
@@ -184,7 +184,7 @@ class Walk {
     const ConstId constant(top - kFirstConst);
     const auto way = [](bool jumps) { return jumps ? Decided::Jumps : Decided::Falls; };
     const std::optional<bool> truth = truth_of(module_, constant);
-    switch (meaning_of(code_.version, instr.opcode).op) {
+    switch (traits_[instr.opcode].meaning->op) {
       case Op::BranchTrue:
         return truth ? way(*truth) : Decided::No;
       case Op::BranchFalse:
@@ -219,10 +219,6 @@ class Walk {
   }
 
   void collect() {
-    const Result<std::vector<int32_t>> lines = lines_of_units(code_);
-    const auto line_of = [&](uint32_t offset) {
-      return lines.ok() && offset / 2 < lines->size() ? (*lines)[offset / 2] : kNoLine;
-    };
     uint64_t covered = 0;  // the unit after the last one read
     bool is_gap_over = false;
     for (uint32_t unit = 0; unit <= units_; ++unit) {
@@ -239,7 +235,6 @@ class Walk {
         is_gap_over = true;
         continue;
       }
-      instr.line = line_of(instr.offset);
       if (step.fault.empty()) {
         covered = std::max(covered, after(instr));
         step.decided = is_reached ? decided(instr, seen_[unit]) : Decided::No;
@@ -251,6 +246,8 @@ class Walk {
       out_.raw.push_back(instr);
       out_.steps.push_back(std::move(step));
     }
+    if (set_lines(code_, out_.raw)) return;
+    for (RawInstr& instr : out_.raw) instr.line = kNoLine;
   }
 
   // Returns true if a reached instruction starts within (begin, end).

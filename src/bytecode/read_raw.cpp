@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bytecode/lines.h"
+#include "bytecode/traits.h"
 #include "bytecode/varint.h"
 
 namespace pellucid::bytecode {
@@ -19,9 +20,9 @@ Error malformed(size_t offset, const std::string& what) {
 }
 
 // Returns the number of instructions, including EXTENDED_ARGs, for valid bytes.
-size_t count_of(const RawTable& table, const std::vector<uint8_t>& bytes) {
+size_t count_of(const TraitsTable& traits, const std::vector<uint8_t>& bytes) {
   size_t count = 0;
-  for (size_t at = 0; at < bytes.size(); at += 2 + 2 * size_t{table[bytes[at]].caches}) ++count;
+  for (size_t at = 0; at < bytes.size(); at += 2 + 2 * size_t{traits[bytes[at]].caches}) ++count;
   return count;
 }
 
@@ -67,10 +68,10 @@ class TableReader {
 
 }  // namespace
 
-int64_t target_of(const object::Code& code, const RawOpcode& opcode, const RawInstr& instr) {
+int64_t target_of(const object::Code& code, const Traits& opcode, const RawInstr& instr) {
+  if (!(opcode.kinds & kAnyJump)) return -1;
   const int64_t distance = int64_t{instr.arg} * (code.version.minor >= 10 ? 2 : 1);
   if (opcode.kinds & kJumpAbsolute) return distance;
-  if (!(opcode.kinds & kJumpRelative)) return -1;
   const int64_t end = int64_t{instr.offset} + 2 + 2 * opcode.caches;
   return opcode.kinds & kBackward ? end - distance : end + distance;
 }
@@ -79,11 +80,10 @@ Result<std::vector<RawInstr>> read_raw(const object::Code& code) {
   const std::vector<uint8_t>& bytes = code.bytecode;
   if (bytes.size() % 2 != 0) return malformed(bytes.size(), "half a code unit");
   if (bytes.size() > kMaxBytecode) return Error{ErrorCode::Limit, 0, "bytecode: too long"};
-  PELLUCID_TRY(const std::vector<int32_t> lines, lines_of_units(code));
-  const RawTable& table = raw_table(code.version);
+  const TraitsTable& traits = traits_of(code.version);
 
   std::vector<RawInstr> raw;
-  raw.reserve(count_of(table, bytes));
+  raw.reserve(count_of(traits, bytes));
   RawInstr instr;
   bool extended = false;
   for (size_t at = 0; at < bytes.size();) {
@@ -91,21 +91,23 @@ Result<std::vector<RawInstr>> read_raw(const object::Code& code) {
     instr.offset = static_cast<uint32_t>(at);
     if (!extended) instr.start = instr.offset;
     instr.arg = instr.arg << 8 | bytes[at + 1];
-    instr.line = lines[at / 2];
-    const RawOpcode& opcode = table[instr.opcode];
-    if (opcode.name.empty()) {
+    const Traits& opcode = traits[instr.opcode];
+    if (opcode.meaning == nullptr) {
       return malformed(at, "unknown opcode " + std::to_string(instr.opcode));
     }
     at += 2 + 2 * size_t{opcode.caches};
     if (at > bytes.size()) return malformed(instr.offset, "an inline cache is cut off");
-    extended = opcode.name == "EXTENDED_ARG";
+    extended = opcode.mark == Mark::ExtendedArg;
     if (extended) continue;
     if (!(opcode.kinds & kArg)) instr.arg = 0;
     instr.target = target_of(code, opcode, instr);
     raw.push_back(instr);
-    instr = RawInstr{};
+    instr.arg = 0;
   }
   if (extended) return malformed(instr.offset, "EXTENDED_ARG without an instruction");
+  if (!set_lines(code, raw)) {
+    return Error{ErrorCode::Malformed, code.linetable.size(), "line table: unexpected end"};
+  }
   return raw;
 }
 

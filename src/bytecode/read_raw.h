@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "bytecode/raw_table.h"
 #include "bytecode/stream.h"
+#include "bytecode/traits.h"
 
 namespace pellucid::bytecode {
 
@@ -31,6 +31,6 @@ std::vector<RawException> read_sound_exceptions(const object::Code& code,
 
 // Returns the target of a jump, in bytes; -1 for other instructions. Until 3.9 arguments count
 // bytes, then code units; relative ones count from the end of the instruction's inline cache.
-int64_t target_of(const object::Code& code, const RawOpcode& opcode, const RawInstr& instr);
+int64_t target_of(const object::Code& code, const Traits& opcode, const RawInstr& instr);
 
 }  // namespace pellucid::bytecode

@@ -3,28 +3,16 @@
 
 #include <bit>
 
+#include "bytecode/op_facts.h"
+
 namespace pellucid::bytecode {
 namespace {
 
-// "Depends on the operand" in ops.def.
-constexpr uint32_t kVar = 0xffffffffu;
-
-struct OpInfo {
-  std::string_view name;
-  Operand operand;
-  uint32_t pops;
-  uint32_t pushes;
-  bool raises;
-};
-
-constexpr OpInfo kOps[] = {
-#define OP(name, operand, pops, pushes, raises) \
-  {#name, Operand::operand, pops, pushes, raises != 0},
+constexpr std::string_view kNames[] = {
+#define OP(name, operand, pops, pushes, raises) #name,
 #include "bytecode/ops.def"
 #undef OP
 };
-
-const OpInfo& info(Op op) { return kOps[static_cast<size_t>(op)]; }
 
 uint32_t variable_pops(const Instr& instr) {
   const uint32_t a = instr.a;
@@ -89,12 +77,12 @@ uint32_t variable_pushes(const Instr& instr) {
 
 }  // namespace
 
-std::string_view name_of(Op op) { return info(op).name; }
-Operand operand_of(Op op) { return info(op).operand; }
-bool can_raise(Op op) { return info(op).raises; }
+std::string_view name_of(Op op) { return kNames[static_cast<size_t>(op)]; }
+Operand operand_of(Op op) { return facts_of(op).operand; }
+bool can_raise(Op op) { return facts_of(op).raises; }
 
 StackEffect stack_effect(const Instr& instr) {
-  const OpInfo& op = info(instr.op);
+  const OpFacts& op = facts_of(instr.op);
   return {op.pops == kVar ? variable_pops(instr) : op.pops,
           op.pushes == kVar ? variable_pushes(instr) : op.pushes};
 }

@@ -30,6 +30,22 @@ uint8_t name_shift(int minor, std::string_view name) {
   return 0;
 }
 
+Bound bound_of(const Traits& traits) {
+  if (!(traits.kinds & kArg)) return Bound::None;
+  if (traits.kinds & kConst) return Bound::Const;
+  if (traits.kinds & kName) return Bound::Name;
+  if (traits.kinds & kLocal) {
+    const bool is_pair = traits.form == Form::TwoLocals || traits.form == Form::StoreTwo;
+    return is_pair ? Bound::TwoLocals : Bound::Local;
+  }
+  if (traits.kinds & kFree) return Bound::Variable;
+  if (traits.kinds & kCompare) return Bound::Compare;
+  if (traits.mark == Mark::BinaryOp) return Bound::Operator;
+  if (traits.mark == Mark::LoadSmallInt) return Bound::SmallInt;
+  if (traits.mark == Mark::Resume) return Bound::Resume;
+  return traits.mark == Mark::CopyFreeVars ? Bound::FreeVars : Bound::None;
+}
+
 TraitsTable make(object::Version version) {
   TraitsTable table;
   for (size_t i = 0; i < table.size(); ++i) {
@@ -39,11 +55,13 @@ TraitsTable make(object::Version version) {
     traits.kinds = opcode.kinds;
     traits.caches = opcode.caches;
     traits.name_shift = name_shift(version.minor, opcode.name);
-    traits.form = meaning_of(version, static_cast<uint8_t>(i)).form;
+    traits.meaning = &meaning_of(version, static_cast<uint8_t>(i));
+    traits.form = traits.meaning->form;
     for (const auto& [name, mark] : kMarks) {
       if (name == opcode.name) traits.mark = mark;
     }
     traits.is_known = traits.form != Form::Never || traits.mark == Mark::ExtendedArg;
+    traits.bound = bound_of(traits);
     traits.falls_through = std::find(std::begin(kNeverFallThrough), std::end(kNeverFallThrough),
                                      opcode.name) == std::end(kNeverFallThrough);
   }

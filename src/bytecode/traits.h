@@ -20,14 +20,31 @@ enum class Mark : uint8_t {
 #undef MARK
 };
 
+// What the argument of an opcode must be below, or be.
+enum class Bound : uint8_t {
+  None,
+  Const,
+  Name,
+  Local,
+  Variable,  // a cell or a free variable
+  Compare,
+  Operator,
+  SmallInt,
+  Resume,
+  TwoLocals,  // four bits each
+  FreeVars,   // their number
+};
+
 struct Traits {
   uint16_t kinds = 0;         // RawKind
   uint8_t caches = 0;         // code units
   uint8_t name_shift = 0;     // bits of the argument below a name's index
   bool is_known = false;      // may occur in a code object
   bool falls_through = true;  // the next instruction may run after it
+  Bound bound = Bound::None;
   Form form = Form::Never;
   Mark mark = Mark::None;
+  const Meaning* meaning = nullptr;  // null: the version has no such opcode
 };
 
 // Returns true if the opcode refers to a local, a cell or a free variable.

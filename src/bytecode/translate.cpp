@@ -5,9 +5,8 @@
 #include <string>
 
 #include "bytecode/emission.h"
-#include "bytecode/meanings.h"
-#include "bytecode/raw_table.h"
 #include "bytecode/reach.h"
+#include "bytecode/traits.h"
 
 namespace pellucid::bytecode {
 namespace {
@@ -33,27 +32,23 @@ constexpr size_t kShown = 16;
 // Arguments of LOAD_SPECIAL.
 enum Special : uint32_t { kEnter, kExit, kAsyncEnter, kAsyncExit };
 
-bool never_falls_through(std::string_view name) {
-  return name == "JUMP_BACKWARD" || name == "JUMP_BACKWARD_NO_INTERRUPT" ||
-         name == "JUMP_FORWARD" || name == "RETURN_VALUE" || name == "RETURN_CONST" ||
-         name == "RAISE_VARARGS" || name == "RERAISE";
-}
-
 class Translator {
  public:
   Translator(const object::Module& module, object::CodeId code, const std::vector<RawInstr>& raw,
              const RawFacts& facts)
-      : spot_{module, module[code], raw, facts}, out_(spot_) {}
+      : spot_{module, module[code], raw, facts, traits_of(module[code].version)}, out_(spot_) {}
 
   Result<Translation> run() {
     Translation& made = out_.made();
-    for (spot_.at = 0; spot_.at < spot_.raw.size(); ++spot_.at) {
+    const bool has_steps = !spot_.facts.steps.empty();
+    for (size_t at = 0; at < spot_.raw.size(); ++at) {
+      spot_.go_to(at);
       made.first.push_back(static_cast<uint32_t>(made.instrs.size()));
       if (skip_ > 0) {
         --skip_;
-      } else if (!spot_.facts.steps.empty()) {
+      } else if (has_steps) {
         along_path(spot_.facts.steps[spot_.at]);
-      } else if (!one(spot_.raw[spot_.at])) {
+      } else if (!one(*spot_.here)) {
         return out_.error();
       }
     }
@@ -97,15 +92,14 @@ class Translator {
 
   // Translates a test of a constant, which has one outcome.
   bool only_way(Decided way) {
-    const bool keeps =
-        meaning_of(spot_.code.version, spot_.raw[spot_.at].opcode).form == Form::JumpOrPop;
+    const bool keeps = spot_.traits[spot_.raw[spot_.at].opcode].form == Form::JumpOrPop;
     if (way == Decided::Falls) return out_.emit(Op::Pop);
     return (keeps || out_.emit(Op::Pop)) && out_.emit_jump(Op::Jump, spot_.raw[spot_.at].target);
   }
 
   // -- one raw instruction --------------------------------------------------------------------
   bool one(const RawInstr& instr) {
-    const Meaning& meaning = meaning_of(spot_.code.version, instr.opcode);
+    const Meaning& meaning = *spot_.traits[instr.opcode].meaning;
     const Op op = meaning.op;
     const uint32_t arg = instr.arg;
     if (meaning.form != Form::MakeCell && meaning.form != Form::Drop &&
@@ -211,14 +205,14 @@ class Translator {
   }
 
   bool drop() {
-    if (spot_.name_at(0) == "RESUME") in_prologue_ = false;
+    if (spot_.mark_of(spot_.at) == Mark::Resume) in_prologue_ = false;
     return true;
   }
 
   // Drops RETURN_GENERATOR as the first instruction, where it is redundant with the code object's
   // flags.
   bool return_generator() {
-    const bool pops = spot_.name_after(1) == "POP_TOP";
+    const bool pops = spot_.mark_after(1) == Mark::PopTop;
     const bool is_first = out_.made().instrs.empty() && !spot_.facts.is_target[spot_.at];
     if (!is_first && !pops) return out_.fail("without a pop of what is sent first");
     skip_ = pops ? 1 : 0;
@@ -281,7 +275,7 @@ class Translator {
   }
 
   bool intrinsic_1(uint32_t arg) {
-    const bool popped = spot_.name_after(1) == "POP_TOP";
+    const bool popped = spot_.mark_after(1) == Mark::PopTop;
     if (arg == kUnaryPositive) {
       return out_.emit(Op::Unary, static_cast<uint32_t>(UnaryOperator::Positive));
     }
@@ -294,8 +288,8 @@ class Translator {
   }
 
   bool to_bool() {
-    const std::string_view next = spot_.name_at(1);
-    if (next == "POP_JUMP_IF_TRUE" || next == "POP_JUMP_IF_FALSE" || next == "UNARY_NOT")
+    const Mark next = spot_.mark_at(1);
+    if (next == Mark::PopJumpIfTrue || next == Mark::PopJumpIfFalse || next == Mark::UnaryNot)
       return true;
     return out_.emit(Op::ToBool);
   }
@@ -303,14 +297,11 @@ class Translator {
   bool for_iter(const RawInstr& instr, uint32_t slots_above) {
     const uint32_t end = spot_.raw_at(instr.target);
     if (end == kNoRaw) return out_.fail("jump to where no instruction starts");
-    const auto name = [&](uint32_t index) {
-      return index < spot_.raw.size() ? raw_table(spot_.code.version)[spot_.raw[index].opcode].name
-                                      : "";
-    };
     const bool pops = spot_.code.version.minor >= 13;
     if (!spot_.falls_into_next(end) || (pops && !spot_.falls_into_next(end + 1)))
       return out_.fail("does not lead to END_FOR");
-    if (name(end) != "END_FOR" || (pops && name(end + 1) != spot_.pop_after_end_for())) {
+    if (spot_.mark_of(end) != Mark::EndFor ||
+        (pops && !spot_.pops_after_end_for(spot_.mark_of(end + 1)))) {
       return out_.fail("does not lead to END_FOR");
     }
     return out_.emit(Op::ForIter, end + (pops ? 2 : 1), slots_above);
@@ -319,8 +310,8 @@ class Translator {
   // FOR_ITER leads past it, so it is dropped; but hand-made code may reach it by other paths.
   bool end_for() {
     if (!spot_.facts.is_entered[spot_.at] && spot_.at > 0 &&
-        never_falls_through(spot_.name_before())) {
-      skip_ = spot_.name_after(1) == spot_.pop_after_end_for() ? 1 : 0;
+        !spot_.traits[spot_.raw[spot_.at - 1].opcode].falls_through) {
+      skip_ = spot_.pops_after_end_for(spot_.mark_after(1)) ? 1 : 0;
       return true;
     }
     return out_.emit(Op::Pop) && (spot_.code.version.minor > 12 || out_.emit(Op::Pop));
@@ -328,11 +319,11 @@ class Translator {
   // Returns true for the start of 3.14's `with`: COPY 1, LOAD_SPECIAL exit, SWAP 2, SWAP 3,
   // LOAD_SPECIAL enter, CALL 0.
   bool before_with() {
-    static constexpr std::string_view kNames[] = {"COPY", "LOAD_SPECIAL", "SWAP",
-                                                  "SWAP", "LOAD_SPECIAL", "CALL"};
-    if (spot_.code.version.minor < 14 || spot_.name_after(1) != kNames[1]) return false;
+    static constexpr Mark kMarks[] = {Mark::Copy, Mark::LoadSpecial, Mark::Swap,
+                                      Mark::Swap, Mark::LoadSpecial, Mark::Call};
+    if (spot_.code.version.minor < 14) return false;
     for (size_t k = 1; k < 6; ++k) {
-      if (spot_.name_after(k) != kNames[k]) return false;
+      if (spot_.mark_after(k) != kMarks[k]) return false;
     }
     const auto has_args = [&](std::initializer_list<uint32_t> args) {
       size_t k = spot_.at;

@@ -189,11 +189,13 @@ class Search {
     out.rest.assign(rest.begin(), rest.begin() + std::min<ptrdiff_t>(std::ssize(rest), kShownRest));
     tell_of_header(reading, out.notes);
     out.doubt = std::move(doubt_);
+    out.is_straight = reading.fit.is_straight;
     out.module = std::move(reading.module);
     out.subject = bytecode::hold(out.module);
     if (!out.subject.empty()) {
       out.notes.push_back("the code is that of " + out.subject +
                           ", without what was around it (defaults, decorators, bases)");
+      out.is_straight = false;
     }
     return out;
   }

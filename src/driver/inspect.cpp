@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -76,18 +75,19 @@ class Inspector {
   void walk() {
     std::vector<std::pair<CodeId, std::string>> todo{
         {module_.subject(), std::string(module_.text(module_[module_.subject()].name))}};
-    std::set<CodeId> seen;
+    std::vector<bool> seen(module_.codes.size());
     while (!todo.empty()) {
       auto [id, path] = std::move(todo.back());
       todo.pop_back();
-      if (!seen.insert(id).second) continue;
-      out_.codes.push_back({id, path, {}, {}});
+      if (seen[id.index()]) continue;
+      seen[id.index()] = true;
       const std::vector<ConstId>& consts = module_[id].consts;
       for (size_t i = consts.size(); i-- > 0;) {
         if (module_[consts[i]].kind != ConstKind::Code) continue;
         const CodeId inner = module_[consts[i]].code;
-        todo.emplace_back(inner, path + '/' + std::string(module_.text(module_[inner].name)));
+        todo.emplace_back(inner, path + '/').second += module_.text(module_[inner].name);
       }
+      out_.codes.push_back({id, std::move(path), {}, {}});
       one(out_.codes.back());
     }
   }
@@ -95,7 +95,7 @@ class Inspector {
   void one(CodeReport& report) {
     const Code& code = module_[report.code];
     if (!code.fault.empty()) return add(report, {"fault", code.fault});
-    const bytecode::Contents found = bytecode::contents_of(module_, code);
+    const bytecode::Contents found = bytecode::contents_of(module_, code, input_.is_straight);
     has_parts_ = false;
     parts_.clear();
     joined_.clear();
