@@ -13,6 +13,7 @@
 //   6. Unreachable blocks are dropped, and the rest is numbered in the order of the bytecode.
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -21,8 +22,8 @@
 namespace pellucid::flow {
 namespace {
 
-bool only_shuffles(const DraftBlock& block) {
-  return std::all_of(block.instrs.begin(), block.instrs.end(), [](const Instr& instr) {
+bool only_shuffles(std::span<const Instr> body) {
+  return std::all_of(body.begin(), body.end(), [](const Instr& instr) {
     return instr.op == Op::Pop || instr.op == Op::Copy || instr.op == Op::Swap ||
            instr.op == Op::Rot;
   });
@@ -33,18 +34,20 @@ class Assembler {
   explicit Assembler(Draft draft) : draft_(std::move(draft)) {}
 
   Graph run() {
-    unify_handlers();
+    if (draft_.handlers.size() > 1) unify_handlers();
     entry_ = BlockId(0u);
     mark_reachable();
     thread();
     mark_reachable();
-    protect_ways_out();
-    mark_reachable();
+    if (!draft_.handlers.empty()) {
+      protect_ways_out();
+      mark_reachable();
+    }
     count_ways_in();
     give_entry_its_own_block();
-    give_handlers_their_own_blocks();
+    const bool has_new_entries = give_handlers_their_own_blocks();
     join();
-    mark_reachable();
+    if (has_new_entries) mark_reachable();
     return number();
   }
 
@@ -52,7 +55,7 @@ class Assembler {
   DraftBlock& at(BlockId id) { return draft_.blocks[id.index()]; }
   Handler& at(HandlerId id) { return draft_.handlers[id.index()]; }
   bool is_empty(const DraftBlock& block) const {
-    return block.instrs.empty() && block.exit.kind == ExitKind::Goto;
+    return block.count == 0 && block.exit.kind == ExitKind::Goto;
   }
 
   // Merges equal handlers.
@@ -70,17 +73,17 @@ class Assembler {
   }
 
   void mark_reachable() {
-    reached_.assign(draft_.blocks.size(), false);
-    std::vector<BlockId> work;
+    reached_.assign(draft_.blocks.size(), 0);
+    work_.clear();
     const auto reach = [&](BlockId block) {
       if (!block.valid() || reached_[block.index()]) return;
-      reached_[block.index()] = true;
-      work.push_back(block);
+      reached_[block.index()] = 1;
+      work_.push_back(block);
     };
     reach(entry_);
-    while (!work.empty()) {
-      const DraftBlock& block = at(work.back());
-      work.pop_back();
+    while (!work_.empty()) {
+      const DraftBlock& block = at(work_.back());
+      work_.pop_back();
       for (const BlockId next : block.exit.next) reach(next);
       if (block.handler.valid()) reach(at(block.handler).entry);
     }
@@ -170,7 +173,7 @@ class Assembler {
                           (block.exit.kind == ExitKind::Goto && !block.exit.falls &&
                            block.exit.next[0] != BlockId(i));
       if (reached_[i] && leaves && !mixed[i] && leads[i] != HandlerId(kUnknown) &&
-          only_shuffles(block) && !begins_with(block, leads[i]))
+          only_shuffles(draft_.body(block)) && !begins_with(block, leads[i]))
         block.handler = leads[i];
     }
   }
@@ -197,18 +200,20 @@ class Assembler {
       block.exit.falls = true;
       block.exit.next[0] = entry_;
       block.exit.instr.op = Op::Jump;
-      block.exit.instr.offset = draft_.offsets[block.at];
+      block.exit.instr.offset = draft_.stream[block.at].offset;
       ++ways_in_[entry_.index()];
       entry_ = BlockId(draft_.blocks.size());
       draft_.blocks.push_back(std::move(block));
       ways_in_.push_back(0);
-      reached_.push_back(true);
+      reached_.push_back(1);
     }
     ++ways_in_[entry_.index()];
   }
 
-  // A `finally` body may start with a loop, whose back edges do not enter the handler.
-  void give_handlers_their_own_blocks() {
+  // A `finally` body may start with a loop, whose back edges do not enter the handler. Returns true
+  // if there are new blocks; those of handlers that protect nothing are not reached.
+  bool give_handlers_their_own_blocks() {
+    if (draft_.handlers.empty()) return false;
     std::vector<bool> is_left_to(draft_.blocks.size());
     for_each_edge([&](BlockId, BlockId to) { is_left_to[to.index()] = true; });
     std::map<BlockId, BlockId> made;
@@ -227,7 +232,7 @@ class Assembler {
       block.exit.falls = true;
       block.exit.next[0] = entry;
       block.exit.instr.op = Op::Jump;
-      block.exit.instr.offset = draft_.offsets[block.at];
+      block.exit.instr.offset = draft_.stream[block.at].offset;
       block.handler = at(entry).handler;
       block.depth = at(entry).depth;
       block.exc_depth = at(entry).exc_depth;
@@ -235,8 +240,9 @@ class Assembler {
       // The protected blocks and the fall-through count as edges in: nothing is joined with either.
       ways_in_.push_back(2);
       ways_in_[entry.index()] += 2;
-      reached_.push_back(true);
+      reached_.push_back(1);
     }
+    return !made.empty();
   }
 
   // Returns true if `block` falls through to a block that has no other predecessor and the same
@@ -247,18 +253,22 @@ class Assembler {
     return ways_in_[next.index()] == 1 && at(next).handler == block.handler;
   }
 
+  // Joins blocks; those that are joined to another one are no longer reached.
   void join() {
-    std::vector<bool> joined(draft_.blocks.size());
-    for (size_t i = 0; i < draft_.blocks.size(); ++i)
-      if (reached_[i] && joins_next(draft_.blocks[i]))
-        joined[draft_.blocks[i].exit.next[0].index()] = true;
+    std::vector<BlockId> joined;
     for (size_t i = 0; i < draft_.blocks.size(); ++i) {
-      if (!reached_[i] || joined[i]) continue;
+      if (reached_[i] && joins_next(draft_.blocks[i])) {
+        joined.push_back(draft_.blocks[i].exit.next[0]);
+      }
+    }
+    if (joined.empty()) return;
+    for (const BlockId part : joined) reached_[part.index()] = 0;
+    for (size_t i = 0; i < draft_.blocks.size(); ++i) {
+      if (!reached_[i]) continue;
       DraftBlock& block = draft_.blocks[i];
-      while (joins_next(block)) {
-        const DraftBlock& next = at(block.exit.next[0]);
-        block.instrs.insert(block.instrs.end(), next.instrs.begin(), next.instrs.end());
-        block.exit = Exit(next.exit);
+      for (DraftBlock* last = &block; joins_next(block); last = &at(last->then)) {
+        last->then = block.exit.next[0];
+        block.exit = Exit(at(last->then).exit);
       }
     }
   }
@@ -282,12 +292,19 @@ class Assembler {
     graph.unrestored = draft_.unrestored;
     graph.marks_ends = draft_.marks_ends;
     graph.marks_empty_bodies = draft_.marks_empty_bodies;
+    graph.instrs.reserve(draft_.instrs.size());
+    graph.blocks.reserve(order.size());
     std::vector<HandlerId> handlers(draft_.handlers.size());
     for (const BlockId id : order) {
       DraftBlock& from = at(id);
-      Block block;
+      Block& block = graph.blocks.emplace_back();
       block.first = static_cast<uint32_t>(graph.instrs.size());
-      block.count = static_cast<uint32_t>(from.instrs.size());
+      for (const DraftBlock* part = &from;; part = &at(part->then)) {
+        const std::span<const Instr> body = draft_.body(*part);
+        graph.instrs.insert(graph.instrs.end(), body.begin(), body.end());
+        if (!part->then.valid()) break;
+      }
+      block.count = static_cast<uint32_t>(graph.instrs.size()) - block.first;
       block.exit = from.exit;
       for (BlockId& next : block.exit.next)
         if (next.valid()) next = renamed[next.index()];
@@ -302,11 +319,9 @@ class Assembler {
       }
       block.depth = from.depth;
       block.exc_depth = from.exc_depth;
-      block.offset = draft_.offsets[from.at];
-      graph.instrs.insert(graph.instrs.end(), from.instrs.begin(), from.instrs.end());
-      graph.blocks.push_back(block);
+      block.offset = draft_.stream[from.at].offset;
     }
-    say_where_loops_end(graph, order);
+    if (!draft_.loop_ends.empty()) say_where_loops_end(graph, order);
     for (Handler& handler : graph.handlers) {
       const Block& entry = graph[handler.entry];
       handler.begins = handler.is_on_block_stack() ||
@@ -335,7 +350,8 @@ class Assembler {
 
   Draft draft_;
   BlockId entry_;
-  std::vector<bool> reached_;
+  std::vector<uint8_t> reached_;
+  std::vector<BlockId> work_;      // of mark_reachable()
   std::vector<BlockId> instead_;   // of each block: where a jump to it ends
   std::vector<uint32_t> ways_in_;  // exits, protected blocks, and one for the entry
 };

@@ -2,11 +2,11 @@
 #include "flow/audit.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "bytecode/op_facts.h"
 #include "bytecode/traits.h"
 #include "flow/order.h"
 
@@ -81,10 +81,13 @@ class Audit {
     begin();
     // In reverse postorder, so that a block comes after all its predecessors except those of back
     // edges.
-    while (!work_.empty() && !found_) {
-      const BlockId block = order_.blocks[*work_.begin()];
-      work_.erase(work_.begin());
-      walk(graph_[block], states_[block.index()]);
+    while (next_ < is_open_.size() && !found_) {
+      const uint32_t at = next_++;
+      if (!is_open_[at]) continue;
+      is_open_[at] = 0;
+      const BlockId block = order_.blocks[at];
+      running_ = states_[block.index()];
+      walk(graph_[block], running_);
     }
     return found_;
   }
@@ -100,11 +103,13 @@ class Audit {
 
   // -- the frame ------------------------------------------------------------------------------
   void begin() {
-    for (size_t i = 0; i < code_.localsplus.size(); ++i) {
+    for (uint32_t i = 0; i < code_.localsplus.size(); ++i) {
       const LocalKind kind = code_.localspluskinds[i];
       const bool is_local = kind == LocalKind::Local || kind == LocalKind::Hidden;
-      (is_local ? locals_ : cells_).emplace(code_.localsplus[i].value, static_cast<uint32_t>(i));
+      (is_local ? locals_ : cells_).emplace_back(code_.localsplus[i].value, i);
     }
+    std::sort(locals_.begin(), locals_.end());
+    std::sort(cells_.begin(), cells_.end());
     State entry;
     entry.is_known = true;
     entry.unbound.assign((code_.localsplus.size() + 63) / 64, 0);
@@ -123,12 +128,18 @@ class Audit {
     }
     states_.resize(graph_.blocks.size());
     states_[0] = std::move(entry);
-    work_.insert(0);
+    is_open_.assign(order_.blocks.size(), 0);
+    is_open_[0] = 1;
   }
 
   // Makes the cells of the prologue, whose instructions have no canonical form.
   void make_first_cells(State& entry) const {
     if (minor_ < 11) return;
+    const bool has_any =
+        std::any_of(stream_.raw.begin(), stream_.raw.end(), [&](const bytecode::RawInstr& instr) {
+          return traits_[instr.opcode].mark == Mark::MakeCell;
+        });
+    if (!has_any) return;
     std::vector<bool> is_told(stream_.raw.size(), false);
     for (const Instr& instr : stream_.instrs) is_told[instr.raw] = true;
     for (size_t i = 0; i < stream_.raw.size(); ++i) {
@@ -143,10 +154,10 @@ class Audit {
     return kind != LocalKind::Local && kind != LocalKind::Hidden;
   }
   std::optional<uint32_t> place_of(const Instr& instr) const {
-    const bool is_cell = bytecode::operand_of(instr.op) == bytecode::Operand::Cell;
+    const bool is_cell = bytecode::facts_of(instr.op).operand == bytecode::Operand::Cell;
     for (const auto* places : {is_cell ? &cells_ : &locals_, is_cell ? &locals_ : &cells_}) {
-      const auto found = places->find(instr.a);
-      if (found != places->end()) return found->second;
+      const auto found = std::lower_bound(places->begin(), places->end(), Place{instr.a, 0});
+      if (found != places->end() && found->first == instr.a) return found->second;
     }
     return std::nullopt;
   }
@@ -178,16 +189,19 @@ class Audit {
         entry.stack[i] = both;
       }
     }
-    if (changes) work_.insert(order_.number[block.index()]);
+    if (!changes) return;
+    const uint32_t number = order_.number[block.index()];
+    is_open_[number] = 1;
+    next_ = std::min(next_, number);
   }
 
   // -- one block ------------------------------------------------------------------------------
-  void walk(const Block& block, State state) {
+  void walk(const Block& block, State& state) {
     exceptions_ = block.exc_depth;
     bool is_told = false;  // the handler has been given this state
     for (uint32_t i = block.first; i < block.first + block.count && !found_; ++i) {
       const Instr& instr = graph_.instrs[i];
-      if (bytecode::can_raise(instr.op) && !is_told) {
+      if (bytecode::facts_of(instr.op).raises && !is_told) {
         tell_handler(block, state);
         is_told = true;
       }
@@ -201,7 +215,7 @@ class Audit {
     }
     if (found_) return;
     const bool exit_raises =
-        block.exit.kind != ExitKind::Goto && bytecode::can_raise(block.exit.instr.op);
+        block.exit.kind != ExitKind::Goto && bytecode::facts_of(block.exit.instr.op).raises;
     if (exit_raises && !is_told) tell_handler(block, state);
     leave(block, state);
   }
@@ -347,11 +361,11 @@ class Audit {
       default:
         break;
     }
-    const bytecode::Operand operand = bytecode::operand_of(instr.op);
+    const bytecode::Operand operand = bytecode::facts_of(instr.op).operand;
     if (operand == bytecode::Operand::Local || operand == bytecode::Operand::Cell) {
       return variable(instr, state);
     }
-    const bytecode::StackEffect effect = bytecode::stack_effect(instr);
+    const bytecode::StackEffect effect = bytecode::effect_of(instr);
     take(instr, state, effect.pops);
     stack.resize(stack.size() + effect.pushes);
     return false;
@@ -394,7 +408,7 @@ class Audit {
   bool variable(const Instr& instr, State& state) {
     const auto place = place_of(instr);
     std::vector<Slot>& stack = state.stack;
-    const bytecode::StackEffect effect = bytecode::stack_effect(instr);
+    const bytecode::StackEffect effect = bytecode::effect_of(instr);
     if (!place || minor_ < 11) {
       take(instr, state, effect.pops);
       stack.resize(stack.size() + effect.pushes);
@@ -469,9 +483,12 @@ class Audit {
   const bytecode::TraitsTable& traits_;
   const Order order_;
   int minor_;
-  std::unordered_map<uint32_t, uint32_t> locals_, cells_;  // by symbol
-  std::vector<State> states_;                              // at the entry of each block
-  std::set<uint32_t> work_;                                // by number in the order
+  using Place = std::pair<uint32_t, uint32_t>;  // a symbol and its slot
+  std::vector<Place> locals_, cells_;           // sorted
+  std::vector<State> states_;                   // at the entry of each block
+  State running_;                               // in the block that is walked
+  std::vector<uint8_t> is_open_;                // by number in the order: 1 if it is to be walked
+  uint32_t next_ = 0;                           // no block before it is
   uint32_t exceptions_ = 0;
   std::optional<Breach> found_;
 };

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "bytecode/op_facts.h"
+
 namespace pellucid::flow {
 namespace {
 
@@ -77,10 +79,11 @@ BlockStack::BlockStack(const object::Module& module, const bytecode::Stream& str
       leader_(stream.instrs.size() + 1, false),
       is_subroutine_(stream.instrs.size() + 1, false) {
   draft_.code = stream.code;
+  draft_.stream = stream.instrs;
+  draft_.instrs.reserve(stream.instrs.size());
   for (size_t i = 0; i < stream.instrs.size(); ++i) {
     const Instr& instr = stream.instrs[i];
-    draft_.offsets.push_back(instr.offset);
-    if (bytecode::operand_of(instr.op) == bytecode::Operand::Target) leader_[instr.a] = true;
+    if (bytecode::has_target(instr.op)) leader_[instr.a] = true;
     draft_.marks_ends = draft_.marks_ends || (keep_ends && instr.op == Op::EndFinally);
     if (instr.op == Op::BeginFinally) is_subroutine_[i + 1] = true;
     if (instr.op == Op::CallFinally) is_subroutine_[instr.a] = true;
@@ -208,7 +211,9 @@ void BlockStack::walk(uint32_t index) {
     if (!step(stream_.instrs[at_], state)) break;
   }
   DraftBlock& block = draft_.blocks[index];
-  block.instrs = body_;
+  block.first = static_cast<uint32_t>(draft_.instrs.size());
+  block.count = static_cast<uint32_t>(body_.size());
+  draft_.instrs.insert(draft_.instrs.end(), body_.begin(), body_.end());
   block.exit = exit_;
 }
 
@@ -221,7 +226,7 @@ void BlockStack::go_on(uint32_t at, const State& state) {
     return;
   }
   exit_.instr.op = Op::Jump;
-  exit_.instr.offset = draft_.offsets[std::min<size_t>(at, draft_.offsets.size() - 1)];
+  exit_.instr.offset = stream_.instrs[std::min<size_t>(at, stream_.instrs.size() - 1)].offset;
 }
 
 bool BlockStack::step(const Instr& instr, State& state) {
@@ -301,7 +306,7 @@ void BlockStack::ordinary(Instr instr, State& state) {
   }
   // Hidden slots must not be touched, nor counted by a depth operand.
   const uint32_t need = reach_of(instr);
-  const uint32_t pops = bytecode::stack_effect(instr).pops;
+  const uint32_t pops = bytecode::effect_of(instr).pops;
   if (state.depth < need) return fail("stack underflow");
   const uint32_t all = hidden_below(chains_, state, state.depth);
   if (hidden_below(chains_, state, state.depth - pops) != all ||
@@ -335,13 +340,13 @@ void BlockStack::rotate(Instr instr, State& state) {
 }
 
 void BlockStack::require_handler_slots(const Instr& instr, const State& state) {
-  if (state.depth < level_ && bytecode::can_raise(instr.op))
+  if (state.depth < level_ && bytecode::facts_of(instr.op).raises)
     fail("a handler keeps more slots than there are");
 }
 
 void BlockStack::emit(Instr instr, State& state) {
   require_handler_slots(instr, state);
-  const bytecode::StackEffect effect = bytecode::stack_effect(instr);
+  const bytecode::StackEffect effect = bytecode::effect_of(instr);
   const uint32_t visible = state.depth - hidden_below(chains_, state, state.depth);
   if (visible < std::max(effect.pops, reach_of(instr)) || !solid(chains_, state, effect.pops))
     return fail("stack underflow");

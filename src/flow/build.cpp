@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "bytecode/op_facts.h"
 #include "flow/draft.h"
 #include "flow/inlined_locals.h"
 #include "flow/shown_iterators.h"
@@ -17,25 +18,30 @@ namespace {
 // Sums of counts below this cannot overflow; CPython's own limit is lower.
 constexpr uint32_t kMaxCount = 1u << 24;
 
-std::optional<Error> find_excess(const bytecode::Stream& stream) {
-  for (const Instr& instr : stream.instrs) {
-    const bytecode::Operand operand = bytecode::operand_of(instr.op);
+Result<Survey> survey_of(const bytecode::Stream& stream) {
+  Survey survey;
+  for (size_t i = 0; i < stream.instrs.size(); ++i) {
+    const Instr& instr = stream.instrs[i];
+    survey.ops[static_cast<size_t>(instr.op)] = true;
+    const bytecode::Operand operand = bytecode::facts_of(instr.op).operand;
+    if (operand == bytecode::Operand::Target) survey.jumps_back |= instr.a <= i;
     if (operand != bytecode::Operand::Count && operand != bytecode::Operand::Depth) continue;
     if (instr.a < kMaxCount && instr.b < kMaxCount) continue;
     return Error{ErrorCode::Limit, instr.offset,
                  "flow: count out of range at offset " + std::to_string(instr.offset)};
   }
-  return std::nullopt;
+  return survey;
 }
 
 // Returns the start of the code that push_cold_blocks_to_end moved (3.11+): handlers, and what only
 // they lead to.
-size_t find_moved(const bytecode::Stream& stream, const Draft& draft) {
+size_t find_moved(const bytecode::Stream& stream, const Draft& draft, const Survey& survey) {
   size_t moved = stream.instrs.size();
   for (const Handler& handler : draft.handlers) {
     const size_t at = draft.blocks[handler.entry.index()].at;
     if (handler.pushes < 6) moved = std::min(moved, at);
   }
+  if (!survey.has(Op::PushExcInfo)) return moved;
   // The handlers of empty bodies protect nothing.
   for (size_t i = 0; i < moved; ++i) {
     if (stream.instrs[i].op == Op::PushExcInfo) moved = i;
@@ -46,20 +52,23 @@ size_t find_moved(const bytecode::Stream& stream, const Draft& draft) {
 // Returns the ends of loops: after the last jump back to each instruction. A jump back from moved
 // code does not show where it was written. If the handler of an `async for` was moved, so was all
 // the code after that loop: then no place shows anything.
-std::vector<uint32_t> find_loop_ends(const bytecode::Stream& stream, const Draft& draft) {
-  const size_t moved = find_moved(stream, draft);
+std::vector<uint32_t> find_loop_ends(const bytecode::Stream& stream, const Draft& draft,
+                                     const Survey& survey) {
+  if (!survey.jumps_back) return {};
+  const size_t moved = find_moved(stream, draft, survey);
   std::vector<uint32_t> ends(stream.instrs.size(), 0);
   for (size_t i = 0; i < stream.instrs.size(); ++i) {
     const Instr& instr = stream.instrs[i];
-    if (instr.op == Op::EndAsyncFor && i >= moved) return std::vector<uint32_t>(ends.size(), 0);
-    if (bytecode::operand_of(instr.op) != bytecode::Operand::Target || instr.a > i) continue;
+    if (instr.op == Op::EndAsyncFor && i >= moved) return {};
+    if (!bytecode::has_target(instr.op) || instr.a > i) continue;
     if (i < moved || instr.a >= moved) ends[instr.a] = instr.offset + 1;
   }
   return ends;
 }
 
-Graph finish(const bytecode::Stream& stream, Draft draft, object::Version version) {
-  draft.loop_ends = find_loop_ends(stream, draft);
+Graph finish(const bytecode::Stream& stream, Draft draft, const Survey& survey,
+             object::Version version) {
+  draft.loop_ends = find_loop_ends(stream, draft, survey);
   Graph graph = assemble(std::move(draft));
   graph.folds = folds_of(version);
   graph.habits = habits_of(version);
@@ -67,10 +76,15 @@ Graph finish(const bytecode::Stream& stream, Draft draft, object::Version versio
   return graph;
 }
 
+Graph checked(const object::Module& module, Graph graph) {
+  check(module, graph);
+  return graph;
+}
+
 }  // namespace
 
 Result<Graph> build(const object::Module& module, const bytecode::Stream& stream, bool keep_ends) {
-  if (auto error = find_excess(stream)) return *error;
+  PELLUCID_TRY(const Survey survey, survey_of(stream));
   const object::Version version = module[stream.code].version;
   const bool has_block_stack = version < object::Version{3, 11};
   std::optional<Draft> kept;
@@ -78,27 +92,26 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
     Result<Draft> with_ends = draft_from_block_stack(module, stream, true);
     // The ends are code that never runs, which need not be valid.
     if (with_ends.ok() && (with_ends->marks_ends || with_ends->marks_empty_bodies)) {
-      Graph graph = finish(stream, std::move(*with_ends), version);
-      check(module, graph);
-      return graph;
+      return checked(module, finish(stream, std::move(*with_ends), survey, version));
     }
     // Without markers and subroutines the draft is the plain one.
     if (with_ends.ok() && !with_ends->has_subroutines) kept = std::move(*with_ends);
   }
   if (!kept) {
     PELLUCID_TRY(kept, has_block_stack ? draft_from_block_stack(module, stream)
-                                       : draft_from_exception_table(module, stream));
+                                       : draft_from_exception_table(module, stream, survey));
   }
-  Draft& draft = *kept;
-  Graph graph = finish(stream, std::move(draft), version);
-  read_inlined_locals(graph);
-  if (version == object::Version{3, 12}) mark_annotations(graph);
-  if (version >= object::Version{3, 15}) {
+  Graph graph = finish(stream, std::move(*kept), survey, version);
+  if (survey.has(Op::LoadFastAndClear)) {
+    read_inlined_locals(graph);
+    if (version == object::Version{3, 12}) mark_annotations(graph);
+  }
+  const bool iterates = survey.has(Op::GetIter) || survey.has(Op::GetYieldFromIter);
+  if (version >= object::Version{3, 15} && iterates) {
     if (auto error = find_shown_iterator(graph)) return *error;
   }
   // From here on nothing depends on the version.
-  check(module, graph);
-  return graph;
+  return checked(module, std::move(graph));
 }
 
 }  // namespace pellucid::flow

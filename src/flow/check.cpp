@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "bytecode/op_facts.h"
 #include "flow/graph.h"
 
 namespace pellucid::flow {
@@ -74,9 +75,9 @@ class Checker {
     for (uint32_t i = block.first; i < block.first + block.count; ++i) {
       const Instr& instr = graph_.instrs[i];
       PELLUCID_CHECK(!is_control(instr.op));
-      const bytecode::StackEffect effect = bytecode::stack_effect(instr);
+      const bytecode::StackEffect effect = bytecode::effect_of(instr);
       PELLUCID_CHECK(effect.pops <= depth);
-      if (bytecode::can_raise(instr.op)) check_protected(block, depth);
+      if (bytecode::facts_of(instr.op).raises) check_protected(block, depth);
       depth = depth - effect.pops + effect.pushes;
       if (instr.op == Op::PushExcInfo) ++exceptions;
       if (instr.op == Op::PopExcept || (instr.op == Op::EndAsyncFor && instr.a == 7)) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "bytecode/op_facts.h"
+
 namespace pellucid::flow {
 
 std::optional<Control> control_of(const Instr& instr) {
@@ -43,8 +45,9 @@ std::optional<Control> control_of(const Instr& instr) {
   }
 }
 
-uint32_t reach_of(const Instr& instr) {
-  const uint32_t pops = bytecode::stack_effect(instr).pops;
+uint32_t reach_of(const Instr& instr) { return reach_of(instr, bytecode::effect_of(instr).pops); }
+
+uint32_t reach_of(const Instr& instr, uint32_t pops) {
   switch (instr.op) {
     case Op::Copy:
     case Op::Swap:

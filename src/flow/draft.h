@@ -8,8 +8,10 @@
 // Private to flow.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -19,32 +21,47 @@
 namespace pellucid::flow {
 
 struct DraftBlock {
-  uint32_t at = 0;    // index in the stream where it starts
-  uint32_t rank = 1;  // order among the blocks that start there; then by creation
-  std::vector<Instr> instrs;
+  uint32_t at = 0;     // index in the stream where it starts
+  uint32_t rank = 1;   // order among the blocks that start there; then by creation
+  uint32_t first = 0;  // into Draft::instrs
+  uint32_t count = 0;
   Exit exit;  // next: indices of Draft::blocks
   HandlerId handler;
   uint32_t depth = 0;
   uint32_t exc_depth = 0;
+  BlockId then;  // the block whose instructions follow, once they are joined
+};
+
+// What one look at a stream tells of the steps that have something to do.
+struct Survey {
+  std::bitset<256> ops;     // by Op: whether there is one
+  bool jumps_back = false;  // some jump leads back, or to itself
+
+  bool has(Op op) const { return ops[static_cast<size_t>(op)]; }
 };
 
 struct Draft {
   object::CodeId code;
+  std::span<const Instr> stream;    // its instructions
+  std::vector<Instr> instrs;        // of the blocks
   std::vector<DraftBlock> blocks;   // the first one is the entry
   std::vector<Handler> handlers;    // entry: an index of `blocks`
-  std::vector<uint32_t> offsets;    // in bytes, of every instruction of the stream
-  std::vector<uint32_t> loop_ends;  // of every instruction, as Block::loop_end
+  std::vector<uint32_t> loop_ends;  // of every instruction, as Block::loop_end; empty: no loops
   bool wraps_stop_iteration = false;
   bool marks_ends = false;
   bool marks_empty_bodies = false;
   bool has_subroutines = false;        // finally bodies that are called (3.8)
   std::optional<uint32_t> unrestored;  // as Graph::unrestored
+
+  std::span<const Instr> body(const DraftBlock& block) const {
+    return {instrs.data() + block.first, block.count};
+  }
 };
 
 Result<Draft> draft_from_block_stack(const object::Module& module, const bytecode::Stream& stream,
                                      bool keep_ends = false);
 Result<Draft> draft_from_exception_table(const object::Module& module,
-                                         const bytecode::Stream& stream);
+                                         const bytecode::Stream& stream, const Survey& survey);
 
 // Threads jumps over empty blocks, joins straight lines, drops unreachable blocks, and numbers the
 // rest in the order of the bytecode.
@@ -61,11 +78,33 @@ struct Control {
 };
 std::optional<Control> control_of(const Instr& instr);
 
+// Returns true if control_of() an instruction with this op has a value.
+constexpr bool transfers_control(Op op) {
+  switch (op) {
+    case Op::Jump:
+    case Op::BranchTrue:
+    case Op::BranchFalse:
+    case Op::BranchNone:
+    case Op::BranchNotNone:
+    case Op::ForIter:
+    case Op::Send:
+    case Op::ReturnValue:
+    case Op::Raise:
+    case Op::Unsayable:
+    case Op::Reraise:
+      return true;
+    default:  // NOLINT: every other op falls through
+      return false;
+  }
+}
+
 // No stack is deeper than this, so that no depth overflows.
 inline constexpr uint32_t kMaxDepth = 1u << 28;
 
 // Returns the number of slots that the instruction looks at, including those that it pops.
 uint32_t reach_of(const Instr& instr);
+// The same of an instruction that is known to pop so many.
+uint32_t reach_of(const Instr& instr, uint32_t pops);
 
 // A chain of facts about stack positions, interned: equal chains have equal ids, 0 is the empty
 // one. `shape` is the same for chains that differ in their levels only.

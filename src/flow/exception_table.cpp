@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // 3.11+: visits every instruction once; the exception table gives its handler.
+#include <algorithm>
 #include <map>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
+#include "bytecode/op_facts.h"
 #include "flow/draft.h"
 #include "flow/regions.h"
 
@@ -12,10 +14,12 @@ namespace pellucid::flow {
 namespace {
 
 constexpr uint32_t kUnknownRegion = kNoRegion - 1;
+constexpr uint32_t kNoOuter = kNoRegion - 1;
 
 class ExceptionTable {
  public:
-  ExceptionTable(const object::Module& module, const bytecode::Stream& stream, bool fold);
+  ExceptionTable(const object::Module& module, const bytecode::Stream& stream, const Survey& survey,
+                 bool fold);
   Result<Draft> run();
   // Returns true if the assumptions of folding hold; known after run().
   bool confirmed() const { return confirmed_; }
@@ -45,47 +49,43 @@ class ExceptionTable {
   void transfer(const Instr& instr, const Control& control, const State& state);
   void go_on(BlockId next);
   void protect(uint32_t index, uint32_t region, const State& state);
-  void confirm(const State& state);
+  bool has_outer(uint32_t at) const { return !outer_.empty() && outer_[at] != kNoOuter; }
+  void confirm(const Folded& folded, const State& state);
   void restore(const Instr& instr, uint32_t region, const State& state);
   bool is_with(uint32_t at) const;
   void fail(const std::string& what);
 
   Regions code_;
   uint32_t size_;
-  std::vector<bool> leader_;
+  std::vector<uint8_t> leader_;  // by index: 1 where a block starts
   // For an instruction with a back edge from outside of its region: the region that holds both
   // ends. All edges from outside of the instruction's own region enter an empty block before it,
   // which heads the loop; the statement whose region starts there (`try`, `with`) is inside of the
-  // loop.
+  // loop. kNoOuter for all others; empty if there is no such instruction.
   std::vector<uint32_t> outer_;
-  std::vector<bool> has_outer_;
 
   Draft draft_;
   Chains chains_;
   std::vector<State> states_;             // at the entry of each block
-  std::vector<BlockId> plain_, outside_;  // by index of the first instruction
+  std::vector<BlockId> plain_, outside_;  // by index of the first instruction (see outer_)
   std::map<std::pair<uint32_t, uint32_t>, HandlerId> handlers_;  // by region and saved exceptions
   std::optional<Error> error_;
   bool confirmed_ = true;
 
-  uint32_t at_ = 0;          // the instruction that is being run
-  std::vector<Instr> body_;  // of the block that is being walked, and its exit
-  Exit exit_;
+  uint32_t at_ = 0;  // the instruction that is being run
+  Exit exit_;        // of the block that is being walked
 };
 
 ExceptionTable::ExceptionTable(const object::Module& module, const bytecode::Stream& stream,
-                               bool fold)
-    : code_(regions_of(module, stream, fold)),
+                               const Survey& survey, bool fold)
+    : code_(regions_of(module, stream, survey, fold)),
       size_(static_cast<uint32_t>(stream.instrs.size())),
-      leader_(size_ + 1, false),
-      outer_(size_, kNoRegion),
-      has_outer_(size_, false),
-      plain_(size_),
-      outside_(size_) {
+      leader_(size_ + 1, 0),
+      plain_(size_) {
   draft_.code = stream.code;
   draft_.wraps_stop_iteration = code_.wraps_stop_iteration;
-  draft_.offsets.reserve(size_);
-  for (const Instr& instr : stream.instrs) draft_.offsets.push_back(instr.offset);
+  draft_.stream = stream.instrs;
+  draft_.instrs.reserve(size_);
   find_leaders();
 }
 
@@ -93,7 +93,7 @@ ExceptionTable::ExceptionTable(const object::Module& module, const bytecode::Str
 // jump. Compilers (3.12+) leave those unprotected that they add last, in the middle of a region.
 uint32_t ExceptionTable::around_jump(uint32_t at) const {
   const auto is_bare = [&](uint32_t i) {
-    return code_.gone[i] || (code_.cover[i] == kNoRegion && control_of(code_.instrs[i]));
+    return code_.gone[i] || (code_.cover[i] == kNoRegion && transfers_control(code_.instrs[i].op));
   };
   uint32_t before = at, last = at;
   constexpr uint32_t kFew = 8;  // in a row
@@ -106,7 +106,7 @@ uint32_t ExceptionTable::around_jump(uint32_t at) const {
 // `try`. If the regions are nested it was added last, since the outer region would protect a jump
 // out of the inner one; else it is not known.
 ExceptionTable::Cover ExceptionTable::cover_of(uint32_t at) const {
-  if (code_.cover[at] != kNoRegion || bytecode::can_raise(code_.instrs[at].op)) {
+  if (code_.cover[at] != kNoRegion || bytecode::facts_of(code_.instrs[at].op).raises) {
     return {code_.cover[at], true};
   }
   const uint32_t around = around_jump(at);
@@ -115,7 +115,7 @@ ExceptionTable::Cover ExceptionTable::cover_of(uint32_t at) const {
 }
 
 void ExceptionTable::find_leaders() {
-  for (const Region& region : code_.regions) leader_[code_.live(region.target)] = true;
+  for (const Region& region : code_.regions) leader_[code_.live(region.target)] = 1;
   struct Back {
     uint32_t target;
     Cover cover;
@@ -124,9 +124,9 @@ void ExceptionTable::find_leaders() {
   std::unordered_map<uint32_t, uint32_t> entered_in;  // the region of all other edges to a target
   for (uint32_t i = 0; i < size_; ++i) {
     const Instr& instr = code_.instrs[i];
-    if (code_.gone[i] || bytecode::operand_of(instr.op) != bytecode::Operand::Target) continue;
+    if (!bytecode::has_target(instr.op) || code_.gone[i]) continue;
     const uint32_t target = code_.live(instr.a);
-    leader_[target] = true;
+    leader_[target] = 1;
     if (target > i || code_.cover[target] == kNoRegion) continue;
     back.push_back({target, cover_of(i)});
     if (!back.back().cover.is_known) entered_in.try_emplace(target, kUnknownRegion);
@@ -141,8 +141,11 @@ void ExceptionTable::find_leaders() {
     }
     const uint32_t both = code_.common(from, code_.cover[target]);
     if (both == code_.cover[target]) continue;
-    outer_[target] = has_outer_[target] ? code_.common(outer_[target], both) : both;
-    has_outer_[target] = true;
+    if (outer_.empty()) {
+      outer_.assign(size_, kNoOuter);
+      outside_.resize(size_);
+    }
+    outer_[target] = has_outer(target) ? code_.common(outer_[target], both) : both;
   }
 }
 
@@ -173,9 +176,7 @@ Result<Draft> ExceptionTable::run() {
 
 void ExceptionTable::fail(const std::string& what) {
   if (error_) return;
-  const uint32_t offset = at_ < size_  ? draft_.offsets[at_]
-                          : size_ == 0 ? 0
-                                       : draft_.offsets.back();
+  const uint32_t offset = size_ == 0 ? 0 : draft_.stream[std::min(at_, size_ - 1)].offset;
   error_ =
       Error{ErrorCode::Malformed, offset, "flow: " + what + " at offset " + std::to_string(offset)};
 }
@@ -187,7 +188,7 @@ BlockId ExceptionTable::follow(uint32_t from_region, uint32_t target, const Stat
     return BlockId();
   }
   const uint32_t region = code_.cover[at];
-  if (!has_outer_[at] || code_.common(from_region, region) == region) return block_at(at, state);
+  if (!has_outer(at) || code_.common(from_region, region) == region) return block_at(at, state);
   BlockId& outside = outside_[at];
   if (outside.valid()) {
     agree(at, outside, state);
@@ -201,7 +202,7 @@ BlockId ExceptionTable::follow(uint32_t from_region, uint32_t target, const Stat
   block.exit.falls = true;
   block.exit.next[0] = inside;
   block.exit.instr.op = Op::Jump;
-  block.exit.instr.offset = draft_.offsets[at];
+  block.exit.instr.offset = draft_.stream[at].offset;
   protect(result.value, outer_[at], state);
   return result;
 }
@@ -216,11 +217,10 @@ BlockId ExceptionTable::block_at(uint32_t at, const State& state) {
 }
 
 BlockId ExceptionTable::add_block(uint32_t at, const State& state) {
-  DraftBlock block;
+  DraftBlock& block = draft_.blocks.emplace_back();
   block.at = at;
   block.depth = state.depth;
   block.exc_depth = chains_[state.saved].length;
-  draft_.blocks.push_back(std::move(block));
   states_.push_back(state);
   return BlockId(draft_.blocks.size() - 1);
 }
@@ -242,7 +242,7 @@ void ExceptionTable::walk(uint32_t index) {
   const uint32_t region = code_.cover[start];
   State state = states_[index];
   bool protects = region != kNoRegion;
-  body_.clear();
+  const size_t first = draft_.instrs.size();
   exit_ = Exit();
   for (at_ = start; !error_; ++at_) {
     if (at_ >= size_) {
@@ -255,25 +255,26 @@ void ExceptionTable::walk(uint32_t index) {
       break;
     }
     const Instr& instr = code_.instrs[at_];
-    confirm(state);
-    restore(instr, region, state);
+    if (!code_.folded.empty()) confirm(code_.folded[at_], state);
+    if (state.saved != 0) restore(instr, region, state);
     // The handler gets the stack of an instruction that can raise.
-    if (region != kNoRegion && bytecode::can_raise(instr.op)) {
+    if (region != kNoRegion && bytecode::facts_of(instr.op).raises) {
       if (state.depth < code_.regions[region].depth)
         fail("a handler keeps more slots than there are");
       else if (protects)
         protect(index, region, state);
       protects = false;
     }
-    if (const auto control = control_of(instr)) {
-      transfer(instr, *control, state);
+    if (transfers_control(instr.op)) {
+      transfer(instr, *control_of(instr), state);
       break;
     }
     step(instr, state);
   }
   if (protects && !error_) protect(index, region, state);
   DraftBlock& block = draft_.blocks[index];
-  block.instrs = body_;
+  block.first = static_cast<uint32_t>(first);
+  block.count = static_cast<uint32_t>(draft_.instrs.size() - first);
   block.exit = exit_;
 }
 
@@ -281,12 +282,12 @@ void ExceptionTable::go_on(BlockId next) {
   exit_.kind = ExitKind::Goto;
   exit_.falls = true;
   exit_.next[0] = next;
-  exit_.instr = body_.back();
+  exit_.instr = draft_.instrs.back();
 }
 
 void ExceptionTable::step(const Instr& instr, State& state) {
-  const bytecode::StackEffect effect = bytecode::stack_effect(instr);
-  if (state.depth < reach_of(instr)) return fail("stack underflow");
+  const bytecode::StackEffect effect = bytecode::effect_of(instr);
+  if (state.depth < reach_of(instr, effect.pops)) return fail("stack underflow");
   if (instr.op == Op::PushExcInfo) {
     state.saved = chains_.push(state.saved, 0, 0, state.depth - 1);
   } else if (instr.op == Op::PopExcept) {
@@ -295,7 +296,7 @@ void ExceptionTable::step(const Instr& instr, State& state) {
   }
   state.depth = state.depth - effect.pops + effect.pushes;
   if (state.depth > kMaxDepth) return fail("stack overflow");
-  body_.push_back(instr);
+  draft_.instrs.push_back(instr);
 }
 
 void ExceptionTable::transfer(const Instr& instr, const Control& control, const State& state) {
@@ -340,23 +341,24 @@ bool ExceptionTable::is_with(uint32_t at) const {
          code_.instrs[at + 1].op == Op::WithExceptStart;
 }
 
-// Records the first instruction from which an exception leaves a handler without its exception
-// state being restored: the folded handlers restored fewer exceptions than are no longer handled.
+// Records the first instruction, among those that run in a handler, from which an exception leaves
+// it without its exception state being restored: the folded handlers restored fewer exceptions than
+// are no longer handled.
 void ExceptionTable::restore(const Instr& instr, uint32_t region, const State& state) {
-  if (state.saved == 0 || draft_.unrestored || !bytecode::can_raise(instr.op)) return;
+  if (draft_.unrestored || !bytecode::facts_of(instr.op).raises) return;
   const bool is_lost = instr.b == kLostTest && instr.op != Op::Reraise && instr.op != Op::Raise &&
                        instr.op != Op::Send && instr.op != Op::ForIter && control_of(instr);
   if (is_lost) return;
   const uint32_t kept = region == kNoRegion
                             ? 0
                             : chains_[chains_.cut(state.saved, code_.regions[region].depth)].length;
-  if (chains_[state.saved].length - kept > code_.restores[at_]) draft_.unrestored = instr.offset;
+  const uint32_t restores = code_.folded.empty() ? 0 : code_.folded[at_].restores;
+  if (chains_[state.saved].length - kept > restores) draft_.unrestored = instr.offset;
 }
 
-void ExceptionTable::confirm(const State& state) {
-  const uint32_t depth = code_.depth_at[at_];
-  confirmed_ &= depth == kAnything || depth == state.depth;
-  const uint32_t slot = code_.saved_at[at_];
+void ExceptionTable::confirm(const Folded& folded, const State& state) {
+  confirmed_ &= folded.depth_at == kAnything || folded.depth_at == state.depth;
+  const uint32_t slot = folded.saved_at;
   if (slot == kAnything) return;
   const uint32_t saved = chains_.cut(state.saved, slot + 1);
   confirmed_ &= saved != 0 && chains_[saved].level == slot;
@@ -365,11 +367,11 @@ void ExceptionTable::confirm(const State& state) {
 }  // namespace
 
 Result<Draft> draft_from_exception_table(const object::Module& module,
-                                         const bytecode::Stream& stream) {
-  ExceptionTable folded(module, stream, true);
+                                         const bytecode::Stream& stream, const Survey& survey) {
+  ExceptionTable folded(module, stream, survey, true);
   Result<Draft> draft = folded.run();
   if (folded.confirmed()) return draft;
-  return ExceptionTable(module, stream, false).run();
+  return ExceptionTable(module, stream, survey, false).run();
 }
 
 }  // namespace pellucid::flow

@@ -97,7 +97,17 @@ void BlockStack::mark_lost_jumps() {
     if (returned_to_.contains(back)) continue;
     Instr mark = stream_.instrs[back - 1];
     mark.op = Op::Marker;
-    if (mark_lost_jump(stream_, back, mark)) draft_.blocks[block].instrs.push_back(mark);
+    if (!mark_lost_jump(stream_, back, mark)) continue;
+    // The block with its marker goes to the end, where there is room.
+    DraftBlock& marked = draft_.blocks[block];
+    const auto first = static_cast<uint32_t>(draft_.instrs.size());
+    for (uint32_t i = 0; i < marked.count; ++i) {
+      const Instr instr = draft_.instrs[marked.first + i];
+      draft_.instrs.push_back(instr);
+    }
+    draft_.instrs.push_back(mark);
+    marked.first = first;
+    ++marked.count;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "bytecode/op_facts.h"
 #include "flow/regions.h"
 
 namespace pellucid::flow {
@@ -48,9 +49,10 @@ void fold_cleanups(Regions& regions) {
   for (uint32_t i = 0; i < regions.cover.size(); ++i) {
     uint32_t& cover = regions.cover[i];
     if (cover == kNoRegion || instead[cover] == cover) continue;
-    if (bytecode::can_raise(regions.instrs[i].op))
-      regions.saved_at[i] = regions.regions[cover].depth - 1;
-    regions.restores[i] = restores[cover];
+    Folded& folded = regions.fold(i);
+    if (bytecode::facts_of(regions.instrs[i].op).raises)
+      folded.saved_at = regions.regions[cover].depth - 1;
+    folded.restores = restores[cover];
     cover = instead[cover];
   }
 }
@@ -84,7 +86,7 @@ void fold_stop_iteration_wrapper(Regions& regions) {
   if (!starts_generator_within(regions, wrapper, start)) return;
   for (uint32_t i = start; i < regions.instrs.size(); ++i)
     if (regions.cover[i] == kNoRegion && (i < target || i > target + 1) &&
-        bytecode::can_raise(regions.instrs[i].op))
+        bytecode::facts_of(regions.instrs[i].op).raises)
       return;
   std::replace(regions.cover.begin(), regions.cover.end(), wrapper, kNoRegion);
   regions.wraps_stop_iteration = true;
@@ -98,11 +100,11 @@ void protect_branches(Regions& regions, bool tests_raise) {
     const Op op = regions.instrs[i].op;
     const bool tests = op == Op::BranchTrue || op == Op::BranchFalse;
     const bool free = op == Op::BranchNone || op == Op::BranchNotNone || (tests && !tests_raise);
-    const auto before = control_of(regions.instrs[i - 1]);
-    if (free && !before) regions.cover[i] = regions.cover[i - 1];
-    const bool is_part = before && before->jumps && before->falls && op == Op::Jump &&
-                         regions.instrs[i].a <= i && regions.cover[i] == kNoRegion;
-    if (is_part) regions.cover[i] = regions.cover[i - 1];
+    const Instr& before = regions.instrs[i - 1];
+    if (free && !transfers_control(before.op)) regions.cover[i] = regions.cover[i - 1];
+    if (op != Op::Jump || regions.instrs[i].a > i || regions.cover[i] != kNoRegion) continue;
+    const auto control = control_of(before);
+    if (control && control->jumps && control->falls) regions.cover[i] = regions.cover[i - 1];
   }
 }
 
@@ -116,7 +118,8 @@ void mark_lost_tests(Regions& regions) {
     const bool tests = test.op == Op::BranchTrue || test.op == Op::BranchFalse;
     const bool is_operand = copy.op == Op::Copy && copy.a == 1 && tests;
     if (!is_operand || regions.cover[i] != kNoRegion || regions.cover[i + 1] != kNoRegion) continue;
-    if (regions.cover[i - 1] == kNoRegion || control_of(regions.instrs[i - 1])) continue;
+    if (regions.cover[i - 1] == kNoRegion) continue;
+    if (transfers_control(regions.instrs[i - 1].op)) continue;
     regions.cover[i] = regions.cover[i + 1] = regions.cover[i - 1];
     test.b = kLostTest;
   }
@@ -158,14 +161,12 @@ uint32_t Regions::common(uint32_t a, uint32_t b) const {
   return a == b ? a : kNoRegion;
 }
 
-Regions regions_of(const object::Module& module, const bytecode::Stream& stream, bool fold) {
+Regions regions_of(const object::Module& module, const bytecode::Stream& stream,
+                   const Survey& survey, bool fold) {
   Regions result;
   result.instrs = stream.instrs;
-  result.gone.assign(stream.instrs.size(), false);
+  result.gone.assign(stream.instrs.size(), 0);
   result.cover.assign(stream.instrs.size(), kNoRegion);
-  result.saved_at.assign(stream.instrs.size(), kAnything);
-  result.depth_at.assign(stream.instrs.size(), kAnything);
-  result.restores.assign(stream.instrs.size(), 0);
   std::map<std::array<uint32_t, 3>, uint32_t> known;
   for (const bytecode::ExceptionEntry& entry : stream.exceptions) {
     if (entry.begin >= entry.end) continue;
@@ -184,10 +185,8 @@ Regions regions_of(const object::Module& module, const bytecode::Stream& stream,
     fold_cleanups(result);
     fold_stop_iteration_wrapper(result);
   }
-  if (fold) {
-    fold_send_loops(result);
-    fold_shortcuts(result, module);
-  }
+  if (fold && survey.has(Op::Send)) fold_send_loops(result);
+  if (fold && survey.has(Op::LoadCommonConstant)) fold_shortcuts(result, module);
   find_parents(result);
   return result;
 }

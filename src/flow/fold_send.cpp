@@ -14,6 +14,7 @@
 //
 // throw() and close() on the generator go to the iterator first, which 3.11 does by itself and
 // 3.12+ by CLEANUP_THROW; YieldFrom means the same as in 3.10.
+#include "bytecode/op_facts.h"
 #include "flow/regions.h"
 
 namespace pellucid::flow {
@@ -24,7 +25,7 @@ class SendFolder {
   explicit SendFolder(Regions& regions)
       : regions_(regions), jumps_to_(regions.instrs.size() + 1, 0) {
     for (const Instr& instr : regions.instrs)
-      if (bytecode::operand_of(instr.op) == bytecode::Operand::Target) ++jumps_to_[instr.a];
+      if (bytecode::has_target(instr.op)) ++jumps_to_[instr.a];
     for (const Region& region : regions.regions) ++jumps_to_[region.target];
   }
 
@@ -69,14 +70,15 @@ class SendFolder {
     regions_.instrs[at].op = Op::YieldFrom;
     regions_.instrs[at].a = 0;
     regions_.instrs[at].b = 0;
-    regions_.gone[at + 1] = true;
-    if (has_slot) regions_.gone[at - 2] = true;
-    for (uint32_t i = target; i < after; ++i) regions_.gone[i] = true;
+    regions_.gone[at + 1] = 1;
+    if (has_slot) regions_.gone[at - 2] = 1;
+    for (uint32_t i = target; i < after; ++i) regions_.gone[i] = 1;
     if (throws != kNoRegion) {
       // (Of the slots that it keeps, only the folded one is missing.)
-      regions_.depth_at[at] = regions_.regions[regions_.cover[at + 1]].depth - (has_slot ? 1 : 0);
-      regions_.gone[throws] = true;
-      if (ways_in == 2) regions_.gone[throws + 1] = true;
+      regions_.fold(at).depth_at =
+          regions_.regions[regions_.cover[at + 1]].depth - (has_slot ? 1 : 0);
+      regions_.gone[throws] = 1;
+      if (ways_in == 2) regions_.gone[throws + 1] = 1;
     }
     regions_.instrs[at + 2].a = after;
     loops_.push_back(at + 2);
@@ -86,7 +88,7 @@ class SendFolder {
   void drop_jumps() {
     for (const uint32_t jump : loops_)
       if (regions_.live(jump + 1) == regions_.live(regions_.instrs[jump].a))
-        regions_.gone[jump] = true;
+        regions_.gone[jump] = 1;
   }
 
  private:

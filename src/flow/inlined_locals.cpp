@@ -28,9 +28,6 @@ std::vector<uint32_t> names_put_back(const Graph& graph, const Handler& handler)
 }  // namespace
 
 void read_inlined_locals(Graph& graph) {
-  const bool any = std::any_of(graph.instrs.begin(), graph.instrs.end(),
-                               [](const Instr& instr) { return instr.op == Op::LoadFastAndClear; });
-  if (!any) return;
   std::vector<std::vector<uint32_t>> put_back;
   for (const Handler& handler : graph.handlers) put_back.push_back(names_put_back(graph, handler));
 

@@ -33,20 +33,26 @@ struct Region {
   uint32_t nesting = 1;         // length of the chain of parents, this one included
 };
 
+// What folding assumes of an instruction, to be confirmed once the stack is known, and what it took
+// away.
+struct Folded {
+  uint32_t saved_at = kAnything;  // the slot of the saved exception while the instruction runs
+  uint32_t depth_at = kAnything;  // of a folded SEND loop: the number of slots its handler kept
+  uint32_t restores = 0;          // how many exceptions the folded handlers restored
+};
+
 struct Regions {
   std::vector<Instr> instrs;
-  std::vector<bool> gone;
+  std::vector<uint8_t> gone;  // 1: folded away
   std::vector<Region> regions;
   std::vector<uint32_t> cover;  // of each instruction: its region or kNoRegion
+  std::vector<Folded> folded;   // of each instruction; empty if nothing was folded
   bool wraps_stop_iteration = false;
 
-  // The assumptions of folding, to be confirmed once the stack is known: the slot of the saved
-  // exception while an instruction runs.
-  std::vector<uint32_t> saved_at;  // kAnything: nothing to confirm
-  // The same for a folded SEND loop: the number of slots that its handler kept.
-  std::vector<uint32_t> depth_at;
-  // The number of exceptions that the folded handlers of an instruction restored.
-  std::vector<uint32_t> restores;
+  Folded& fold(uint32_t at) {
+    folded.resize(instrs.size());
+    return folded[at];
+  }
 
   // Returns the first instruction at or after `at` that is not gone; instrs.size() if there is
   // none.
@@ -59,7 +65,8 @@ struct Regions {
 };
 
 // Returns the regions of a stream; with `fold` = false, exactly those of its table.
-Regions regions_of(const object::Module& module, const bytecode::Stream& stream, bool fold);
+Regions regions_of(const object::Module& module, const bytecode::Stream& stream,
+                   const Survey& survey, bool fold);
 
 // Folds the SEND loops in place (fold_send.cpp).
 void fold_send_loops(Regions& regions);

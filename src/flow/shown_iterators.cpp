@@ -3,16 +3,19 @@
 #include "flow/shown_iterators.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "bytecode/op_facts.h"
 #include "flow/draft.h"
 
 namespace pellucid::flow {
 namespace {
 
-using Flags = std::vector<bool>;
+using Flags = std::vector<uint8_t>;  // 1 or 0
 
 class Walk {
  public:
@@ -30,15 +33,15 @@ class Walk {
   }
 
  private:
-  void arrive(BlockId to, const Flags& stack) {
+  void arrive(BlockId to, std::span<const uint8_t> stack) {
     if (!to.valid()) return;
     Flags& entry = entries_[to.index()];
     bool is_new = !reached_[to.index()];
     reached_[to.index()] = true;
-    entry.resize(graph_[to].depth, false);
+    entry.resize(graph_[to].depth, 0);
     for (size_t slot = 0; slot < std::min(entry.size(), stack.size()); ++slot) {
       if (!stack[slot] || entry[slot]) continue;
-      entry[slot] = true;
+      entry[slot] = 1;
       is_new = true;
     }
     if (is_new) todo_.push_back(to);
@@ -46,13 +49,15 @@ class Walk {
 
   // An exception leaves the slots below the handler's depth as they are.
   void keep(const Block& block, const Instr& instr, const Flags& stack) {
-    if (!block.handler.valid() || !bytecode::can_raise(instr.op)) return;
+    if (!block.handler.valid() || !bytecode::facts_of(instr.op).raises) return;
     const Handler& handler = graph_[block.handler];
     const size_t count = std::min<size_t>(handler.depth, stack.size());
-    arrive(handler.entry, Flags(stack.begin(), stack.begin() + static_cast<ptrdiff_t>(count)));
+    arrive(handler.entry, std::span(stack).first(count));
   }
 
-  void walk(const Block& block, Flags stack) {
+  void walk(const Block& block, const Flags& entry) {
+    Flags& stack = stack_;
+    stack = entry;
     for (uint32_t i = block.first; i < block.first + block.count; ++i) {
       keep(block, graph_.instrs[i], stack);
       step(graph_.instrs[i], stack);
@@ -61,13 +66,13 @@ class Walk {
     leave(block.exit, stack);
   }
 
-  static Flags::reference at(Flags& stack, size_t depth) {
+  static uint8_t& at(Flags& stack, size_t depth) {
     PELLUCID_CHECK(depth >= 1 && depth <= stack.size());
     return stack[stack.size() - depth];
   }
 
-  void see(const Instr& instr, bool is_iterator) {
-    if (!is_iterator || error_) return;
+  void see(const Instr& instr, uint8_t is_iterator) {
+    if (is_iterator == 0 || error_) return;
     error_ = Error{ErrorCode::Unsupported, instr.offset,
                    "flow: the iterator of a loop is used for something else at offset " +
                        std::to_string(instr.offset)};
@@ -78,18 +83,15 @@ class Walk {
   }
 
   void step(const Instr& instr, Flags& stack) {
-    const bytecode::StackEffect effect = bytecode::stack_effect(instr);
-    bool pushes_iterator = false;
+    const bytecode::StackEffect effect = bytecode::effect_of(instr);
+    uint8_t pushes_iterator = 0;
     switch (instr.op) {
       case Op::Copy:
         stack.push_back(at(stack, instr.a));
         return;
-      case Op::Swap: {
-        const bool top = at(stack, 1);
-        at(stack, 1) = static_cast<bool>(at(stack, instr.a));
-        at(stack, instr.a) = top;
+      case Op::Swap:
+        std::swap(at(stack, 1), at(stack, instr.a));
         return;
-      }
       case Op::Rot:
         PELLUCID_CHECK(instr.a >= 1 && instr.a <= stack.size());
         std::rotate(stack.end() - instr.a, stack.end() - 1, stack.end());
@@ -117,10 +119,10 @@ class Walk {
       case Op::GetIter:
       case Op::GetYieldFromIter:
         see_top(instr, stack, 1);
-        pushes_iterator = true;
+        pushes_iterator = 1;
         break;
       default:  // NOLINT: every other op looks at what it reaches
-        see_top(instr, stack, reach_of(instr));
+        see_top(instr, stack, reach_of(instr, effect.pops));
         break;
     }
     PELLUCID_CHECK(effect.pops <= stack.size());
@@ -131,7 +133,7 @@ class Walk {
   void leave(const Exit& exit, Flags& stack) {
     const auto shortened = [&](size_t pops) {
       PELLUCID_CHECK(pops <= stack.size());
-      return Flags(stack.begin(), stack.end() - static_cast<ptrdiff_t>(pops));
+      return std::span<const uint8_t>(stack).first(stack.size() - pops);
     };
     switch (exit.kind) {
       case ExitKind::Goto:
@@ -163,6 +165,7 @@ class Walk {
   std::vector<Flags> entries_;
   std::vector<bool> reached_;
   std::vector<BlockId> todo_;
+  Flags stack_;  // in the block that is walked
   std::optional<Error> error_;
 };
 
