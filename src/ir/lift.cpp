@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "base/check.h"
 #include "ir/phis.h"
@@ -54,6 +55,7 @@ class Lifter {
     // About one per instruction.
     out_.values.reserve(graph.instrs.size() + 2 * graph.blocks.size());
     used_.reserve(out_.values.capacity());
+    out_.operand_pool.reserve(graph.instrs.size());
     out_.values.emplace_back().kind = ValueKind::Null;
     used_.push_back(0);
     out_.code = graph.code;
@@ -75,14 +77,19 @@ class Lifter {
       current_ = id;
       StackMachine machine(out_, out_.blocks[id.index()], used_);
       const flow::Block& block = graph_[id];
+      out_.blocks[id.index()].items.reserve(block.count);
+      machine.stack = std::move(stack_);
       machine.stack = out_.blocks[id.index()].entry_stack;
       machine.settled = settled_before(id);
       for (uint32_t i = 0; i < block.count; ++i) {
         const bytecode::Instr& instr = graph_.instrs[block.first + i];
         if (by_slots_ && instr.op == Op::PushExcInfo) note_push(machine, instr);
+        has_async_loop_ = has_async_loop_ || instr.op == Op::GetAnext;
         machine.step(instr);
       }
       leave(id, machine);
+      stack_ = std::move(machine.stack);
+      if (machine.has_drops) with_drops_.push_back(id);
       done_[id.index()] = 1;
     }
     for (size_t i = 0; i < out_.blocks.size(); ++i) {
@@ -111,8 +118,8 @@ class Lifter {
     while (block.drops < source.count && graph_.instrs[source.first + block.drops].op == Op::Pop) {
       ++block.drops;
     }
-    const auto& ways = ways_.normal[id.index()];
-    const auto& regions = ways_.protects[id.index()];
+    const std::span<const Way> ways = ways_.normal[id];
+    const std::span<const Protected> regions = ways_.protects[id];
     if (by_slots_) {
       for (uint32_t slot = 0; slot < source.depth; ++slot) add_param(id, slot);
       return std::nullopt;
@@ -143,8 +150,8 @@ class Lifter {
   // Returns the value whose effect came right before a block with one predecessor: the condition of
   // the jump to it, the value stored last, or a constant loaded last.
   ValueId settled_before(BlockId id) const {
-    if (ways_.normal[id.index()].size() != 1) return {};
-    const Way& way = ways_.normal[id.index()][0];
+    if (ways_.normal[id].size() != 1) return {};
+    const Way& way = ways_.normal[id][0];
     if (!done_[way.from.index()]) return {};
     const Block& from = out_.blocks[way.from.index()];
     if (from.exit == ExitKind::Branch && way.edge == from.jump) return from.operands[0];
@@ -173,7 +180,7 @@ class Lifter {
     out_.blocks[current_.index()].items.push_back(machine.make(push, {machine.top()}));
   }
 
-  void enter_handler(BlockId id, const std::vector<Protected>& regions) {
+  void enter_handler(BlockId id, std::span<const Protected> regions) {
     Block& block = out_.blocks[id.index()];
     const flow::Handler& handler = graph_[regions[0].handler];
     for (uint32_t slot = 0; slot < handler.depth; ++slot) {
@@ -217,9 +224,10 @@ class Lifter {
   // Returns an error if a handler can find different values in a slot that it keeps, from whichever
   // block of its region, later ones included.
   std::optional<Error> changed_below_handler() const {
+    if (graph_.handlers.empty()) return std::nullopt;
     for (size_t b = 0; b < out_.blocks.size(); ++b) {
       const auto& kept = out_.blocks[b].entry_stack;
-      for (const Protected& region : ways_.protects[b]) {
+      for (const Protected& region : ways_.protects[BlockId(b)]) {
         const auto& stack = out_.blocks[region.block.index()].entry_stack;
         const uint32_t depth = graph_[region.handler].depth;
         for (uint32_t slot = 0; slot < depth; ++slot) {
@@ -237,7 +245,7 @@ class Lifter {
   }
 
   // Returns the one value that every edge brings in `slot`, if all are known already; else invalid.
-  ValueId common_value(const std::vector<Way>& ways, uint32_t slot) const {
+  ValueId common_value(std::span<const Way> ways, uint32_t slot) const {
     ValueId common;
     for (const Way& way : ways) {
       if (!done_[way.from.index()]) return {};
@@ -310,8 +318,9 @@ class Lifter {
         if (exit.next[0].valid()) machine.stack.resize(graph_[exit.next[0]].depth);
         break;
     }
-    stacks[0] = machine.stack;
-    stacks[1] = machine.stack;
+    for (size_t k = 0; k < 2; ++k) {
+      if (exit.next[k].valid()) stacks[k] = machine.stack;
+    }
   }
 
   void fill_arguments(BlockId id, uint8_t k) {
@@ -327,16 +336,18 @@ class Lifter {
   // Corrects drops of an outer loop's iterator: while that was a phi, they looked like expression
   // statements, or like nothing at all.
   void mark_dropped_iterators() {
+    if (with_drops_.empty()) return;
     std::vector<uint8_t> is_iterator(out_.values.size(), 0);
     for (const Block& block : out_.blocks) {
       if (block.exit == ExitKind::ForIter) is_iterator[block.operands[0].index()] = 1;
+      if (!has_async_loop_) continue;
       for (const ValueId item : block.items) {
         const bool asks = is_op(out_[item], Op::GetAnext);
         if (asks) is_iterator[out_.operands(item)[0].index()] = 1;
       }
     }
-    for (Block& block : out_.blocks) {
-      std::erase_if(block.items, [&](ValueId item) {
+    for (const BlockId id : with_drops_) {
+      std::erase_if(out_.blocks[id.index()].items, [&](ValueId item) {
         Value& value = out_[item];
         const bool again = drops(value, Dropped::Used);
         if (!again && !drops(value, Dropped::Result)) return false;
@@ -377,7 +388,10 @@ class Lifter {
   const flow::Graph& graph_;
   bool by_slots_;  // every stack slot is a parameter of every block
   Ways ways_;
-  BlockId current_;  // the block that is lifted
+  BlockId current_;             // the block that is lifted
+  std::vector<ValueId> stack_;  // the memory of its stack
+  bool has_async_loop_ = false;
+  std::vector<BlockId> with_drops_;  // blocks whose StackMachine::has_drops is set
   Function out_;
   std::vector<uint8_t> used_;                               // StackMachine's marks, by value
   std::vector<std::array<std::vector<ValueId>, 2>> exits_;  // the stack on each edge, by block

@@ -6,6 +6,23 @@
 namespace pellucid::ir {
 namespace {
 
+// Drops the NULLs in the slots of callables. One that came through a loop is known only when its
+// phi is gone.
+void drop_nulls(Function& f) {
+  for (Value& value : f.values) {
+    if (!is_op(value, Op::Call, Op::CallKw, Op::CallEx)) continue;
+    const auto operands = f.operand_pool.begin() + value.first;
+    const auto slots = operands + std::min(value.b, value.count);
+    auto kept =
+        std::remove_if(operands, slots, [&](ValueId id) { return f[id].kind == ValueKind::Null; });
+    if (kept == slots) continue;
+    // If nothing is called, one NULL stands for the callee.
+    if (kept == operands && slots != operands) ++kept;
+    std::move(slots, operands + value.count, kept);
+    value.count -= static_cast<uint32_t>(slots - kept);
+  }
+}
+
 // Replacements of values by others, written into a function at the end.
 class Forwards {
  public:
@@ -25,7 +42,7 @@ class Forwards {
 
   void write() {
     for (ValueId& id : f_.operand_pool) id = resolve(id);
-    for (Value& value : f_.values) drop_nulls(value);
+    drop_nulls(f_);
     for (Block& block : f_.blocks) {
       for (ValueId& id : block.operands) id = resolve(id);
       for (ValueId& id : block.entry_stack) id = resolve(id);
@@ -36,19 +53,6 @@ class Forwards {
   }
 
  private:
-  // Drops a NULL in the slot of a callable that came through a loop: it is known only now.
-  void drop_nulls(Value& value) {
-    if (!is_op(value, Op::Call, Op::CallKw, Op::CallEx)) return;
-    const auto operands = f_.operand_pool.begin() + value.first;
-    const auto slots = operands + std::min(value.b, value.count);
-    auto kept =
-        std::remove_if(operands, slots, [&](ValueId id) { return f_[id].kind == ValueKind::Null; });
-    // If nothing is called, one NULL stands for the callee.
-    if (kept == operands && slots != operands) ++kept;
-    std::move(slots, operands + value.count, kept);
-    value.count -= static_cast<uint32_t>(slots - kept);
-  }
-
   Function& f_;
   std::vector<ValueId> to_;
 };
@@ -91,7 +95,7 @@ class TrivialPhis {
       }
       forwards_.set(params[p], only);
       params.erase(params.begin() + static_cast<ptrdiff_t>(p));
-      for (const Way& way : ways_.normal[id.index()]) {
+      for (const Way& way : ways_.normal[id]) {
         auto& args = f_.blocks[way.from.index()].next[way.edge].args;
         args.erase(args.begin() + static_cast<ptrdiff_t>(p));
       }
@@ -103,7 +107,7 @@ class TrivialPhis {
   ValueId only_argument(BlockId id, size_t p) {
     const ValueId self = f_.blocks[id.index()].params[p];
     ValueId only;
-    for (const Way& way : ways_.normal[id.index()]) {
+    for (const Way& way : ways_.normal[id]) {
       const ValueId arg = forwards_.resolve(f_.blocks[way.from.index()].next[way.edge].args[p]);
       if (arg == self || arg == only) continue;
       if (only.valid()) return {};
@@ -114,7 +118,7 @@ class TrivialPhis {
 
   ValueId only_kept(const Kept& kept) {
     ValueId only;
-    for (const Protected& region : ways_.protects[kept.entry.index()]) {
+    for (const Protected& region : ways_.protects[kept.entry]) {
       const auto& stack = f_.blocks[region.block.index()].entry_stack;
       if (kept.slot >= stack.size()) return {};
       const ValueId value = forwards_.resolve(stack[kept.slot]);
@@ -139,8 +143,8 @@ class Nulls {
     is_null_[kNull.index()] = 1;
     for (size_t b = 0; b < f_.blocks.size(); ++b) {
       for (const ValueId param : f_.blocks[b].params) is_null_[param.index()] = 1;
-      for (const Way& way : ways.normal[b]) feed_by_edge(f_.blocks[b], way);
-      for (const Protected& region : ways.protects[b]) feed_handler(f_.blocks[b], region);
+      for (const Way& way : ways.normal[BlockId(b)]) feed_by_edge(f_.blocks[b], way);
+      for (const Protected& region : ways.protects[BlockId(b)]) feed_handler(f_.blocks[b], region);
     }
     for (size_t v = 0; v < f_.values.size(); ++v) {
       if (!is_null_[v]) todo_.push_back(ValueId(v));
@@ -199,21 +203,28 @@ class Nulls {
 
 }  // namespace
 
-Ways::Ways(const flow::Graph& graph) : normal(graph.blocks.size()), protects(graph.blocks.size()) {
-  for (size_t i = 0; i < graph.blocks.size(); ++i) {
-    const flow::Block& block = graph.blocks[i];
-    for (uint8_t k = 0; k < 2; ++k) {
-      const BlockId to = block.exit.next[k];
-      if (to.valid()) normal[to.index()].push_back({BlockId(i), k});
-    }
-    if (block.handler.valid()) {
-      const BlockId entry = graph[block.handler].entry;
-      protects[entry.index()].push_back({BlockId(i), block.handler});
-    }
-  }
-}
+Ways::Ways(const flow::Graph& graph)
+    : normal(graph.blocks.size(),
+             [&](const auto& add) {
+               for (size_t i = 0; i < graph.blocks.size(); ++i) {
+                 for (uint8_t k = 0; k < 2; ++k) {
+                   const BlockId to = graph.blocks[i].exit.next[k];
+                   if (to.valid()) add(to, Way{BlockId(i), k});
+                 }
+               }
+             }),
+      protects(graph.blocks.size(), [&](const auto& add) {
+        if (graph.handlers.empty()) return;
+        for (size_t i = 0; i < graph.blocks.size(); ++i) {
+          const HandlerId handler = graph.blocks[i].handler;
+          if (handler.valid()) add(graph[handler].entry, Protected{BlockId(i), handler});
+        }
+      }) {}
 
 void remove_trivial_phis(Function& f, const Ways& ways, const std::vector<Kept>& kept) {
+  const bool has_params = std::any_of(f.blocks.begin(), f.blocks.end(),
+                                      [](const Block& block) { return !block.params.empty(); });
+  if (!has_params && kept.empty()) return drop_nulls(f);
   TrivialPhis(f, ways).remove(kept);
 }
 

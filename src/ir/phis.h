@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "flow/graph.h"
+#include "flow/lists.h"
 #include "ir/function.h"
 
 namespace pellucid::ir {
@@ -22,8 +23,8 @@ struct Protected {
 struct Ways {
   explicit Ways(const flow::Graph& graph);
 
-  std::vector<std::vector<Way>> normal;          // by block
-  std::vector<std::vector<Protected>> protects;  // by block; empty but for entries of handlers
+  flow::ListsByBlock<Way> normal;
+  flow::ListsByBlock<Protected> protects;  // empty but for entries of handlers
 };
 
 // A phi that is no parameter: a slot in which a handler finds one of several values.

@@ -52,6 +52,10 @@ class Simplifier {
 
  private:
   bool is_program_generated() const {
+    const bool may_be = std::any_of(f_.values.begin(), f_.values.end(), [](const Value& value) {
+      return is_op(value, Op::DeleteSubscr) || (is_op(value, Op::ListExtend) && value.a > 1);
+    });
+    if (!may_be) return false;
     // Lists that were written: those that an inlined comprehension (3.12+) fills, and those with a
     // name (`del (a := [])[i]`).
     std::unordered_set<ValueId> written;

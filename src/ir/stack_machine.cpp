@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "bytecode/op_facts.h"
 
 namespace pellucid::ir {
 
@@ -21,24 +22,34 @@ ValueId StackMachine::pop() {
   return id;
 }
 
-ValueId StackMachine::make(Value value, std::span<const ValueId> operands) {
+Value& StackMachine::add(std::span<const ValueId> operands) {
+  Value& value = out_.values.emplace_back();
   value.first = static_cast<uint32_t>(out_.operand_pool.size());
   value.count = static_cast<uint32_t>(operands.size());
-  out_.operand_pool.insert(out_.operand_pool.end(), operands.begin(), operands.end());
-  out_.values.push_back(value);
+  for (const ValueId id : operands) {
+    out_.operand_pool.push_back(id);
+    use(id);
+  }
   used_.push_back(0);
-  for (const ValueId id : operands) use(id);
+  return value;
+}
+
+ValueId StackMachine::make(Value value, std::span<const ValueId> operands) {
+  Value& added = add(operands);
+  value.first = added.first;
+  value.count = added.count;
+  added = value;
   return ValueId(out_.values.size() - 1);
 }
 
 ValueId StackMachine::emit(const bytecode::Instr& instr, std::span<const ValueId> operands) {
-  Value value;
+  Value& value = add(operands);
   value.op = instr.op;
   value.a = instr.a;
   value.b = instr.b;
   value.offset = instr.offset;
   value.line = instr.line;
-  const ValueId id = make(value, operands);
+  const ValueId id(out_.values.size() - 1);
   block_.items.push_back(id);
   return id;
 }
@@ -104,6 +115,7 @@ void StackMachine::discard(const bytecode::Instr& instr) {
 
 void StackMachine::emit_drop(bytecode::Instr instr, ValueId id, Dropped what) {
   instr.b = static_cast<uint32_t>(what);
+  has_drops = has_drops || what == Dropped::Used || what == Dropped::Result;
   emit(instr, {id});
 }
 
@@ -142,10 +154,10 @@ void StackMachine::push_elements(const bytecode::Instr& instr, uint32_t count) {
 }
 
 void StackMachine::generic(const bytecode::Instr& instr) {
-  const bytecode::StackEffect effect = bytecode::stack_effect(instr);
+  const bytecode::StackEffect effect = bytecode::effect_of(instr);
   PELLUCID_CHECK(effect.pops <= stack.size() && effect.pushes <= 1);
   const ValueId id = emit(instr, std::span<const ValueId>(stack).last(effect.pops));
-  stack.resize(stack.size() - effect.pops);
+  stack.erase(stack.end() - effect.pops, stack.end());
   if (effect.pushes == 1) stack.push_back(id);
 }
 

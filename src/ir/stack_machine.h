@@ -37,12 +37,15 @@ class StackMachine {
   }
 
   std::vector<ValueId> stack;
-  ValueId settled;  // had its effect in the block before, which left it on the stack
+  ValueId settled;         // had its effect in the block before, which left it on the stack
+  bool has_drops = false;  // there is a Pop of a Dropped::Result or Dropped::Used
 
  private:
   static constexpr uint8_t kUsed = 1;
   static constexpr uint8_t kIterator = 2;
 
+  // Adds a value of these operands, to be filled in.
+  Value& add(std::span<const ValueId> operands);
   ValueId emit(const bytecode::Instr& instr, std::span<const ValueId> operands);
   ValueId emit(const bytecode::Instr& instr, std::initializer_list<ValueId> operands) {
     return emit(instr, std::span<const ValueId>(operands.begin(), operands.size()));
