@@ -193,7 +193,9 @@ Result<Stream> decode(const object::Module& module, object::CodeId id) {
   if (!stream.ok() && stream.error().code == ErrorCode::Limit) return stream;
   // If not all bytes can be read, unreachable ones are ignored.
   if (!stream.ok()) stream = decode_reached(module, id);
+#ifdef PELLUCID_CHECKS
   if (stream.ok()) check(module, *stream);
+#endif
   return stream;
 }
 

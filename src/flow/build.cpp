@@ -76,8 +76,10 @@ Graph finish(const bytecode::Stream& stream, Draft draft, const Survey& survey,
   return graph;
 }
 
-Graph checked(const object::Module& module, Graph graph) {
+Graph checked([[maybe_unused]] const object::Module& module, Graph graph) {
+#ifdef PELLUCID_CHECKS
   check(module, graph);
+#endif
   return graph;
 }
 
