@@ -51,7 +51,8 @@ class Finder {
     tables();
     prologue();
     for (at_ = 0; at_ < raw_.size() && !found_; ++at_) {
-      one(raw_code_.mark(at_), raw_[at_].arg);
+      const Mark mark = raw_code_.mark(at_);
+      if (mark != Mark::None) one(mark, raw_[at_].arg);
     }
     exception_table();
     ranges();
@@ -93,7 +94,8 @@ class Finder {
   void prologue() {
     size_t copies = 0;
     const size_t end = end_of_prologue(copies);
-    for (at_ = end; at_ < raw_.size(); ++at_) {
+    const bool copies_any = raw_code_.has(Mark::CopyFreeVars);
+    for (at_ = end; copies_any && at_ < raw_.size(); ++at_) {
       hold(raw_code_.mark(at_) != Mark::CopyFreeVars, "not before all else");
     }
     // Before its RESUME a frame is incomplete, and frame inspection skips it.
@@ -136,7 +138,8 @@ class Finder {
   void starts() {
     const bool is_one = (code_.flags & kKinds) != 0;
     size_t count = 0;
-    for (at_ = 0; at_ < raw_.size(); ++at_) {
+    const bool may_start = raw_code_.has(Mark::ReturnGenerator) || raw_code_.has(Mark::GenStart);
+    for (at_ = 0; may_start && at_ < raw_.size(); ++at_) {
       if (raw_code_.mark(at_) == Mark::ReturnGenerator) {
         ++count;
         hold(raw_code_.mark_after(at_ + 1) == Mark::PopTop,

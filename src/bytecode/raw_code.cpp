@@ -10,9 +10,15 @@ RawCode::RawCode(const object::Module& module, const Stream& stream)
       code_(module[stream.code]),
       stream_(stream),
       raw_(stream.raw),
-      traits_(traits_of(code_.version)),
       minor_(code_.version.minor) {
   if (raw_.empty()) return;
+  const TraitsTable& traits = traits_of(code_.version);
+  marks_.reserve(raw_.size());
+  for (const RawInstr& instr : raw_) {
+    const Mark mark = traits[instr.opcode].mark;
+    marks_.push_back(mark);
+    present_[static_cast<size_t>(mark)] = true;
+  }
   find_targets();
   cover();
 }

@@ -3,6 +3,7 @@
 // Private to breaches.cpp.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -18,9 +19,9 @@ class RawCode {
  public:
   RawCode(const object::Module& module, const Stream& stream);
 
-  Mark mark(size_t index) const {
-    return index < raw_.size() ? traits_[raw_[index].opcode].mark : Mark::None;
-  }
+  Mark mark(size_t index) const { return index < marks_.size() ? marks_[index] : Mark::None; }
+  // Returns true if any instruction has the mark.
+  bool has(Mark mark) const { return present_[static_cast<size_t>(mark)]; }
   // Returns the mark of an instruction that is reached only from the one before.
   Mark mark_after(size_t index) const {
     return index < raw_.size() && !is_target_[index] ? mark(index) : Mark::None;
@@ -56,8 +57,9 @@ class RawCode {
   const object::Code& code_;
   const Stream& stream_;
   const std::vector<RawInstr>& raw_;
-  const TraitsTable& traits_;
   int minor_;
+  std::vector<Mark> marks_;   // of each raw instruction
+  std::bitset<256> present_;  // by Mark
   std::vector<bool> is_target_;
   std::vector<size_t> handler_;
 };

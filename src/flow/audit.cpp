@@ -209,7 +209,8 @@ class Audit {
       const bool is_last = i + 1 == block.first + block.count;
       const Instr& next = is_last ? block.exit.instr : graph_.instrs[i + 1];
       const bool ends_raw = next.raw != instr.raw || (is_last && block.exit.kind == ExitKind::Goto);
-      if (ends_raw && state.stack.size() > most_slots(instr)) {
+      const size_t slots = state.stack.size();
+      if (ends_raw && slots > code_.stacksize && slots > most_slots(instr)) {
         say("the stack is too small", instr.offset);
       }
     }

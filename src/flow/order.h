@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "flow/graph.h"
+#include "flow/lists.h"
 
 namespace pellucid::flow {
 
@@ -24,37 +25,14 @@ enum class EdgeSet : uint8_t {
   WithHandlers,  // and an edge from every block to the entry of the handler that protects it
 };
 
-// One list of blocks for each block, stored end to end.
-class BlockLists {
- public:
-  BlockLists() = default;
-  // `fill(add)` calls add(owner, member) for each of them, and is called twice: to count, and to
-  // store. The order of the calls is kept within an owner.
-  template <typename Fill>
-  BlockLists(size_t owners, const Fill& fill) : begin_(owners + 1, 0) {
-    fill([&](BlockId owner, BlockId) { ++begin_[owner.index() + 1]; });
-    for (size_t i = 1; i <= owners; ++i) begin_[i] += begin_[i - 1];
-    items_.resize(begin_[owners]);
-    std::vector<uint32_t> at(begin_.begin(), begin_.end() - 1);
-    fill([&](BlockId owner, BlockId member) { items_[at[owner.index()]++] = member; });
-  }
-
-  std::span<const BlockId> operator[](BlockId owner) const {
-    return {items_.data() + begin_[owner.index()], items_.data() + begin_[owner.index() + 1]};
-  }
-  size_t size() const { return begin_.empty() ? 0 : begin_.size() - 1; }
-
- private:
-  std::vector<uint32_t> begin_;
-  std::vector<BlockId> items_;
-};
+using BlockLists = ListsByBlock<BlockId>;
 
 // An edge that is added twice counts twice.
 struct Edges {
   BlockLists successors;
   BlockLists predecessors;
 
-  // `fill(add)` calls add(from, to) for each edge, as for BlockLists.
+  // `fill(add)` calls add(from, to) for each edge, as for ListsByBlock.
   template <typename Fill>
   Edges(size_t blocks, const Fill& fill)
       : successors(blocks, fill), predecessors(blocks, [&](const auto& add) {
