@@ -83,8 +83,7 @@ class Audit {
     // edges.
     while (next_ < is_open_.size() && !found_) {
       const uint32_t at = next_++;
-      if (!is_open_[at]) continue;
-      is_open_[at] = 0;
+      if (std::exchange(is_open_[at], uint8_t{0}) == 0) continue;
       const BlockId block = order_.blocks[at];
       running_ = states_[block.index()];
       walk(graph_[block], running_);
@@ -108,8 +107,7 @@ class Audit {
       const bool is_local = kind == LocalKind::Local || kind == LocalKind::Hidden;
       (is_local ? locals_ : cells_).emplace_back(code_.localsplus[i].value, i);
     }
-    std::sort(locals_.begin(), locals_.end());
-    std::sort(cells_.begin(), cells_.end());
+    for (auto* places : {&locals_, &cells_}) std::sort(places->begin(), places->end());
     State entry;
     entry.is_known = true;
     entry.unbound.assign((code_.localsplus.size() + 63) / 64, 0);
@@ -135,17 +133,15 @@ class Audit {
   // Makes the cells of the prologue, whose instructions have no canonical form.
   void make_first_cells(State& entry) const {
     if (minor_ < 11) return;
-    const bool has_any =
-        std::any_of(stream_.raw.begin(), stream_.raw.end(), [&](const bytecode::RawInstr& instr) {
-          return traits_[instr.opcode].mark == Mark::MakeCell;
-        });
-    if (!has_any) return;
-    std::vector<bool> is_told(stream_.raw.size(), false);
-    for (const Instr& instr : stream_.instrs) is_told[instr.raw] = true;
+    std::vector<bool> is_told;  // by raw instruction
     for (size_t i = 0; i < stream_.raw.size(); ++i) {
       const bytecode::RawInstr& instr = stream_.raw[i];
-      const bool makes = traits_[instr.opcode].mark == Mark::MakeCell && !is_told[i];
-      if (makes && instr.arg < code_.localsplus.size()) set_unbound(entry, instr.arg, false);
+      if (traits_[instr.opcode].mark != Mark::MakeCell) continue;
+      if (is_told.empty()) {
+        is_told.resize(stream_.raw.size());
+        for (const Instr& told : stream_.instrs) is_told[told.raw] = true;
+      }
+      if (!is_told[i] && instr.arg < code_.localsplus.size()) set_unbound(entry, instr.arg, false);
     }
   }
 
@@ -209,8 +205,7 @@ class Audit {
       const bool is_last = i + 1 == block.first + block.count;
       const Instr& next = is_last ? block.exit.instr : graph_.instrs[i + 1];
       const bool ends_raw = next.raw != instr.raw || (is_last && block.exit.kind == ExitKind::Goto);
-      const size_t slots = state.stack.size();
-      if (ends_raw && slots > code_.stacksize && slots > most_slots(instr)) {
+      if (ends_raw && !has_room(instr, state.stack.size())) {
         say("the stack is too small", instr.offset);
       }
     }
@@ -224,8 +219,9 @@ class Audit {
   Mark mark_of(const Instr& instr) const { return traits_[stream_.raw[instr.raw].opcode].mark; }
 
   // In 3.11 and 3.12 the names of a call take no slot.
-  size_t most_slots(const Instr& instr) const {
-    return code_.stacksize + (mark_of(instr) == Mark::KwNames ? 1 : 0);
+  bool has_room(const Instr& instr, size_t slots) const {
+    if (slots <= code_.stacksize) return true;
+    return slots == size_t{code_.stacksize} + 1 && mark_of(instr) == Mark::KwNames;
   }
 
   void tell_handler(const Block& block, const State& state) {
