@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ast/fitting.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <optional>
@@ -36,26 +37,96 @@ std::optional<Place> place_of(Kind kind, const char* field, Kind parent) {
   }
 }
 
-constexpr size_t kKinds = 0
-#define FIELD(type, name)
-#define NODE(kind, category, fields) +1
-#include "ast/nodes.def"
-#undef NODE
-#undef FIELD
-    ;
-
-// Returns, by kind, a bit for each field that is a name.
-std::array<uint8_t, kKinds> name_fields() {
-  std::array<uint8_t, kKinds> bits{};
-  for (size_t kind = 0; kind < kKinds; ++kind) {
-    const auto fields = fields_of(static_cast<Kind>(kind));
-    for (size_t i = 0; i < fields.size(); ++i) {
-      if (fields[i].type == FieldType::Name)
-        bits[kind] = static_cast<uint8_t>(bits[kind] | 1u << i);
-    }
-  }
-  return bits;
+// Returns true for the names of `from a import *`.
+bool is_star(const Tree& tree, ListId aliases) {
+  const auto names = tree.items(aliases);
+  if (names.size() != 1) return false;
+  const auto only = tree.as<alias>(names[0]);
+  return !only.asname.valid() && tree.text(only.name) == "*";
 }
+
+// Finds out whether there may be anything to replace, which is rare.
+class FitsAsItIs {
+ public:
+  explicit FitsAsItIs(const Tree& tree) : tree_(tree), known_(tree.module().strings.size()) {}
+
+  // Returns true if every name below `top` can be everywhere, or is one of an import that can be
+  // there.
+  bool all(NodeId top) {
+    std::vector<NodeId> todo{top};
+    bool all_fit = true;
+    while (!todo.empty() && all_fit) {
+      const NodeId node = todo.back();
+      todo.pop_back();
+      all_fit = fits(node);
+      for_each_child(tree_, node, [&](NodeId child) {
+        if (!child_fields_of(tree_.kind(child)).empty()) {
+          todo.push_back(child);
+        } else {
+          all_fit = all_fit && fits(child);
+        }
+      });
+    }
+    return all_fit;
+  }
+
+ private:
+  bool fits(NodeId node) {
+    const Kind kind = tree_.kind(node);
+    if (kind == Kind::Name) return is_usual(tree_.as<Name>(node).id);
+    switch (kind) {
+      case Kind::Comment:
+      case Kind::Unstructured:
+      case Kind::alias:  // with their import
+        return true;
+      case Kind::Import:
+        return have_places(tree_.as<Import>(node).names, Place::Module);
+      case Kind::ImportFrom: {
+        const auto from = tree_.as<ImportFrom>(node);
+        const std::string_view name =
+            from.module.valid() ? tree_.text(from.module) : std::string_view();
+        return (name.empty() ? from.level > 0 : object::may_stand(name, Place::Module)) &&
+               have_places(from.names, Place::Variable);
+      }
+      default:
+        break;
+    }
+    for (unsigned left = name_fields_of(kind); left != 0; left &= left - 1) {
+      const auto field = static_cast<size_t>(std::countr_zero(left));
+      if (!is_usual(Symbol(tree_.slot(node, field)))) return false;
+    }
+    return true;
+  }
+
+  bool have_places(ListId aliases, Place place) {
+    const auto items = tree_.items(aliases);
+    if (place == Place::Variable && is_star(tree_, aliases)) return true;
+    return std::all_of(items.begin(), items.end(), [&](NodeId item) {
+      const auto each = tree_.as<alias>(item);
+      const bool is_plain = place == Place::Variable
+                                ? is_usual(each.name)
+                                : object::may_stand(tree_.text(each.name), place);
+      return is_plain && is_usual(each.asname);
+    });
+  }
+
+  // Returns true if a text can have the name in all places. Only for ASCII: whether others can be
+  // in an annotation takes a look at it.
+  bool is_usual(Symbol name) {
+    if (!name.valid()) return true;
+    uint8_t& answer = part_of(known_, name);
+    if (answer == 0) {
+      const std::string_view text = tree_.text(name);
+      const bool is_ascii =
+          std::all_of(text.begin(), text.end(), [](char c) { return (c & 0x80) == 0; });
+      answer = is_ascii && object::may_stand(text, Place::Variable) ? 1 : 2;
+    }
+    return answer == 1;
+  }
+
+  const Tree& tree_;
+  std::vector<uint8_t> known_;  // by name: 1 yes, 2 no
+};
 
 class Fitting {
  public:
@@ -66,7 +137,7 @@ class Fitting {
       note_annotations(node);
       note_targets(node);
       const Kind kind = tree_.kind(node);
-      for (unsigned left = name_fields_[static_cast<size_t>(kind)]; left != 0; left &= left - 1) {
+      for (unsigned left = name_fields_of(kind); left != 0; left &= left - 1) {
         const auto i = static_cast<size_t>(std::countr_zero(left));
         const Symbol name(tree_.slot(node, i));
         std::optional<Place> place = place_of(kind, fields_of(kind)[i].name, parent);
@@ -74,9 +145,10 @@ class Fitting {
         if (name.valid() && place && !stays(node, name, *place)) fit(node, i, name, *place);
       }
       // The single member `*` is not a name.
-      const bool is_star = kind == Kind::ImportFrom && takes_all(node);
+      const bool takes_all =
+          kind == Kind::ImportFrom && is_star(tree_, tree_.as<ImportFrom>(node).names);
       parent = kind;
-      return !is_star;
+      return !takes_all;
     });
   }
 
@@ -137,13 +209,6 @@ class Fitting {
     });
   }
 
-  bool takes_all(NodeId node) const {
-    const auto names = tree_.items(tree_.as<ImportFrom>(node).names);
-    if (names.size() != 1) return false;
-    const auto only = tree_.as<alias>(names[0]);
-    return !only.asname.valid() && tree_.text(only.name) == "*";
-  }
-
   bool stays(NodeId node, Symbol name, Place place) {
     const std::string_view text = tree_.text(name);
     if (tree_.is(node, Kind::ImportFrom) && text.empty()) {
@@ -164,7 +229,6 @@ class Fitting {
   }
 
   Tree& tree_;
-  const std::array<uint8_t, kKinds> name_fields_ = name_fields();
   std::unordered_set<NodeId> annotations_;
   std::unordered_set<NodeId> targets_;
   std::array<std::vector<uint8_t>, 5> stays_;  // by place and name: 1 yes, 2 no
@@ -172,6 +236,8 @@ class Fitting {
 
 }  // namespace
 
-void fit_names(Tree& tree, NodeId top) { Fitting(tree).run(top); }
+void fit_names(Tree& tree, NodeId top) {
+  if (!FitsAsItIs(tree).all(top)) Fitting(tree).run(top);
+}
 
 }  // namespace pellucid::ast

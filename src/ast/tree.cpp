@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 
 namespace pellucid::ast {
 
@@ -17,11 +18,19 @@ namespace {
 #undef FIELD
 
 constexpr KindInfo info_of(const char* name, Category category, std::span<const FieldInfo> fields) {
-  KindInfo info{name, category, fields, {}, 0};
+  KindInfo info{name, category, fields, {}, 0, 0};
   for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].type == FieldType::Name) {
+      info.name_fields = static_cast<uint8_t>(info.name_fields | 1u << i);
+    }
     const bool is_list = fields[i].type == FieldType::List;
     if (!is_list && fields[i].type != FieldType::Node) continue;
-    info.children[info.child_count++] = {static_cast<uint8_t>(i), is_list};
+    const std::string_view field = fields[i].name;
+    const bool has_statements =
+        is_list && (field == "body" || field == "orelse" || field == "finalbody");
+    const bool has_clauses = is_list && (field == "handlers" || field == "cases");
+    info.children[info.child_count++] = {static_cast<uint8_t>(i), is_list, has_statements,
+                                         has_clauses};
   }
   return info;
 }

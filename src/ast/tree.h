@@ -41,6 +41,14 @@ enum class Kind : uint8_t {
 #undef FIELD
 };
 
+inline constexpr size_t kKinds = 0
+#define FIELD(type, name)
+#define NODE(kind, category, fields) +1
+#include "ast/nodes.def"
+#undef NODE
+#undef FIELD
+    ;
+
 enum class Category : uint8_t { Mod, Stmt, Expr, Part, Pattern, TypeParam };
 
 enum class FieldType : uint8_t { Node, List, Name, Value, Number, Numbers };
@@ -99,10 +107,13 @@ struct FieldInfo {
   FieldType type;
   const char* name;
 };
-// A field that holds nodes: the number of its slot, and whether it is a list of them.
+// A field that holds nodes: the number of its slot, and whether it is a list of them; of statements
+// (`body`, `orelse`, `finalbody`), or of clauses that have such lists (`handlers`, `cases`).
 struct ChildField {
   uint8_t slot;
   bool is_list;
+  bool has_statements;
+  bool has_clauses;
 };
 struct KindInfo {
   const char* name;
@@ -110,6 +121,7 @@ struct KindInfo {
   std::span<const FieldInfo> fields;
   std::array<ChildField, 7> children;  // the first child_count of them
   uint8_t child_count;
+  uint8_t name_fields;  // a bit for each field that is a name
 };
 // By kind. Every walk reads it for every node: not through a call.
 extern const KindInfo kKindInfos[];
@@ -121,6 +133,10 @@ inline std::span<const FieldInfo> fields_of(Kind kind) {
 inline std::span<const ChildField> child_fields_of(Kind kind) {
   const KindInfo& info = kKindInfos[static_cast<size_t>(kind)];
   return {info.children.data(), info.child_count};
+}
+// Returns a bit for each of the fields that is a name.
+inline unsigned name_fields_of(Kind kind) {
+  return kKindInfos[static_cast<size_t>(kind)].name_fields;
 }
 inline const char* name_of(Kind kind) { return kKindInfos[static_cast<size_t>(kind)].name; }
 inline Category category_of(Kind kind) { return kKindInfos[static_cast<size_t>(kind)].category; }
@@ -192,6 +208,7 @@ class Tree {
   void set_slot(NodeId id, size_t i, uint32_t value) { changed(id).slots[i] = value; }
 
   ListId list(std::span<const NodeId> items) {
+    ++changes_;
     const auto count = static_cast<uint32_t>(items.size());
     spans_.push_back({static_cast<uint32_t>(items_.size()), count, count});
     items_.insert(items_.end(), items.begin(), items.end());
@@ -210,6 +227,7 @@ class Tree {
   // constant time, even if other lists are made meanwhile.
   ListId append(ListId id, NodeId item) {
     if (!id.valid()) return list({item});
+    ++changes_;
     Span& span = part_of(spans_, id);
     if (id.index() < known_lists_) old_spans_.emplace_back(id, span);
     if (span.count == span.capacity) {
@@ -230,6 +248,9 @@ class Tree {
     if (!id.valid()) return {};
     return part_of(numbers_, id);
   }
+
+  // Returns how often a node or a list was changed, or a list made.
+  size_t changes() const { return changes_; }
 
   // Starts recording changes to the present nodes and lists, for an attempt that may fail:
   // restore() undoes the changes, and leaves added nodes, which are unreferenced.
@@ -260,6 +281,7 @@ class Tree {
   };
 
   Record& changed(NodeId id) {
+    ++changes_;
     if (id.index() < known_nodes_) old_records_.emplace_back(id, part_of(records_, id));
     return part_of(records_, id);
   }
@@ -269,6 +291,7 @@ class Tree {
   std::vector<NodeId> items_;
   std::vector<Span> spans_;
   std::vector<std::vector<uint32_t>> numbers_;
+  size_t changes_ = 0;
   // The extent of the remembered state, and the previous values of what was changed.
   size_t known_nodes_ = 0;
   size_t known_lists_ = 0;

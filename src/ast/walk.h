@@ -2,7 +2,6 @@
 // ast: walks over the descendants of a node, by the fields of nodes.
 #pragma once
 
-#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
@@ -27,6 +26,23 @@ void for_each_child(const Tree& tree, NodeId node, Visit visit) {
   }
 }
 
+// The same in the opposite order, for what is put on a stack.
+template <typename Visit>
+void for_each_child_backwards(const Tree& tree, NodeId node, Visit visit) {
+  const auto fields = child_fields_of(tree.kind(node));
+  for (size_t i = fields.size(); i-- > 0;) {
+    const uint32_t slot = tree.slot(node, fields[i].slot);
+    if (!fields[i].is_list) {
+      if (NodeId(slot).valid()) visit(NodeId(slot));
+      continue;
+    }
+    const auto items = tree.items(ListId(slot));
+    for (size_t k = items.size(); k-- > 0;) {
+      if (items[k].valid()) visit(items[k]);
+    }
+  }
+}
+
 // Nodes that most walks have room for without a second allocation.
 inline constexpr size_t kRoom = 24;
 
@@ -43,11 +59,7 @@ void walk(const Tree& tree, std::span<const NodeId> roots, const State& state, E
     auto [node, own] = std::move(todo.back());
     todo.pop_back();
     if (!enter(node, own)) continue;
-    const auto first = static_cast<std::ptrdiff_t>(todo.size());
-    for_each_child(tree, node, [&](NodeId child) { todo.emplace_back(child, own); });
-    if (static_cast<std::ptrdiff_t>(todo.size()) - first > 1) {
-      std::reverse(todo.begin() + first, todo.end());
-    }
+    for_each_child_backwards(tree, node, [&](NodeId child) { todo.emplace_back(child, own); });
   }
 }
 

@@ -19,15 +19,9 @@ bool only_raises(const ast::Tree& tree, ast::ListId list) {
 
 }  // namespace
 
-void chain_elif(ast::Tree& tree, Statements& body) {
+void chain_elif(ast::Tree& tree, Statements& body, Outline& outline) {
   std::vector<NodeId> todo;
-  const auto note = [&](const Statements& items) {
-    for (const NodeId item : items) {
-      if (tree.is(item, Kind::If)) todo.push_back(item);
-    }
-  };
-  note(body);
-  for (const Place place : nested_lists(tree, body)) note(items_at(tree, place));
+  for_each_statement(tree, body, outline, {Kind::If}, [&](NodeId item) { todo.push_back(item); });
   while (!todo.empty()) {
     auto outer = tree.as<ast::If>(todo.back());
     const NodeId owner = todo.back();

@@ -4,6 +4,7 @@
 // (Compiler::copies_exits), since there a jump compiles to other code than falling off the end.
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "ast/nodes.h"
@@ -169,15 +170,16 @@ class TailJumps {
 };
 
 // Returns true if any `return` of the body has a value.
-bool returns_value(const ast::Tree& tree, const Statements& body) {
-  const auto returns = [&](const Statements& items) {
+bool returns_value(const ast::Tree& tree, const Statements& body, Outline& outline) {
+  const auto returns = [&](std::span<const NodeId> items) {
     return std::any_of(items.begin(), items.end(), [&](NodeId item) {
       return tree.is(item, Kind::Return) && tree.as<ast::Return>(item).value.valid();
     });
   };
-  const std::vector<Place> places = nested_lists(tree, body);
-  return returns(body) || std::any_of(places.begin(), places.end(),
-                                      [&](Place place) { return returns(items_at(tree, place)); });
+  const auto lists = outline.lists();
+  return returns(body) || std::any_of(lists.begin(), lists.end(), [&](const Listed& each) {
+           return each.kinds.has(Kind::Return) && returns(view_at(tree, each.place));
+         });
 }
 
 // Returns the number of lines of a docstring after its first one; none: the body does
@@ -233,8 +235,9 @@ bool is_on_own_line(const ast::Tree& tree, const Statements& body, const Starts&
 
 // Replaces `return` by `return None` where that was written; if the columns are not known, beside
 // others that return a value, as PEP 8 recommends.
-void write_nones(ast::Tree& tree, const Statements& body, const Starts& starts) {
-  if (!starts.known() && !returns_value(tree, body)) return;
+void write_nones(ast::Tree& tree, const Statements& body, Outline& outline, const Starts& starts) {
+  if (!outline.kinds().has(Kind::Return)) return;
+  if (!starts.known() && !returns_value(tree, body, outline)) return;
   const auto look_at = [&](const Statements& items, NodeId owner) {
     for (size_t i = 0; i < items.size(); ++i) {
       if (!is_jump(tree, items[i], Kind::Return)) continue;
@@ -245,15 +248,19 @@ void write_nones(ast::Tree& tree, const Statements& body, const Starts& starts) 
       tree.set(items[i], ast::Return{tree.add(ast::Constant{tree.module().add(none)})});
     }
   };
+  const auto lists = outline.lists();
   look_at(body, NodeId());
-  for (const Place place : nested_lists(tree, body)) look_at(items_at(tree, place), place.owner);
+  for (const Listed& each : lists) {
+    if (each.kinds.has(Kind::Return)) look_at(items_at(tree, each.place), each.place.owner);
+  }
 }
 
 }  // namespace
 
-void drop_tail_jumps(ast::Tree& tree, Statements& body, Body kind, bool copies_exits,
-                     const Starts& starts) {
-  for (const Place place : nested_lists(tree, body)) {
+void drop_tail_jumps(ast::Tree& tree, Statements& body, Outline& outline, Body kind,
+                     bool copies_exits, const Starts& starts) {
+  for (const Listed& each : outline.lists()) {
+    const Place place = each.place;
     const Kind owner = tree.kind(place.owner);
     if ((owner != Kind::For && owner != Kind::While) ||
         std::string_view(ast::fields_of(owner)[place.field].name) != "body") {
@@ -271,13 +278,13 @@ void drop_tail_jumps(ast::Tree& tree, Statements& body, Body kind, bool copies_e
   } else if (kind != Body::Block && !is_written) {
     TailJumps returns(tree, starts, Kind::Return, copies_exits);
     returns.drop(body, NodeId());
-    if (!returns_value(tree, body)) returns.pass_instead();
+    if (!returns_value(tree, body, outline)) returns.pass_instead();
   }
   if (kind == Body::Function && body.size() == 1 && is_jump(tree, body[0], Kind::Return) &&
       starts.jump(body[0], NodeId()) <= Starts::Jump::None) {
     tree.set(body[0], ast::Pass{});
   }
-  if (kind == Body::Function) write_nones(tree, body, starts);
+  if (kind == Body::Function) write_nones(tree, body, outline, starts);
 }
 
 }  // namespace pellucid::polish

@@ -92,9 +92,9 @@ class IfEnds {
 
 }  // namespace
 
-void end_if(ast::Tree& tree, Statements& body) {
+void end_if(ast::Tree& tree, Statements& body, Outline& outline) {
   IfEnds ends(tree);
-  for_each_list(tree, body, [&](Statements& items) { ends.rewrite(items); });
+  for_each_list(tree, body, outline, {Kind::If}, [&](Statements& items) { ends.rewrite(items); });
 }
 
 }  // namespace pellucid::polish

@@ -100,14 +100,15 @@ class TryEnds {
         limit = std::min(limit, tree_.where(last[0]).line);
       }
     }
-    std::vector<List> lists;
-    add_lists(tree_, statement, End::Other, lists);
-    for (const List& list : lists) todo_.push_back({list.place, limit});
+    lists_.clear();
+    add_lists(tree_, statement, End::Other, lists_);
+    for (const List& list : lists_) todo_.push_back({list.place, limit});
   }
 
   ast::Tree& tree_;
   const Starts& starts_;
   std::vector<Inside> todo_;
+  std::vector<List> lists_;  // of add_inside()
 };
 
 }  // namespace

@@ -25,11 +25,9 @@ void end_by_jump(ast::Tree& tree, NodeId handler, End end) {
   tree.set(handler, clause);
 }
 
-bool holds_lists(Kind kind) {
-  return kind == Kind::If || kind == Kind::For || kind == Kind::While || kind == Kind::With ||
-         kind == Kind::Try || kind == Kind::Match || kind == Kind::ExceptHandler ||
-         kind == Kind::match_case;
-}
+// Those with lists that belong to the body around them.
+constexpr ast::Kinds kHolders = {Kind::If,  Kind::For,   Kind::While,         Kind::With,
+                                 Kind::Try, Kind::Match, Kind::ExceptHandler, Kind::match_case};
 
 }  // namespace
 
@@ -39,25 +37,24 @@ NodeId jump(ast::Tree& tree, End end, ast::Where at) {
 
 void add_lists(const ast::Tree& tree, NodeId statement, End end, std::vector<List>& lists) {
   const Kind kind = tree.kind(statement);
-  if (!holds_lists(kind)) return;
-  const auto fields = ast::fields_of(kind);
-  const bool has_else =
-      kind == Kind::Try && !tree.items(tree.as<ast::Try>(statement).orelse).empty();
-  for (size_t field = 0; field < fields.size(); ++field) {
-    if (fields[field].type != ast::FieldType::List) continue;
-    const std::string_view name = fields[field].name;
-    if (name == "handlers" || name == "cases") {
-      for (const NodeId part : tree.items(ListId(tree.slot(statement, field)))) {
+  if (!kHolders.has(kind)) return;
+  const bool is_loop = kind == Kind::For || kind == Kind::While;
+  const bool is_try = kind == Kind::Try;
+  const bool has_else = is_try && !tree.items(tree.as<ast::Try>(statement).orelse).empty();
+  for (const ast::ChildField field : ast::child_fields_of(kind)) {
+    if (field.has_clauses) {
+      for (const NodeId part : tree.items(ListId(tree.slot(statement, field.slot)))) {
         add_lists(tree, part, end, lists);
       }
-      continue;
     }
-    if (name != "body" && name != "orelse" && name != "finalbody") continue;
-    const bool is_loop = kind == Kind::For || kind == Kind::While;
+    if (!field.has_statements) continue;
     End inside = end;
-    if (is_loop && name == "body") inside = End::Continue;
-    if (name == "finalbody" || (has_else && name == "body")) inside = End::Other;
-    lists.push_back({{statement, field}, inside});
+    if (is_loop || is_try) {
+      const std::string_view name = ast::fields_of(kind)[field.slot].name;
+      if (is_loop && name == "body") inside = End::Continue;
+      if (name == "finalbody" || (has_else && name == "body")) inside = End::Other;
+    }
+    lists.push_back({{statement, field.slot}, inside});
   }
 }
 

@@ -46,9 +46,10 @@ bool join(ast::Tree& tree, NodeId item, const Starts& starts) {
 
 }  // namespace
 
-void join_conditions(ast::Tree& tree, const Statements& body, const Starts& starts) {
+void join_conditions(ast::Tree& tree, const Statements& body, Outline& outline,
+                     const Starts& starts) {
   if (!starts.known()) return;
-  for_each_statement(tree, body, [&](NodeId item) {
+  for_each_statement(tree, body, outline, {Kind::If}, [&](NodeId item) {
     while (tree.is(item, Kind::If) && join(tree, item, starts)) {
     }
   });

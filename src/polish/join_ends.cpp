@@ -19,8 +19,8 @@ bool is_one(const ast::Tree& tree, NodeId a, NodeId b) {
 
 }  // namespace
 
-void join_ends(ast::Tree& tree, Statements& body) {
-  for_each_list(tree, body, [&](Statements& items) {
+void join_ends(ast::Tree& tree, Statements& body, Outline& outline) {
+  for_each_list(tree, body, outline, {Kind::If}, [&](Statements& items) {
     for (size_t i = 0; i < items.size(); ++i) {
       if (!tree.is(items[i], Kind::If)) continue;
       auto branch = tree.as<ast::If>(items[i]);

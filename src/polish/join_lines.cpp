@@ -32,8 +32,8 @@ void set_names(ast::Tree& tree, NodeId statement, ast::ListId names) {
 
 }  // namespace
 
-void join_lines(ast::Tree& tree, Statements& body) {
-  for_each_list(tree, body, [&](Statements& items) {
+void join_lines(ast::Tree& tree, Statements& body, Outline& outline) {
+  for_each_list(tree, body, outline, {Kind::Delete, Kind::Import}, [&](Statements& items) {
     Statements kept;
     for (const NodeId item : items) {
       const int32_t line = tree.where(item).line;

@@ -6,8 +6,8 @@ namespace pellucid::polish {
 
 using ast::Kind;
 
-void join_try(ast::Tree& tree, Statements& body) {
-  for_each_list(tree, body, [&](Statements& items) {
+void join_try(ast::Tree& tree, Statements& body, Outline& outline) {
+  for_each_list(tree, body, outline, {Kind::Try}, [&](Statements& items) {
     for (const ast::NodeId item : items) {
       if (!tree.is(item, Kind::Try)) continue;
       const auto outer = tree.as<ast::Try>(item);

@@ -48,8 +48,8 @@ bool join(ast::Tree& tree, ast::NodeId item, const Starts& starts) {
 
 }  // namespace
 
-void join_with(ast::Tree& tree, const Statements& body, const Starts& starts) {
-  for_each_statement(tree, body, [&](ast::NodeId item) {
+void join_with(ast::Tree& tree, const Statements& body, Outline& outline, const Starts& starts) {
+  for_each_statement(tree, body, outline, {Kind::With}, [&](ast::NodeId item) {
     while (tree.is(item, Kind::With) && join(tree, item, starts)) {
     }
   });

@@ -6,6 +6,7 @@
 // statement lists are arranged by them. A statement without a column stays where it is.
 #include <algorithm>
 #include <cstdlib>
+#include <span>
 
 #include "polish/ends.h"
 #include "polish/negations.h"
@@ -40,8 +41,14 @@ class Layout {
       const Block block = todo.back();
       todo.pop_back();
       const bool is_body = !block.list.place.owner.valid();
-      const Statements before = is_body ? body : items_at(tree_, block.list.place);
-      if (before.empty()) continue;
+      const auto found = is_body ? std::span<const NodeId>(body) : view_at(tree_, block.list.place);
+      if (found.empty()) continue;
+      if (std::none_of(found.begin(), found.end(), [&](NodeId item) { return chooses(item); })) {
+        // Only what is further in may be arranged otherwise.
+        add_blocks(found, block.list.end, kUnknown, todo);
+        continue;
+      }
+      const Statements before(found.begin(), found.end());
       const int32_t column = block.column != kUnknown ? block.column : column_of(before);
       Statements items = nested(flat(before, block.list.end, column), column);
       if (block.list.end != End::Other) drop_unwritten_jump(items.back(), block.list.end);
@@ -64,6 +71,12 @@ class Layout {
     bool is_elif = false;
     Statements items;
   };
+
+  // Returns true for the statements that have or may get an `else`.
+  bool chooses(NodeId statement) const {
+    const Kind kind = tree_.kind(statement);
+    return kind == Kind::If || kind == Kind::Try;
+  }
 
   int32_t column_of(const Statements& items) const {
     for (const NodeId item : items) {
@@ -184,6 +197,11 @@ class Layout {
       return start != kUnknown && start + kParenthesis < last.column;
     };
     for (const NodeId item : items) {
+      // Columns are looked at only where they decide.
+      if (open.size() == 1 && (open[0].items.empty() || !takes_else(open[0].items.back()))) {
+        open[0].items.push_back(item);
+        continue;
+      }
       const int32_t start = starts_.of(item);
       while (open.size() > 1 && ends(open.back(), start)) close();
       const int32_t around = open.back().column;
@@ -275,13 +293,14 @@ class Layout {
     return tree_.add(ast::BoolOp{op, tree_.list(values), 0}, tree_.where(values[0]));
   }
 
-  void add_blocks(const Statements& items, End end, int32_t column, std::vector<Block>& todo) {
+  void add_blocks(std::span<const NodeId> items, End end, int32_t column,
+                  std::vector<Block>& todo) {
     std::vector<List> lists;
     for (const NodeId item : items) {
       lists.clear();
       add_lists(tree_, item, item == items.back() ? end : End::Other, lists);
       for (const List& list : lists) {
-        const Statements inside = items_at(tree_, list.place);
+        const auto inside = view_at(tree_, list.place);
         const bool chained = tree_.is(item, Kind::If) && inside.size() == 1 && column != kUnknown &&
                              is_elif(inside[0], starts_.of(inside[0]), column);
         todo.push_back({list, chained ? column : kUnknown});

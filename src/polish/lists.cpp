@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "polish/lists.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <string_view>
 
 namespace pellucid::polish {
 
-using ast::Category;
-using ast::FieldType;
 using ast::Kind;
+using ast::Kinds;
 using ast::ListId;
 using ast::NodeId;
 
@@ -20,105 +18,105 @@ bool is_definition(Kind kind) { return kind == Kind::FunctionDef || kind == Kind
 }  // namespace
 
 Statements items_at(const ast::Tree& tree, Place place) {
-  const auto items = tree.items(ListId(tree.slot(place.owner, place.field)));
+  const auto items = view_at(tree, place);
   return {items.begin(), items.end()};
 }
 
-namespace {
+std::span<const Listed> Outline::lists() {
+  update();
+  return lists_;
+}
 
-// Returns true if a node of this kind can have a list of statements, or of clauses with statements.
-bool holds_statements(Kind kind) {
-  switch (kind) {
-    case Kind::For:
-    case Kind::While:
-    case Kind::If:
-    case Kind::With:
-    case Kind::Match:
-    case Kind::match_case:
-    case Kind::Try:
-    case Kind::ExceptHandler:
-    case Kind::Unstructured:
-      return true;
-    default:
-      return false;
+Kinds Outline::kinds() {
+  update();
+  return kinds_;
+}
+
+Kinds Outline::own_kinds() {
+  update();
+  return own_kinds_;
+}
+
+void Outline::update() {
+  if (is_filled_ && changes_ == tree_.changes() && seen_ == body_) return;
+  is_filled_ = true;
+  changes_ = tree_.changes();
+  seen_ = body_;
+  found_.clear();
+  lists_.clear();
+  own_kinds_ = {};
+  for (const NodeId statement : body_) {
+    own_kinds_.add(tree_.kind(statement));
+    look_into(statement);
+  }
+  kinds_ = own_kinds_;
+  for (size_t i = 0; i < found_.size(); ++i) {
+    const Place place = found_[i];
+    const auto items = view_at(tree_, place);
+    if (items.empty()) continue;
+    Kinds kinds;
+    for (const NodeId item : items) {
+      kinds.add(tree_.kind(item));
+      look_into(item);
+    }
+    // Clauses are only a way to their statements.
+    if (kinds.has(Kind::ExceptHandler) || kinds.has(Kind::match_case)) continue;
+    kinds_.add(kinds);
+    lists_.push_back({place, kinds});
   }
 }
 
-}  // namespace
-
-std::vector<Place> nested_lists(const ast::Tree& tree, const Statements& body) {
-  std::vector<Place> found;
-  const auto look_into = [&](NodeId node) {
-    const Kind kind = tree.kind(node);
-    if (!holds_statements(kind)) return;
-    const auto fields = ast::fields_of(kind);
-    for (size_t i = 0; i < fields.size(); ++i) {
-      if (fields[i].type == FieldType::List) found.push_back({node, i});
-    }
-  };
-  for (const NodeId statement : body) look_into(statement);
-  // Lists of clauses are followed to their statements; lists of expressions are dropped.
-  std::vector<Place> lists;
-  for (size_t i = 0; i < found.size(); ++i) {
-    const Place place = found[i];
-    const auto items = tree.items(ListId(tree.slot(place.owner, place.field)));
-    if (items.empty() || !items[0].valid()) continue;
-    const bool clauses =
-        tree.is(items[0], Kind::ExceptHandler) || tree.is(items[0], Kind::match_case);
-    const bool statements = ast::category_of(tree.kind(items[0])) == Category::Stmt;
-    if (!clauses && !statements) continue;
-    if (statements) lists.push_back(place);
-    for (const NodeId item : items) look_into(item);
+void Outline::look_into(NodeId node) {
+  const Kind kind = tree_.kind(node);
+  if (is_definition(kind)) return;
+  for (const ast::ChildField field : ast::child_fields_of(kind)) {
+    if (field.has_statements || field.has_clauses) found_.push_back({node, field.slot});
   }
-  return lists;
 }
 
 namespace {
 
 // Returns the nodes below `statements` that are wanted, in the order of the text.
-template <typename Wanted>
 std::vector<NodeId> nodes_below(const ast::Tree& tree, const Statements& statements,
-                                bool in_lambdas, Wanted wanted) {
+                                bool in_lambdas, Kinds wanted) {
   std::vector<NodeId> nodes;
   std::vector<NodeId> todo(statements.rbegin(), statements.rend());
+  const auto note = [&](NodeId node) {
+    if (!node.valid()) return;
+    const Kind kind = tree.kind(node);
+    if (wanted.has(kind) || !ast::child_fields_of(kind).empty()) todo.push_back(node);
+  };
   while (!todo.empty()) {
     const NodeId node = todo.back();
     todo.pop_back();
     const Kind kind = tree.kind(node);
-    if (wanted(kind)) nodes.push_back(node);
+    if (wanted.has(kind)) nodes.push_back(node);
     const bool is_code = is_definition(kind) || (kind == Kind::Lambda && !in_lambdas);
-    const auto first = static_cast<std::ptrdiff_t>(todo.size());
-    for (const ast::ChildField field : ast::child_fields_of(kind)) {
-      const uint32_t slot = tree.slot(node, field.slot);
-      if (is_code && std::string_view(ast::fields_of(kind)[field.slot].name) == "body") continue;
-      if (!field.is_list) {
-        if (NodeId(slot).valid()) todo.push_back(NodeId(slot));
+    const auto fields = ast::child_fields_of(kind);
+    // From the end: what is pushed last comes first.
+    for (size_t i = fields.size(); i-- > 0;) {
+      const uint32_t slot = tree.slot(node, fields[i].slot);
+      if (is_code && std::string_view(ast::fields_of(kind)[fields[i].slot].name) == "body") {
         continue;
       }
-      for (const NodeId item : tree.items(ListId(slot))) {
-        if (item.valid()) todo.push_back(item);
+      if (!fields[i].is_list) {
+        note(NodeId(slot));
+        continue;
       }
-    }
-    if (static_cast<std::ptrdiff_t>(todo.size()) - first > 1) {
-      std::reverse(todo.begin() + first, todo.end());
+      const auto items = tree.items(ListId(slot));
+      for (size_t k = items.size(); k-- > 0;) note(items[k]);
     }
   }
   return nodes;
 }
 
-bool any_kind(Kind) { return true; }
-
 }  // namespace
 
 std::vector<NodeId> all_nodes(const ast::Tree& tree, const Statements& body) {
-  return nodes_below(tree, body, true, any_kind);
+  return nodes_below(tree, body, true, Kinds::all());
 }
 
-std::vector<NodeId> own_nodes(const ast::Tree& tree, const Statements& body) {
-  return nodes_below(tree, body, false, any_kind);
-}
-
-std::vector<NodeId> own_nodes(const ast::Tree& tree, const Statements& body, bool wanted(Kind)) {
+std::vector<NodeId> own_nodes(const ast::Tree& tree, const Statements& body, Kinds wanted) {
   return nodes_below(tree, body, false, wanted);
 }
 

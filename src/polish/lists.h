@@ -4,9 +4,11 @@
 // Bodies of functions and classes are finished before the body around them, so no walk enters them.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
+#include "ast/kinds.h"
 #include "ast/tree.h"
 
 namespace pellucid::polish {
@@ -19,42 +21,89 @@ struct Place {
 
 using Statements = std::vector<ast::NodeId>;
 
-// Returns every list of statements below those of `body`, outer lists before inner ones.
-std::vector<Place> nested_lists(const ast::Tree& tree, const Statements& body);
+// A list that is not empty, with the kinds of its statements: most rewrites concern few of them.
+struct Listed {
+  Place place;
+  ast::Kinds kinds;
+};
+
+// The statement lists below those of a body. They are found when they are asked for, and again
+// only if the tree or the body changed since then.
+class Outline {
+ public:
+  Outline(const ast::Tree& tree, const Statements& body) : tree_(tree), body_(body) {}
+
+  // Returns every list below the body, outer lists before inner ones. Valid until the next call
+  // after a change.
+  std::span<const Listed> lists();
+  // Returns the kinds of the statements of the body and of all those lists.
+  ast::Kinds kinds();
+  // Returns the kinds of the statements of the body itself.
+  ast::Kinds own_kinds();
+
+ private:
+  void update();
+  void look_into(ast::NodeId node);
+
+  const ast::Tree& tree_;
+  const Statements& body_;
+  std::vector<Place> found_;  // of update(): lists of statements and of clauses
+  std::vector<Listed> lists_;
+  ast::Kinds own_kinds_;
+  ast::Kinds kinds_;
+  bool is_filled_ = false;
+  size_t changes_ = 0;  // of the tree when the lists were found
+  Statements seen_;     // the body then
+};
 
 // Returns the statements of `body` and every node below them, in the order of the text.
 std::vector<ast::NodeId> all_nodes(const ast::Tree& tree, const Statements& body);
-// Returns the same without the bodies of lambdas, which are finished before; with `wanted`, only
-// the nodes of those kinds.
-std::vector<ast::NodeId> own_nodes(const ast::Tree& tree, const Statements& body);
+// Returns the same without the bodies of lambdas, which are finished before; only the nodes of the
+// kinds that are wanted.
 std::vector<ast::NodeId> own_nodes(const ast::Tree& tree, const Statements& body,
-                                   bool wanted(ast::Kind));
+                                   ast::Kinds wanted = ast::Kinds::all());
 
 Statements items_at(const ast::Tree& tree, Place place);
 
-// Calls rewrite(list) on every list, inner lists first, and stores those that it changed.
-template <typename Rewrite>
-void for_each_list(ast::Tree& tree, Statements& body, Rewrite rewrite) {
-  const std::vector<Place> places = nested_lists(tree, body);
-  for (size_t i = places.size(); i-- > 0;) {
-    Statements items = items_at(tree, places[i]);
-    const Statements before = items;
-    rewrite(items);
-    if (items != before) {
-      tree.set_slot(places[i].owner, places[i].field, tree.list(items).value);
-    }
-  }
-  rewrite(body);
+// Returns the same without a copy; valid until a list is made.
+inline std::span<const ast::NodeId> view_at(const ast::Tree& tree, Place place) {
+  return tree.items(ast::ListId(tree.slot(place.owner, place.field)));
 }
 
-// Calls rewrite(statement) on every statement, outer ones before those in them. It may change the
-// statement, but no list.
+// Calls rewrite(list) on every list that has a statement of the wanted kinds, inner lists first,
+// and stores those that it changed.
 template <typename Rewrite>
-void for_each_statement(ast::Tree& tree, const Statements& body, Rewrite rewrite) {
-  const std::vector<Place> places = nested_lists(tree, body);
-  for (const ast::NodeId statement : body) rewrite(statement);
-  for (const Place place : places) {
-    for (const ast::NodeId statement : items_at(tree, place)) rewrite(statement);
+void for_each_list(ast::Tree& tree, Statements& body, Outline& outline, ast::Kinds wanted,
+                   Rewrite rewrite) {
+  if (!outline.kinds().meets(wanted)) return;
+  const bool is_in_body = outline.own_kinds().meets(wanted);
+  const auto lists = outline.lists();
+  for (size_t i = lists.size(); i-- > 0;) {
+    if (!lists[i].kinds.meets(wanted)) continue;
+    const Place place = lists[i].place;
+    Statements items = items_at(tree, place);
+    rewrite(items);
+    if (std::ranges::equal(items, view_at(tree, place))) continue;
+    tree.set_slot(place.owner, place.field, tree.list(items).value);
+  }
+  if (is_in_body) rewrite(body);
+}
+
+// Calls rewrite(statement) on every statement of the wanted kinds, outer ones before those in them.
+// It may change the statement, but no list.
+template <typename Rewrite>
+void for_each_statement(const ast::Tree& tree, const Statements& body, Outline& outline,
+                        ast::Kinds wanted, Rewrite rewrite) {
+  if (!outline.kinds().meets(wanted)) return;
+  const auto lists = outline.lists();
+  for (const ast::NodeId statement : body) {
+    if (wanted.has(tree.kind(statement))) rewrite(statement);
+  }
+  for (const Listed& each : lists) {
+    if (!each.kinds.meets(wanted)) continue;
+    for (const ast::NodeId statement : items_at(tree, each.place)) {
+      if (wanted.has(tree.kind(statement))) rewrite(statement);
+    }
   }
 }
 

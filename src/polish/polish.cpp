@@ -7,24 +7,15 @@ namespace pellucid::polish {
 
 namespace {
 
-// Returns true for the nodes that rewrites of expressions look at: one walk finds them for all.
-bool may_be_rewritten(ast::Kind kind) {
-  switch (kind) {
-    case ast::Kind::If:
-    case ast::Kind::While:
-    case ast::Kind::Assert:
-    case ast::Kind::IfExp:
-    case ast::Kind::comprehension:
-    case ast::Kind::UnaryOp:
-    case ast::Kind::NamedExpr:
-    case ast::Kind::JoinedStr:
-    case ast::Kind::FormattedValue:
-    case ast::Kind::Interpolation:
-      return true;
-    default:
-      return false;
-  }
-}
+using ast::Kind;
+
+// The nodes that rewrites of expressions look at: one walk finds them for all.
+constexpr ast::Kinds kRewritten = {
+    Kind::If,      Kind::While,     Kind::Assert,    Kind::IfExp,          Kind::comprehension,
+    Kind::UnaryOp, Kind::NamedExpr, Kind::JoinedStr, Kind::FormattedValue, Kind::Interpolation};
+
+// The statements that may have an `else` which was written otherwise.
+constexpr ast::Kinds kChoices = {Kind::If, Kind::Try};
 
 }  // namespace
 
@@ -36,32 +27,33 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   // A body that becomes an expression is not arranged by columns.
   if (kind == Body::Expression) seen.columns = {};
   const Starts starts(tree, statements, seen);
+  Outline outline(tree, statements);
   // Before the step that drops the jumps it looks for.
-  chain_elif(tree, statements);
+  chain_elif(tree, statements, outline);
   // Duplicated tails hide the end of an `if`.
-  join_ends(tree, statements);
-  end_try(tree, statements, starts);
+  join_ends(tree, statements, outline);
+  if (outline.kinds().has(Kind::Try)) end_try(tree, statements, starts);
   // By lines, which tell more than the columns that are looked at next.
-  end_if(tree, statements);
+  end_if(tree, statements, outline);
   // Replaces the guesses of later steps where columns are known; leaves redundant jumps.
-  lay_out(tree, statements, is_function, starts);
+  if (outline.kinds().meets(kChoices)) lay_out(tree, statements, is_function, starts);
   // The same where only lines are known: whole chains, before jumps are dropped from their ends.
-  lay_out_by_lines(tree, statements, is_function, starts);
+  if (outline.kinds().meets(kChoices)) lay_out_by_lines(tree, statements, is_function, starts);
   // Before the steps that look for bodies of one statement.
-  drop_tail_jumps(tree, statements, kind, compiler.copies_exits, starts);
+  drop_tail_jumps(tree, statements, outline, kind, compiler.copies_exits, starts);
   // Only now is an `if` alone in another one: a redundant jump was after it.
-  join_conditions(tree, statements, starts);
+  join_conditions(tree, statements, outline, starts);
   // Before the other walks, which would go down needless nesting.
-  flatten_rows(tree, statements, is_function, starts);
+  if (outline.kinds().meets(kChoices)) flatten_rows(tree, statements, is_function, starts);
   // Needs bodies of one statement.
-  join_try(tree, statements);
-  join_with(tree, statements, starts);
+  join_try(tree, statements, outline);
+  join_with(tree, statements, outline, starts);
   // Statements of one line are adjacent only now.
-  join_lines(tree, statements);
+  join_lines(tree, statements, outline);
   if (kind == Body::Block) write_end_of_block(tree, statements, starts);
-  write_ones(tree, statements, starts);
+  write_ones(tree, statements, outline, starts);
   // Expressions last: it is decided which of them stay.
-  const std::vector<ast::NodeId> nodes = own_nodes(tree, statements, may_be_rewritten);
+  const std::vector<ast::NodeId> nodes = own_nodes(tree, statements, kRewritten);
   negate_comparisons(tree, nodes, compiler.looks_into_walrus);
   // Counts the words of the text as it is now.
   join_negations(tree, nodes, starts);

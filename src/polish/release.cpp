@@ -416,7 +416,10 @@ class Release {
       return;
     }
     // Are all uses in one list of a compound statement?
-    for (const Place place : nested_lists(tree_, Statements{statement})) {
+    const Statements only{statement};
+    Outline outline(tree_, only);
+    for (const Listed& each : outline.lists()) {
+      const Place place = each.place;
       // A list that runs once, after the statements before it.
       const bool once = (tree_.is(statement, Kind::Try) || tree_.is(statement, Kind::With)) &&
                         std::string_view(fields[place.field].name) == "body";

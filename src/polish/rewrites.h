@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // polish: the rewrites, one per file. Each takes the statements or all nodes of one body, which
-// compile to the same code afterwards.
+// compile to the same code afterwards. `outline` has the lists of that body.
 #pragma once
 
 #include "polish/lists.h"
@@ -10,16 +10,17 @@
 namespace pellucid::polish {
 
 // `try: (try: a except: b) finally: c`  ->  `try: a except: b finally: c`
-void join_try(ast::Tree& tree, Statements& body);
+void join_try(ast::Tree& tree, Statements& body, Outline& outline);
 
 // `with a: with b: c`, written on one line or as the columns show  ->  `with a, b: c`
-void join_with(ast::Tree& tree, const Statements& body, const Starts& starts);
+void join_with(ast::Tree& tree, const Statements& body, Outline& outline, const Starts& starts);
 
 // `if a: if b: c`, if the columns show that it was one test  ->  `if a and b: c`
-void join_conditions(ast::Tree& tree, const Statements& body, const Starts& starts);
+void join_conditions(ast::Tree& tree, const Statements& body, Outline& outline,
+                     const Starts& starts);
 
 // `del a` and `del b`, `import a` and `import b` of one line  ->  `del a, b`, `import a, b`
-void join_lines(ast::Tree& tree, Statements& body);
+void join_lines(ast::Tree& tree, Statements& body, Outline& outline);
 
 // `not a is b`, `not a in b`  ->  `a is not b`, `a not in b`, where the compiler does the same
 void negate_comparisons(ast::Tree& tree, const std::vector<ast::NodeId>& nodes,
@@ -29,16 +30,16 @@ void negate_comparisons(ast::Tree& tree, const std::vector<ast::NodeId>& nodes,
 void percent_formats(ast::Tree& tree, const std::vector<ast::NodeId>& nodes);
 
 // `else: if a: return b` and `return c` after it  ->  `elif a: return b else: return c`
-void chain_elif(ast::Tree& tree, Statements& body);
+void chain_elif(ast::Tree& tree, Statements& body, Outline& outline);
 
 // `if a: b; x else: c; x`, with both x on one line  ->  `if a: b else: c` and x after it
-void join_ends(ast::Tree& tree, Statements& body);
+void join_ends(ast::Tree& tree, Statements& body, Outline& outline);
 
 // `try: a; return 1 except: b`, where the `return` was written after b  ->  `else: return 1`
 void end_try(ast::Tree& tree, Statements& body, const Starts& starts);
 
 // `if a: b; c else: raise`, where c was written after the `else`  ->  `if a: b else: raise` and c
-void end_if(ast::Tree& tree, Statements& body);
+void end_if(ast::Tree& tree, Statements& body, Outline& outline);
 
 // `not a or not b`  ->  `not (a and b)`, by the columns; `not (not a or not b)`  ->  `a and b`
 void join_negations(ast::Tree& tree, const std::vector<ast::NodeId>& nodes, const Starts& starts);
@@ -55,15 +56,15 @@ void lay_out_by_lines(ast::Tree& tree, Statements& body, bool is_function, const
 void keep_dropped_constants(ast::Tree& tree, Statements& body);
 
 // `continue` at the end of a loop's body, `return` at the end of a function's  ->  nothing
-void drop_tail_jumps(ast::Tree& tree, Statements& body, Body kind, bool copies_exits,
-                     const Starts& starts);
+void drop_tail_jumps(ast::Tree& tree, Statements& body, Outline& outline, Body kind,
+                     bool copies_exits, const Starts& starts);
 
 // `if a: (b; if c: (d; if e: ...))` at the end of a loop's or a function's body  -> `if not a:
 // continue`, b, `if not c: continue`, ...
 void flatten_rows(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
 
 // `while True:`  ->  `while 1:`, by the width of the test
-void write_ones(ast::Tree& tree, const Statements& body, const Starts& starts);
+void write_ones(ast::Tree& tree, const Statements& body, Outline& outline, const Starts& starts);
 
 // A body of a class without statements, but for a docstring: `pass`, `...` or nothing at its end.
 void write_end_of_block(ast::Tree& tree, Statements& body, const Starts& starts);

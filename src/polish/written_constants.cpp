@@ -32,10 +32,9 @@ bool is_docstring(const ast::Tree& tree, NodeId statement) {
 
 }  // namespace
 
-void write_ones(ast::Tree& tree, const Statements& body, const Starts& starts) {
+void write_ones(ast::Tree& tree, const Statements& body, Outline& outline, const Starts& starts) {
   if (!starts.known()) return;
-  for_each_statement(tree, body, [&](NodeId item) {
-    if (!tree.is(item, Kind::While)) return;
+  for_each_statement(tree, body, outline, {Kind::While}, [&](NodeId item) {
     auto loop = tree.as<ast::While>(item);
     if (width(starts.of_constant_test(item)) != width_of("1")) return;
     loop.test = constant(tree, ConstKind::Int, 1, tree.where(loop.test));

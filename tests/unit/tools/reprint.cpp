@@ -61,20 +61,23 @@ std::vector<ast::NodeId> nodes_of(const ast::Tree& tree, const polish::Statement
   return polish::own_nodes(tree, body);
 }
 
-template <void rewrite(ast::Tree&, polish::Statements&)>
+template <void rewrite(ast::Tree&, polish::Statements&, polish::Outline&)>
 void without_columns(ast::Tree& tree, polish::Statements& body, const Columns&) {
-  rewrite(tree, body);
+  polish::Outline outline(tree, body);
+  rewrite(tree, body, outline);
 }
 
 const std::unordered_map<std::string, Rewrite> kRewrites = {
     {"join_try", without_columns<polish::join_try>},
     {"join_with",
      [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
-       polish::join_with(tree, body, polish::Starts(tree, body, {columns, -1}));
+       polish::Outline outline(tree, body);
+       polish::join_with(tree, body, outline, polish::Starts(tree, body, {columns, -1}));
      }},
     {"join_conditions",
      [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
-       polish::join_conditions(tree, body, polish::Starts(tree, body, {columns, -1}));
+       polish::Outline outline(tree, body);
+       polish::join_conditions(tree, body, outline, polish::Starts(tree, body, {columns, -1}));
      }},
     {"join_lines", without_columns<polish::join_lines>},
     {"chain_elif", without_columns<polish::chain_elif>},
@@ -101,7 +104,8 @@ const std::unordered_map<std::string, Rewrite> kRewrites = {
        const polish::Starts starts(tree, body, {columns, -1});
        polish::join_negations(tree, nodes_of(tree, body), starts);
      }},
-    {"keep_dropped_constants", without_columns<polish::keep_dropped_constants>},
+    {"keep_dropped_constants", [](ast::Tree& tree, polish::Statements& body,
+                                  const Columns&) { polish::keep_dropped_constants(tree, body); }},
     {"negate_comparisons",
      [](ast::Tree& tree, polish::Statements& body, const Columns&) {
        polish::negate_comparisons(tree, nodes_of(tree, body), true);
@@ -117,12 +121,14 @@ const std::unordered_map<std::string, Rewrite> kRewrites = {
     {"drop_tail_jumps",
      [](ast::Tree& tree, polish::Statements& body, const Columns&) {
        const polish::Starts starts(tree, body, {});
-       polish::drop_tail_jumps(tree, body, polish::Body::Function, true, starts);
+       polish::Outline outline(tree, body);
+       polish::drop_tail_jumps(tree, body, outline, polish::Body::Function, true, starts);
      }},
     {"drop_tail_jumps_before_3_10",
      [](ast::Tree& tree, polish::Statements& body, const Columns&) {
        const polish::Starts starts(tree, body, {});
-       polish::drop_tail_jumps(tree, body, polish::Body::Function, false, starts);
+       polish::Outline outline(tree, body);
+       polish::drop_tail_jumps(tree, body, outline, polish::Body::Function, false, starts);
      }},
 };
 
