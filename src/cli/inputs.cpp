@@ -170,22 +170,26 @@ Result<Group> group_of(const std::string& input) {
 // Returns a key for a place: names that differ only in case are one file on some systems.
 std::string key(const fs::path& place) { return lowered(place.generic_string()); }
 
+// Returns the name of a cached file without the tag of its Python.
+std::string without_tag(const std::string& stem) {
+  static const std::regex kTagged("(.+?)(\\.[a-z]+-[0-9]+(\\.opt-[A-Za-z0-9_]+)?)");
+  std::smatch match;
+  return std::regex_match(stem, match, kTagged) ? match[1].str() : stem;
+}
+
 // Returns the place of each source: next to `__pycache__`, and without its tag (PEP 3147, PEP 488)
 // if no other file claims it. If there are `mod.cpython-38.pyc` and `mod.cpython-39.pyc`, both keep
 // their tags.
 std::vector<fs::path> untagged(const std::vector<Found>& found) {
-  static const std::regex kTagged("(.+?)(\\.[a-z]+-[0-9]+(\\.opt-[A-Za-z0-9_]+)?)");
   std::vector<fs::path> plain, tagged;
   std::map<std::string, int> count;
   for (const Found& each : found) {
     fs::path folder = each.inside.parent_path();
     const std::string stem = each.inside.stem().string();
-    std::smatch match;
     const bool in_cache = folder.filename() == "__pycache__";
     if (in_cache) folder = folder.parent_path();
-    const bool has_tag = in_cache && std::regex_match(stem, match, kTagged);
     tagged.push_back(folder / (stem + ".py"));
-    plain.push_back(folder / ((has_tag ? match[1].str() : stem) + ".py"));
+    plain.push_back(folder / ((in_cache ? without_tag(stem) : stem) + ".py"));
     ++count[key(plain.back())];
   }
   for (size_t i = 0; i < plain.size(); ++i) {

@@ -18,7 +18,7 @@ constexpr size_t kMaxText = size_t{256} << 20;
 
 void text_constant(Writer& writer, std::string_view content, TextKind kind) {
   if (!writer.is_confined) {
-    writer.write(quoted(content, kind, writer.quotes));
+    append_quoted(writer.out, content, kind, writer.quotes);
     return;
   }
   const auto literal =
@@ -34,7 +34,7 @@ void constant_items(Writer& writer, std::span<const ConstId> items, const char* 
   for (const ConstId item : items) {
     if (!first) writer.separator();
     first = false;
-    writer.push(Task::Const, item.value, kTest);
+    writer.put(Task::Const, item.value, kTest);
   }
   writer.close(closing, !items.empty());
 }
@@ -49,7 +49,7 @@ void constant_tuple(Writer& writer, const Const& value, Place place) {
   for (const ConstId item : value.items) {
     if (!first) writer.separator();
     first = false;
-    writer.push(Task::Const, item.value, item_place);
+    writer.put(Task::Const, item.value, item_place);
   }
   if (value.items.size() == 1) writer.text(",");
   if (!bare) writer.close(")", value.items.size() > 1);
@@ -60,7 +60,7 @@ void constant_slice(Writer& writer, const Const& value, Place place) {
     writer.problem("a slice constant without start, stop and step");
     return;
   }
-  const auto part = [&](size_t i) { writer.push(Task::Const, value.items[i].value, kTest); };
+  const auto part = [&](size_t i) { writer.put(Task::Const, value.items[i].value, kTest); };
   const auto is_none = [&](size_t i) {
     return writer.module[value.items[i]].kind == ConstKind::None;
   };
@@ -144,7 +144,7 @@ void expand_constant(Writer& writer, ConstId id, Place place) {
         writer.write("frozenset()");
       } else {
         writer.text("frozenset(");
-        writer.push(Task::Const, id.value, {Level::Test, Place::kMembership});
+        writer.put(Task::Const, id.value, {Level::Test, Place::kMembership});
         writer.text(")");
       }
       break;
@@ -152,9 +152,9 @@ void expand_constant(Writer& writer, ConstId id, Place place) {
       writer.open("{");
       for (size_t i = 0; i + 1 < value.items.size(); i += 2) {
         if (i > 0) writer.separator();
-        writer.push(Task::Const, value.items[i].value, kTest);
+        writer.put(Task::Const, value.items[i].value, kTest);
         writer.text(": ");
-        writer.push(Task::Const, value.items[i + 1].value, kTest);
+        writer.put(Task::Const, value.items[i + 1].value, kTest);
       }
       writer.close("}");
       break;

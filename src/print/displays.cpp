@@ -69,15 +69,15 @@ void tuple(Writer& writer, NodeId id, Place place) {
   if (!bare && writer.keeps_lines && !writer.inside)
     writer.go_to_line(writer.tree->where(start).line);
   const bool may_break = bare && !place.has(Place::kSubscript) && !place.has(Place::kTarget);
-  if (!bare) writer.push(apart ? Task::OpenLine : Task::Open, 0, {}, "(");
-  if (may_break) writer.push(Task::OpenBare);
+  if (!bare) writer.put(apart ? Task::OpenLine : Task::Open, 0, {}, "(");
+  if (may_break) writer.put(Task::OpenBare);
   const bool slices = bare && place.has(Place::kSubscript);
   const uint32_t handed_on = place.flags & Place::kTarget;
   const uint32_t flags = slices ? handed_on | Place::kSlice : handed_on;
   list(writer, items, {Level::Test, static_cast<uint16_t>(flags)}, !bare || slices || may_break);
   if (items.size() == 1 && !(bare && starred)) writer.text(",");
   if (!bare) writer.close(")", items.size() > 1);
-  if (may_break) writer.push(Task::CloseBare);
+  if (may_break) writer.put(Task::CloseBare);
 }
 
 void comprehension_of(Writer& writer, const char* opening, NodeId elt, ast::ListId generators,
@@ -89,7 +89,7 @@ void comprehension_of(Writer& writer, const char* opening, NodeId elt, ast::List
   if (!is_bare) writer.open(opening);
   writer.expr(elt, kTest);
   for (const NodeId generator : writer.tree->items(generators)) {
-    writer.push(Task::Comprehension, generator.value);
+    writer.put(Task::Comprehension, generator.value);
   }
   if (!is_bare) writer.close(closing);
 }

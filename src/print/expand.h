@@ -25,7 +25,7 @@ void comprehension(Writer& writer, ast::NodeId id);
 void expand_constant(Writer& writer, object::ConstId id, Place place);
 
 // parameters.cpp
-void expand_parameters(Writer& writer, ast::NodeId id, const char* before_first);
+void expand_parameters(Writer& writer, ast::NodeId id, std::string_view before_first);
 void expand_parameter(Writer& writer, ast::NodeId id);
 void expand_type_parameter(Writer& writer, ast::NodeId id);
 
@@ -39,7 +39,7 @@ void end_brackets(Writer& writer, bool may_add_comma);
 // fstrings.cpp
 void format_string(Writer& writer, ast::NodeId id);
 // Expands a replacement field; `equals`: what it shows of its own expression.
-void format_value(Writer& writer, ast::NodeId id, Quote quote, const char* equals);
+void format_value(Writer& writer, ast::NodeId id, Quote quote, std::string_view equals);
 // Replaces the expression of an interpolation by its original text.
 void finish_interpolation(Writer& writer, std::string_view source);
 

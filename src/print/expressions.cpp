@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "print/expressions.h"
 
-#include <algorithm>
-
 #include "object/identifiers.h"
 #include "print/annotation_text.h"
 #include "print/expand.h"
@@ -29,7 +27,7 @@ void boolean(Writer& writer, NodeId id, Place place) {
   const bool one_test_a_line = writer.version.minor == 10 || writer.version.minor == 11;
   const bool is_choice = one_test_a_line && !place.has(Place::kBranch);
   const bool is_joined = is_choice && place.has(Place::kOperand);
-  if (is_choice) writer.push(is_joined ? Task::Joined : Task::Choice);
+  if (is_choice) writer.put(is_joined ? Task::Joined : Task::Choice);
   const bool is_marked = place.has(Place::kWhole) || place.has(Place::kPart);
   const auto values = writer.tree->items(node.values);
   for (size_t i = 0; i < values.size(); ++i) {
@@ -41,12 +39,12 @@ void boolean(Writer& writer, NodeId id, Place place) {
     uint16_t use = use_of(place);
     if (is_choice && !is_last) use = Place::kOperand;
     if (is_marked) use |= Place::kPart;
-    if (apart) writer.push(Task::OpenLine, 0, {}, "(");
+    if (apart) writer.put(Task::OpenLine, 0, {}, "(");
     if (apart) writer.expr(values[i], kTest);
     if (!apart) writer.expr(values[i], {tighter(is_and ? Level::And : Level::Or), use});
     if (apart) writer.close(")");
   }
-  if (is_choice && !is_joined) writer.push(Task::ChoiceEnd);
+  if (is_choice && !is_joined) writer.put(Task::ChoiceEnd);
 }
 
 void binary(Writer& writer, NodeId id, Place place) {
@@ -89,7 +87,7 @@ void compare(Writer& writer, NodeId id, Place place) {
 void lambda(Writer& writer, NodeId id) {
   const auto node = writer.tree->as<ast::Lambda>(id);
   writer.text("lambda");
-  if (node.args.valid()) writer.push(Task::Params, node.args.value, {}, " ");
+  if (node.args.valid()) writer.put(Task::Params, node.args.value, {}, " ");
   writer.text(": ");
   writer.expr(node.body, kTest);
 }
@@ -107,7 +105,7 @@ void arguments(Writer& writer, ast::ListId args, ast::ListId keywords, bool bare
   for (const NodeId each : named) {
     if (!first) writer.separator();
     first = false;
-    writer.push(Task::Keyword, each.value);
+    writer.put(Task::Keyword, each.value);
   }
   writer.close(")", !first && !sole_generator);
 }
@@ -214,7 +212,7 @@ void expand_bare(Writer& writer, NodeId id, Place place) {
         writer.expr(node.key, at(Level::BitOr));
       }
       for (const NodeId generator : tree.items(node.generators)) {
-        writer.push(Task::Comprehension, generator.value);
+        writer.put(Task::Comprehension, generator.value);
       }
       writer.close("}");
       break;
@@ -249,7 +247,7 @@ void expand_bare(Writer& writer, NodeId id, Place place) {
       const auto node = tree.as<ast::Attribute>(id);
       writer.expr(node.value, {Level::Primary, Place::kNoNumber});
       if (writer.keeps_lines && tree.where(id).line > 0) {
-        writer.push(Task::Line, static_cast<uint32_t>(tree.where(id).line));
+        writer.put(Task::Line, static_cast<uint32_t>(tree.where(id).line));
       }
       writer.text(".");
       writer.word(node.attr);
@@ -267,8 +265,10 @@ void expand_bare(Writer& writer, NodeId id, Place place) {
       // The text of an annotation is a name here.
       const Symbol name = tree.as<ast::Name>(id).id;
       const std::string_view shown = writer.module.text(name);
-      if (object::is_identifier(shown) || !object::is_one_expression(shown)) {
-        writer.word(name);
+      if (writer.is_plain_word(name, shown)) {
+        writer.out += shown;
+      } else if (!object::is_one_expression(shown)) {
+        writer.write_word(name);
       } else {
         const bool has_calls = writer.before(9) && shown.find('(') != std::string_view::npos;
         has_calls ? writer.write(with_ellipses(shown)) : writer.write(shown);
@@ -286,51 +286,45 @@ void expand_bare(Writer& writer, NodeId id, Place place) {
 
 }  // namespace
 
-void expression(Writer& writer, NodeId id, Place place) {
-  writer.expr(id, place);
-  run(writer);
-}
+void expression(Writer& writer, NodeId id, Place place) { writer.expr(id, place); }
 
 void constant(Writer& writer, object::ConstId id, Place place) {
-  writer.push(Task::Const, id.value, place);
-  run(writer);
+  writer.put(Task::Const, id.value, place);
 }
 
 void class_arguments(Writer& writer, ast::ListId bases, ast::ListId keywords) {
-  const size_t mark = writer.work.size();
   arguments(writer, bases, keywords, false);
-  std::reverse(writer.work.begin() + static_cast<std::ptrdiff_t>(mark), writer.work.end());
-  run(writer);
 }
 
 void expand(Writer& writer, NodeId id, Place place) {
   if (writer.keeps_lines && !writer.inside) writer.go_to_line(own_line(*writer.tree, id));
-  if (writer.tree->kind(id) == Kind::Constant) {
+  const Kind kind = writer.tree->kind(id);
+  if (kind == Kind::Constant) {
     expand_constant(writer, writer.tree->as<ast::Constant>(id).value, place);
-  } else if (writer.tree->kind(id) == Kind::Tuple) {
+  } else if (kind == Kind::Tuple) {
     tuple(writer, id, place);
   } else if (place.has(Place::kApart)) {
-    writer.push(Task::OpenLine, 0, {}, "(");
+    writer.put(Task::OpenLine, 0, {}, "(");
     if (writer.keeps_lines && !writer.inside)
-      writer.push(Task::Line, static_cast<uint32_t>(writer.tree->where(id).line));
+      writer.put(Task::Line, static_cast<uint32_t>(writer.tree->where(id).line));
     expand_bare(writer, id, {});
     writer.close(")");
   } else if (needs_parentheses(level_of(*writer.tree, id), place)) {
-    const bool is_row = place.has(Place::kPart) && writer.tree->is(id, Kind::BoolOp);
+    const bool is_row = place.has(Place::kPart) && kind == Kind::BoolOp;
     writer.open("(");
-    if (is_row) writer.push(Task::Row);
+    if (is_row) writer.put(Task::Row);
     expand_bare(writer, id, place);
-    if (is_row) writer.push(Task::GroupEnd);
+    if (is_row) writer.put(Task::GroupEnd);
     writer.close(")");
-  } else if (place.has(Place::kWhole) && is_operation(writer.tree->kind(id))) {
-    const bool is_choice = writer.tree->is(id, Kind::BoolOp) || writer.tree->is(id, Kind::IfExp);
-    writer.push(is_choice ? Task::Group : Task::HuggingGroup);
+  } else if (place.has(Place::kWhole) && is_operation(kind)) {
+    const bool is_choice = kind == Kind::BoolOp || kind == Kind::IfExp;
+    writer.put(is_choice ? Task::Group : Task::HuggingGroup);
     expand_bare(writer, id, place);
-    writer.push(Task::GroupEnd);
-  } else if (place.has(Place::kPart) && writer.tree->is(id, Kind::BoolOp)) {
-    writer.push(Task::Row);
+    writer.put(Task::GroupEnd);
+  } else if (place.has(Place::kPart) && kind == Kind::BoolOp) {
+    writer.put(Task::Row);
     expand_bare(writer, id, place);
-    writer.push(Task::GroupEnd);
+    writer.put(Task::GroupEnd);
   } else {
     expand_bare(writer, id, place);
   }

@@ -144,14 +144,19 @@ void format_parts(Writer& writer, std::span<const NodeId> values, Quote quote, B
     if (const object::Const* part = text_part(writer, values[i])) {
       const bool may_show = braces == Braces::Doubled && i + 1 < values.size();
       if (may_show) shown = shown_in(writer, writer.module.text(part->text), values[i + 1]);
-      Task& task = writer.push(Task::FormatText, part->text.value);
-      task.quote = quote;
-      task.braces = braces;
-      task.cut = static_cast<uint32_t>(shown.size);
+      writer.put(Task{Task::FormatText,
+                      writer.quotes,
+                      writer.inside,
+                      quote,
+                      braces,
+                      Place(),
+                      part->text.value,
+                      static_cast<uint32_t>(shown.size),
+                      {}});
       continue;
     }
-    Task& task = writer.push(Task::FormatField, values[i].value, {}, shown.equals);
-    task.quote = quote;
+    writer.put(Task{Task::FormatField, writer.quotes, writer.inside, quote, Braces::Plain, Place(),
+                    values[i].value, 0, shown.equals});
     shown = {};
   }
 }
@@ -278,12 +283,12 @@ void format_string(Writer& writer, NodeId id) {
   writer.text(text_of(quote));
 }
 
-void format_value(Writer& writer, NodeId id, Quote quote, const char* equals) {
+void format_value(Writer& writer, NodeId id, Quote quote, std::string_view equals) {
   const Field field = field_of(*writer.tree, id);
-  writer.push(field.source.valid() ? Task::InterpolationBrace : Task::Brace);
+  writer.put(field.source.valid() ? Task::InterpolationBrace : Task::Brace);
   writer.expr(field.value, place_in_format(writer, field.value));
   if (field.source.valid()) {
-    writer.push(Task::InterpolationText, writer.module[field.source].text.value);
+    writer.put(Task::InterpolationText, writer.module[field.source].text.value);
   }
   writer.text(equals);
   writer.text(conversion_of(field, equals));

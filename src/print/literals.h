@@ -64,8 +64,8 @@ enum class Braces : uint8_t {
   Escaped
 };  // outside, in an f-string, in a format spec
 
-// Returns a literal with escapes, for any value. An empty set of quotes allows all of them.
-std::string quoted(std::string_view text, TextKind kind, Quotes quotes);
+// Appends a literal with escapes, for any value. An empty set of quotes allows all of them.
+void append_quoted(std::string& out, std::string_view text, TextKind kind, Quotes quotes);
 
 // Returns a literal without a backslash, as an f-string's expression needs before 3.12; none if
 // impossible.

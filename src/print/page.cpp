@@ -69,6 +69,10 @@ void Page::needs(int minor, const char* what) {
 
 void Page::word(Symbol symbol) {
   const std::string_view name = tree.text(symbol);
+  if (writer.is_plain_word(symbol, name)) {
+    out += name;
+    return;
+  }
   // An import may have dots, and `from . import a` no module.
   const bool is_written_so = name.empty() || name == "*" || object::is_dotted(name);
   if (is_written_so) {
@@ -139,11 +143,14 @@ void Page::begin_line(uint32_t depth) {
 
 void Page::end_line() {
   const size_t indent = size_t{kIndent} * line_depth;
-  if (!style.keep_lines) wrap_line(out, line_start, indent, writer.marks);
+  if (!style.keep_lines) {
+    wrap_line(out, line_start, indent, writer.marks, writer.has_broken_line);
+  }
   out += '\n';
   const size_t text = style.keep_lines ? line_start : line_start + indent;
   for (size_t at = out.find('\n', text); at != out.npos; at = out.find('\n', at + 1)) ++line;
   writer.marks.clear();
+  writer.has_broken_line = false;
   for (std::string& message : writer.problems) {
     source.problems.push_back({where, std::move(message)});
   }

@@ -7,22 +7,20 @@ namespace pellucid::print {
 using ast::NodeId;
 
 void parameters(Writer& writer, NodeId arguments) {
-  // Pushed in reverse: the top of the stack comes first.
-  writer.close(")", arguments.valid());
-  if (arguments.valid()) writer.push(Task::Params, arguments.value, {}, "");
   writer.open("(");
-  run(writer);
+  if (arguments.valid()) expand_parameters(writer, arguments, "");
+  writer.close(")", arguments.valid());
 }
 
 // def f(a, b=1, /, c=2, *args, d, e=3, **kwargs)
-void expand_parameters(Writer& writer, NodeId id, const char* before_first) {
+void expand_parameters(Writer& writer, NodeId id, std::string_view before_first) {
   const auto node = writer.tree->as<ast::arguments>(id);
   const auto positional_only = writer.tree->items(node.posonlyargs);
   const auto ordinary = writer.tree->items(node.args);
   const auto keyword_only = writer.tree->items(node.kwonlyargs);
   const auto defaults = writer.tree->items(node.defaults);
   const auto keyword_defaults = writer.tree->items(node.kw_defaults);
-  const bool breakable = *before_first == '\0';  // those of a lambda have no brackets
+  const bool breakable = before_first.empty();  // those of a lambda have no brackets
   bool first = true;
   const auto next = [&] {
     if (first) {
@@ -35,7 +33,7 @@ void expand_parameters(Writer& writer, NodeId id, const char* before_first) {
   const auto with_default = [&](NodeId parameter, NodeId value) {
     next();
     if (value.valid()) writer.line_before(value);
-    writer.push(Task::Param, parameter.value);
+    writer.put(Task::Param, parameter.value);
     if (!value.valid()) return;
     const bool annotated = writer.tree->as<ast::arg>(parameter).annotation.valid();
     writer.text(annotated ? " = " : "=");
@@ -56,7 +54,7 @@ void expand_parameters(Writer& writer, NodeId id, const char* before_first) {
   if (node.vararg.valid()) {
     next();
     writer.text("*");
-    writer.push(Task::Param, node.vararg.value);
+    writer.put(Task::Param, node.vararg.value);
   } else if (!keyword_only.empty()) {
     next();
     writer.text("*");
@@ -67,7 +65,7 @@ void expand_parameters(Writer& writer, NodeId id, const char* before_first) {
   if (node.kwarg.valid()) {
     next();
     writer.text("**");
-    writer.push(Task::Param, node.kwarg.value);
+    writer.put(Task::Param, node.kwarg.value);
   }
 }
 
@@ -89,14 +87,32 @@ void type_parameters(Writer& writer, ast::ListId params) {
   writer.out += '[';
   for (size_t i = 0; i < items.size(); ++i) {
     if (i > 0) writer.out += ", ";
-    writer.push(Task::TypeParam, items[i].value);
-    run(writer);
+    writer.put(Task::TypeParam, items[i].value);
   }
   writer.out += ']';
 }
 
+namespace {
+
+NodeId default_of(const ast::Tree& tree, NodeId id) {
+  switch (tree.kind(id)) {
+    case ast::Kind::TypeVar:
+      return tree.as<ast::TypeVar>(id).default_value;
+    case ast::Kind::ParamSpec:
+      return tree.as<ast::ParamSpec>(id).default_value;
+    default:
+      return tree.as<ast::TypeVarTuple>(id).default_value;
+  }
+}
+
+}  // namespace
+
 void expand_type_parameter(Writer& writer, NodeId id) {
-  NodeId default_value;
+  const NodeId default_value = default_of(*writer.tree, id);
+  const bool has_default = default_value.valid();
+  if (has_default && writer.before(13)) {
+    writer.problem("the default of a type parameter needs Python 3.13");
+  }
   if (writer.tree->is(id, ast::Kind::TypeVar)) {
     const auto node = writer.tree->as<ast::TypeVar>(id);
     writer.word(node.name);
@@ -104,20 +120,14 @@ void expand_type_parameter(Writer& writer, NodeId id) {
       writer.text(": ");
       writer.expr(node.bound, kTest);
     }
-    default_value = node.default_value;
   } else if (writer.tree->is(id, ast::Kind::ParamSpec)) {
-    const auto node = writer.tree->as<ast::ParamSpec>(id);
     writer.text("**");
-    writer.word(node.name);
-    default_value = node.default_value;
+    writer.word(writer.tree->as<ast::ParamSpec>(id).name);
   } else {
-    const auto node = writer.tree->as<ast::TypeVarTuple>(id);
     writer.text("*");
-    writer.word(node.name);
-    default_value = node.default_value;
+    writer.word(writer.tree->as<ast::TypeVarTuple>(id).name);
   }
-  if (!default_value.valid()) return;
-  if (writer.before(13)) writer.problem("the default of a type parameter needs Python 3.13");
+  if (!has_default) return;
   writer.text(" = ");
   writer.expr(default_value, kTest);
 }

@@ -35,17 +35,17 @@ bool is_on_lines(const ast::Tree& tree, NodeId pattern) {
 
 void open_pattern(Writer& writer, const char* piece) {
   if (!writer.pattern_lines.kept) return writer.open(piece);
-  writer.push(Task::PatternOpen, 0, {}, piece);
+  writer.put(Task::PatternOpen, 0, {}, piece);
 }
 
 void close_pattern(Writer& writer, const char* piece, bool may_add_comma = false) {
   if (!writer.pattern_lines.kept) return writer.close(piece, may_add_comma);
-  writer.push(Task::PatternClose, may_add_comma ? 1 : 0, {}, piece);
+  writer.put(Task::PatternClose, may_add_comma ? 1 : 0, {}, piece);
 }
 
 // Before a part: if lines are kept, it may go to the next one.
 void next_pattern(Writer& writer, NodeId id) {
-  if (writer.pattern_lines.kept) writer.push(Task::PatternLine, id.value);
+  if (writer.pattern_lines.kept) writer.put(Task::PatternLine, id.value);
 }
 
 void new_pattern_line(Writer& writer, size_t indent) {
@@ -61,7 +61,7 @@ void pattern_list(Writer& writer, std::span<const NodeId> items) {
     if (!first) writer.separator();
     first = false;
     next_pattern(writer, item);
-    writer.push(Task::Pattern, item.value, kAnyPattern);
+    writer.put(Task::Pattern, item.value, kAnyPattern);
   }
 }
 
@@ -75,7 +75,7 @@ void mapping_pattern(Writer& writer, NodeId id) {
     next_pattern(writer, patterns[i]);
     writer.expr(keys[i], kTest);
     writer.text(": ");
-    writer.push(Task::Pattern, patterns[i].value, kAnyPattern);
+    writer.put(Task::Pattern, patterns[i].value, kAnyPattern);
   }
   if (node.rest.valid()) {
     if (!keys.empty()) writer.separator();
@@ -98,7 +98,7 @@ void class_pattern(Writer& writer, NodeId id) {
     next_pattern(writer, patterns[i]);
     writer.expr(attributes[i], kTest);
     writer.text("=");
-    writer.push(Task::Pattern, patterns[i].value, kAnyPattern);
+    writer.put(Task::Pattern, patterns[i].value, kAnyPattern);
   }
   close_pattern(writer, ")");
 }
@@ -112,12 +112,9 @@ void pattern(Writer& writer, NodeId id, size_t indent) {
   go_to_pattern(writer, id);
   const bool in_brackets =
       writer.pattern_lines.kept && !has_brackets(*writer.tree, id) && is_on_lines(*writer.tree, id);
-  const auto mark = static_cast<std::ptrdiff_t>(writer.work.size());
   if (in_brackets) open_pattern(writer, "(");
-  writer.push(Task::Pattern, id.value, kAnyPattern);
+  writer.put(Task::Pattern, id.value, kAnyPattern);
   if (in_brackets) close_pattern(writer, ")");
-  std::reverse(writer.work.begin() + mark, writer.work.end());
-  run(writer);
 }
 
 void go_to_pattern(Writer& writer, NodeId id) {
@@ -156,7 +153,7 @@ void expand_pattern(Writer& writer, NodeId id, Place place) {
       writer.expr(tree.as<ast::MatchValue>(id).value, kTest);
       break;
     case Kind::MatchSingleton:
-      writer.push(Task::Const, tree.as<ast::MatchSingleton>(id).value.value, kTest);
+      writer.put(Task::Const, tree.as<ast::MatchSingleton>(id).value.value, kTest);
       break;
     case Kind::MatchSequence: {
       const auto items = tree.items(tree.as<ast::MatchSequence>(id).patterns);
@@ -186,7 +183,7 @@ void expand_pattern(Writer& writer, NodeId id, Place place) {
       const bool parens = node.pattern.valid() && place.min > Level::Test;
       if (parens) open_pattern(writer, "(");
       if (node.pattern.valid()) {
-        writer.push(Task::Pattern, node.pattern.value, kOrPattern);
+        writer.put(Task::Pattern, node.pattern.value, kOrPattern);
         writer.text(" as ");
       }
       if (node.name.valid()) {
@@ -205,7 +202,7 @@ void expand_pattern(Writer& writer, NodeId id, Place place) {
         if (!first) writer.text(" | ");
         first = false;
         next_pattern(writer, each);
-        writer.push(Task::Pattern, each.value, kClosedPattern);
+        writer.put(Task::Pattern, each.value, kClosedPattern);
       }
       if (parens) close_pattern(writer, ")");
       break;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the stack of pieces.
-#include <algorithm>
-
-#include "object/identifiers.h"
+// Writes pieces by their kind.
 #include "print/expand.h"
 
 namespace pellucid::print {
@@ -16,70 +13,59 @@ std::string_view without_end(std::string_view text, size_t size) {
   return text;
 }
 
-void write_word(Writer& writer, std::string_view name) {
-  if (object::is_identifier(name)) return writer.write(name);
-  writer.write(object::as_identifier(name));
-}
+}  // namespace
 
 void step(Writer& writer, const Task& task) {
-  writer.quotes = task.quotes;
-  writer.inside = task.inside;
-  const auto mark = [&](Mark::What what) {
-    if (!task.inside && !writer.is_confined) {
-      const bool may_hug = task.what == Task::HuggingGroup;
-      writer.marks.push_back({what, static_cast<uint32_t>(writer.out.size()), may_hug});
-    }
-  };
   switch (task.what) {
     case Task::Text:
       writer.write(task.text);
       break;
     case Task::Open:
+      writer.write_opening(task.text, Mark::Open);
+      break;
     case Task::OpenLine:
-      writer.write(task.text);
-      ++writer.depth;
-      mark(task.what == Task::Open ? Mark::Open : Mark::OpenLine);
+      writer.write_opening(task.text, Mark::OpenLine);
       break;
     case Task::OpenBare:
-      mark(Mark::OpenBare);
+      writer.mark(Mark::OpenBare);
       break;
     case Task::Separator:
       writer.write(task.text);
-      mark(Mark::Separator);
+      writer.mark(Mark::Separator);
       break;
     case Task::CloseBare:
-      mark(Mark::CloseWithComma);
+      writer.mark(Mark::CloseWithComma);
       break;
     case Task::Close:
+      writer.write_closing(task.text, Mark::Close);
+      break;
     case Task::CloseWithComma:
-      --writer.depth;
-      mark(task.what == Task::Close ? Mark::Close : Mark::CloseWithComma);
-      writer.write(task.text);
+      writer.write_closing(task.text, Mark::CloseWithComma);
       break;
     case Task::Choice:
-      mark(Mark::Choice);
+      writer.mark(Mark::Choice);
       break;
     case Task::Joined:
-      mark(Mark::Joined);
+      writer.mark(Mark::Joined);
       break;
     case Task::ChoiceEnd:
-      mark(Mark::ChoiceEnd);
+      writer.mark(Mark::ChoiceEnd);
       break;
     case Task::Group:
     case Task::HuggingGroup:
-      mark(Mark::Group);
+      writer.mark(Mark::Group, task.what == Task::HuggingGroup);
       break;
     case Task::Row:
-      mark(Mark::Row);
+      writer.mark(Mark::Row);
       break;
     case Task::Operator:
-      mark(Mark::Operator);
+      writer.mark(Mark::Operator);
       break;
     case Task::GroupEnd:
-      mark(Mark::GroupEnd);
+      writer.mark(Mark::GroupEnd);
       break;
     case Task::Word:
-      write_word(writer, writer.module.text(Symbol(task.id)));
+      writer.write_word(Symbol(task.id));
       break;
     case Task::Line:
       if (!task.inside) writer.go_to_line(static_cast<int32_t>(task.id));
@@ -135,18 +121,6 @@ void step(Writer& writer, const Task& task) {
     case Task::InterpolationText:
       finish_interpolation(writer, writer.module.text(Symbol(task.id)));
       break;
-  }
-}
-
-}  // namespace
-
-void run(Writer& writer) {
-  while (!writer.work.empty() && !writer.failed) {
-    const Task task = writer.work.back();
-    writer.work.pop_back();
-    const auto mark = static_cast<std::ptrdiff_t>(writer.work.size());
-    step(writer, task);
-    std::reverse(writer.work.begin() + mark, writer.work.end());
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
+#include <array>
 
 #include "object/identifiers.h"
 #include "object/utf8.h"
@@ -12,10 +12,11 @@ namespace {
 using object::is_visible;
 
 void append_code(std::string& out, char32_t point) {
-  char text[16];
-  const char* format = point < 0x100 ? "\\x%02x" : point < 0x10000 ? "\\u%04x" : "\\U%08x";
-  std::snprintf(text, sizeof text, format, static_cast<unsigned>(point));
-  out += text;
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  unsigned digits = point < 0x100 ? 2 : point < 0x10000 ? 4 : 8;
+  out += '\\';
+  out += point < 0x100 ? 'x' : point < 0x10000 ? 'u' : 'U';
+  while (digits-- > 0) out += kDigits[point >> (4 * digits) & 0xf];
 }
 
 // Returns the character at `at` and moves `at` past it; for bytes, the byte.
@@ -73,11 +74,32 @@ struct QuoteState {
   }
 };
 
+// By character: true for those that are in every literal as they are, of whatever quotes.
+constexpr std::array<bool, 256> kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (size_t c = 0x20; c < 0x7f; ++c) plain[c] = true;
+  for (const char c : {'\'', '"', '\\', '{', '}'}) plain[static_cast<unsigned char>(c)] = false;
+  return plain;
+}();
+
+// Returns the end of the plain characters from `at` on.
+size_t end_of_plain(std::string_view text, size_t at) {
+  while (at < text.size() && kPlain[static_cast<unsigned char>(text[at])]) ++at;
+  return at;
+}
+
 template <bool kRealLineEnds>
 void append_text(std::string& out, std::string_view text, TextKind kind, Quote quote,
                  Braces braces) {
   QuoteState state(quote);
   for (size_t at = 0; at < text.size();) {
+    // Nearly all of a text is plain.
+    if (const size_t end = end_of_plain(text, at); end > at) {
+      out.append(text, at, end - at);
+      state.run = 0;
+      at = end;
+      continue;
+    }
     const size_t start = at;
     const char32_t point = next(text, kind, at);
     if (state.must_escape(point, at == text.size())) {
@@ -140,7 +162,10 @@ namespace {
 // patterns and rare in other texts.
 bool is_raw(std::string_view text, TextKind kind, Quote quote) {
   constexpr std::string_view kEscapes = "abfnrtvxuUN01234567\n'\"";
-  if (is_triple(quote) || text.find(text_of(quote)) != std::string_view::npos) return false;
+  if (is_triple(quote) || text.find('\\') == std::string_view::npos ||
+      text.find(text_of(quote)) != std::string_view::npos) {
+    return false;
+  }
   bool is_likely = false;
   for (size_t at = 0; at < text.size();) {
     const char32_t point = next(text, kind, at);
@@ -156,14 +181,18 @@ bool is_raw(std::string_view text, TextKind kind, Quote quote) {
 
 }  // namespace
 
-std::string quoted(std::string_view text, TextKind kind, Quotes quotes) {
+void append_quoted(std::string& out, std::string_view text, TextKind kind, Quotes quotes) {
   const Quote quote = best_quote(text, quotes);
-  std::string out = kind == TextKind::Bytes ? "b" : "";
-  if (is_raw(text, kind, quote))
-    return 'r' + out + text_of(quote) + std::string(text) + text_of(quote);
+  const bool raw = is_raw(text, kind, quote);
+  if (raw) out += 'r';
+  if (kind == TextKind::Bytes) out += 'b';
   out += text_of(quote);
-  append_escaped(out, text, kind, quote, Braces::Plain);
-  return out + text_of(quote);
+  if (raw) {
+    out += text;
+  } else {
+    append_escaped(out, text, kind, quote, Braces::Plain);
+  }
+  out += text_of(quote);
 }
 
 std::optional<std::string> quoted_without_escapes(std::string_view text, TextKind kind,

@@ -279,10 +279,9 @@ class Wrapper {
 
 }  // namespace
 
-void wrap_line(std::string& out, size_t start, size_t indent, const std::vector<Mark>& marks) {
+void wrap_line(std::string& out, size_t start, size_t indent, const std::vector<Mark>& marks,
+               bool must) {
   const std::string_view line = std::string_view(out).substr(start);
-  const bool must = std::any_of(marks.begin(), marks.end(),
-                                [](const Mark& mark) { return mark.what == Mark::OpenLine; });
   const size_t most = most_columns(indent);
   if (marks.empty() || (line.size() <= most && !must)) return;
   // Lines in deep nests are mostly indentation, which is not counted.

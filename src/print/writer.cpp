@@ -1,24 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "print/writer.h"
 
+#include <algorithm>
+
+#include "object/identifiers.h"
+#include "print/expand.h"
 #include "print/lines.h"
 
 namespace pellucid::print {
 
-void Writer::write(std::string_view piece) {
-  // `{{` in an f-string is a brace, not a set.
-  if (brace_at == out.size() && piece.starts_with('{')) out += ' ';
-  out += piece;
+void Writer::put(const Task& task) {
+  if (failed) return;
+  if (is_deferring) {
+    work.push_back(task);
+    return;
+  }
+  if (level < kDeepest) {
+    ++level;
+    step(*this, task);
+    --level;
+    return;
+  }
+  const Quotes outer = quotes;
+  const bool was_inside = inside;
+  is_deferring = true;
+  work.push_back(task);
+  while (!work.empty() && !failed) {
+    const Task next = work.back();
+    work.pop_back();
+    const auto first = static_cast<std::ptrdiff_t>(work.size());
+    quotes = next.quotes;
+    inside = next.inside;
+    step(*this, next);
+    std::reverse(work.begin() + first, work.end());
+  }
+  is_deferring = false;
+  quotes = outer;
+  inside = was_inside;
 }
 
-Task& Writer::push(Task::What what, uint32_t id, Place place, const char* piece) {
-  return work.emplace_back(Task{what, quotes, inside, kSingle, Braces::Plain, place, id, 0, piece});
+void Writer::expr(ast::NodeId id, Place place) {
+  if (is_deferring || level >= kDeepest || failed) return put(Task::Expr, id.value, place);
+  ++level;
+  expand(*this, id, place);
+  --level;
+}
+
+void Writer::write_word(Symbol symbol) {
+  const std::string_view name = module.text(symbol);
+  if (is_plain_word(symbol, name)) {
+    out += name;
+  } else {
+    out += object::as_identifier(name);
+  }
+}
+
+bool Writer::is_plain_word(Symbol symbol, std::string_view name) {
+  // A part of a text has few words.
+  if (is_confined || is_trial) return object::is_identifier(name);
+  enum : uint8_t { kUnknown, kPlain, kOdd };
+  if (words.size() <= symbol.index()) words.resize(module.strings.size(), kUnknown);
+  uint8_t& known = part_of(words, symbol);
+  if (known == kUnknown) known = object::is_identifier(name) ? kPlain : kOdd;
+  return known == kPlain;
 }
 
 void Writer::line_before(ast::NodeId id) {
   if (!keeps_lines || !tree) return;
   const int32_t start = first_line(*tree, id);
-  if (start > 0) push(Task::Line, static_cast<uint32_t>(start));
+  if (start > 0) put(Task::Line, static_cast<uint32_t>(start));
 }
 
 void Writer::keep_lines_from(uint32_t start, uint32_t columns, bool is_line_start) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // print: the text of an expression while it is written, and the pieces still to be written.
 //
-// An expression of any depth is printed without recursion: a stack holds the pieces that are still
-// to be written, the next one on top. Expanding a node (expand.h) replaces it by its pieces, in
-// reading order. Only f-strings before 3.12 recurse (at most four levels: fstrings.cpp).
+// Expanding a node (expand.h) replaces it by its pieces, in reading order, which are written at
+// once: by recursion, down to Writer::kDeepest pieces that are one within the other. An expression
+// may be of any depth: below that, a stack holds the pieces that are still to be written, the next
+// one on top. f-strings before 3.12 start again with each level, of which there are at most four
+// (fstrings.cpp).
 #pragma once
 
 #include <cstdint>
@@ -101,7 +103,7 @@ struct Task {
   Place place;
   uint32_t id = 0;
   uint32_t cut = 0;  // FormatText: the bytes at the end that the field after it shows
-  const char* text = "";
+  std::string_view text;
 };
 
 // The limits of an expression inside an f-string before 3.12.
@@ -125,39 +127,82 @@ struct Writer {
         confined(limits) {}
 
   bool before(int minor) const { return version.minor < minor; }
-  void write(std::string_view text);
+  void write(std::string_view piece) {
+    // `{{` in an f-string is a brace, not a set.
+    if (brace_at == out.size() && piece.starts_with('{')) out += ' ';
+    out += piece;
+  }
+  void write_opening(std::string_view piece, Mark::What what) {
+    write(piece);
+    ++depth;
+    mark(what);
+  }
+  void write_closing(std::string_view piece, Mark::What what) {
+    --depth;
+    mark(what);
+    write(piece);
+  }
+  void write_word(Symbol symbol);
+  // Returns true if the name is an identifier.
+  bool is_plain_word(Symbol symbol, std::string_view name);
+  void mark(Mark::What what, bool may_hug = false) {
+    if (inside || is_confined) return;
+    marks.push_back({what, static_cast<uint32_t>(out.size()), may_hug});
+    has_broken_line = has_broken_line || what == Mark::OpenLine;
+  }
   // Reports what the version's syntax cannot express, at `where` of the statement.
   void problem(std::string message) {
     if (problems.empty() || problems.back() != message) problems.push_back(std::move(message));
   }
 
-  // These append one piece in reading order; run() reverses the pieces.
-  Task& push(Task::What what, uint32_t id = 0, Place place = {}, const char* piece = "");
-  void text(const char* piece) { push(Task::Text, 0, {}, piece); }
-  void open(const char* piece) { push(Task::Open, 0, {}, piece); }
-  void separator(const char* piece = ", ") { push(Task::Separator, 0, {}, piece); }
-  // Not breakable without brackets around: the line break would belong to another list.
-  void comma(bool breakable) { push(breakable ? Task::Separator : Task::Text, 0, {}, ", "); }
-  void close(const char* piece, bool may_add_comma = false) {
-    push(may_add_comma ? Task::CloseWithComma : Task::Close, 0, {}, piece);
+  // These write one piece, in reading order.
+  void put(Task::What what, uint32_t id = 0, Place place = {}, std::string_view piece = {}) {
+    put(Task{what, quotes, inside, kSingle, Braces::Plain, place, id, 0, piece});
   }
-  void word(Symbol symbol) { push(Task::Word, symbol.value); }
+  void put(const Task& task);
+  void text(std::string_view piece) {
+    if (is_deferring) return put(Task::Text, 0, {}, piece);
+    write(piece);
+  }
+  void open(std::string_view piece) {
+    if (is_deferring) return put(Task::Open, 0, {}, piece);
+    write_opening(piece, Mark::Open);
+  }
+  void separator(std::string_view piece = ", ") {
+    if (is_deferring) return put(Task::Separator, 0, {}, piece);
+    write(piece);
+    mark(Mark::Separator);
+  }
+  // Not breakable without brackets around: the line break would belong to another list.
+  void comma(bool breakable) { breakable ? separator() : text(", "); }
+  void close(std::string_view piece, bool may_add_comma = false) {
+    if (is_deferring) {
+      return put(may_add_comma ? Task::CloseWithComma : Task::Close, 0, {}, piece);
+    }
+    write_closing(piece, may_add_comma ? Mark::CloseWithComma : Mark::Close);
+  }
+  void word(Symbol symbol) {
+    if (is_deferring) return put(Task::Word, symbol.value);
+    write_word(symbol);
+  }
   // The text starts with a space.
-  void operation(const char* piece, bool breakable) {
+  void operation(std::string_view piece, bool breakable) {
     if (!breakable) return text(piece);
     text(" ");
-    push(Task::Operator);
-    text(piece + 1);
+    put(Task::Operator);
+    text(piece.substr(1));
   }
   // The next piece starts with this expression, or is on the line where it starts.
   void line_before(ast::NodeId id);
-  void expr(ast::NodeId id, Place place) { push(Task::Expr, id.value, place); }
+  void expr(ast::NodeId id, Place place);
 
   // Puts text that is known to be from a later line than `start` on that line from here on.
   // Continued lines have `columns`.
   void keep_lines_from(uint32_t start, uint32_t columns, bool is_line_start);
   // Breaks the text, if need be, so that what follows is on an original line.
   void go_to_line(int32_t to);
+
+  static constexpr uint32_t kDeepest = 40;
 
   const object::Module& module;
   const ast::Tree* tree;
@@ -177,12 +222,16 @@ struct Writer {
   size_t brace_at = std::string::npos;      // a brace written here must not meet another
   std::vector<size_t> interpolations = {};  // where the expressions of open interpolations start
   PatternLines pattern_lines = {};
+  uint32_t level = 0;         // of the pieces that are being written, one within the other
+  bool is_deferring = false;  // pieces go to `work`
   std::vector<Task> work = {};
   std::vector<Mark> marks = {};
+  bool has_broken_line = false;     // one of the marks is an OpenLine
+  std::vector<uint8_t> words = {};  // by name: whether it is an identifier, once that is known
   std::vector<std::string> problems = {};
 };
 
-// Writes all pieces, those that they are replaced by included.
-void run(Writer& writer);
+// Writes one piece, or replaces it by its pieces.
+void step(Writer& writer, const Task& task);
 
 }  // namespace pellucid::print

@@ -112,5 +112,44 @@ TEST("print: expressions of any depth are printed in linear time") {
   EXPECT_EQ(t.print(call).size(), 2u + 2 * depth);
 }
 
+TEST("print: an expression is written the same way at every depth") {
+  TreeMaker t;
+  t.style = {{3, 13}};
+  t.style.keep_lines = true;  // no line is broken
+  NodeId node = t.text("a");
+  std::string text = "\"a\"";
+  for (int depth = 0; depth < 150; ++depth) {
+    // In an f-string, before and after another string: the quotes inside are those that are free.
+    const NodeId joined =
+        t.tree.add(ast::JoinedStr{t.tree.list({t.field(node), t.text("{"), t.field(t.text("b"))})});
+    const NodeId both = t.tree.add(ast::List{t.tree.list({joined, t.text("c")})});
+    EXPECT_EQ(t.print(both), "[f'{" + text + "}{{{\"b\"}', 'c']\n");
+    switch (depth % 5) {
+      case 0: {
+        const NodeId keyword = t.tree.add(ast::keyword{t.tree.intern("key"), node});
+        node = t.tree.add(ast::Call{t.name("f"), {}, t.tree.list({keyword})});
+        text = "f(key=" + text + ")";
+        break;
+      }
+      case 1:
+        node = t.tree.add(ast::Tuple{t.tree.list({node})});
+        text = "(" + text + ",)";
+        break;
+      case 2:
+        node = t.binary(node, Operator::Add, t.name("x"));
+        text += " + x";
+        break;
+      case 3:
+        node = t.tree.add(ast::Attribute{node, t.tree.intern("y")});
+        text = "(" + text + ").y";
+        break;
+      default:
+        node = t.tree.add(ast::Subscript{t.name("z"), node});
+        text = "z[" + text + "]";
+        break;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pellucid::print
