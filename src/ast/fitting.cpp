@@ -60,10 +60,11 @@ class FitsAsItIs {
       todo.pop_back();
       all_fit = fits(node);
       for_each_child(tree_, node, [&](NodeId child) {
-        if (!child_fields_of(tree_.kind(child)).empty()) {
+        const Tree::Record& record = tree_[child];
+        if (record.kind == Kind::Name) {
+          all_fit = all_fit && is_usual(Symbol(record.slots[0]));
+        } else if (record.kind != Kind::Constant) {
           todo.push_back(child);
-        } else {
-          all_fit = all_fit && fits(child);
         }
       });
     }
@@ -72,8 +73,8 @@ class FitsAsItIs {
 
  private:
   bool fits(NodeId node) {
-    const Kind kind = tree_.kind(node);
-    if (kind == Kind::Name) return is_usual(tree_.as<Name>(node).id);
+    const Tree::Record& record = tree_[node];
+    const Kind kind = record.kind;
     switch (kind) {
       case Kind::Comment:
       case Kind::Unstructured:
@@ -93,7 +94,7 @@ class FitsAsItIs {
     }
     for (unsigned left = name_fields_of(kind); left != 0; left &= left - 1) {
       const auto field = static_cast<size_t>(std::countr_zero(left));
-      if (!is_usual(Symbol(tree_.slot(node, field)))) return false;
+      if (!is_usual(Symbol(record.slots[field]))) return false;
     }
     return true;
   }

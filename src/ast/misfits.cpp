@@ -36,7 +36,8 @@ void Misfits::visit(NodeId id) {
 }
 
 bool Misfits::has_its_parts(NodeId id) {
-  const Kind kind = tree_.kind(id);
+  const Tree::Record& node = tree_[id];
+  const Kind kind = node.kind;
   for (const ChildField field : child_fields_of(kind)) {
     const uint8_t* const row =
         answers_.data() + (static_cast<size_t>(kind) * kFields + field.slot) * (kKinds + 1);
@@ -46,7 +47,7 @@ bool Misfits::has_its_parts(NodeId id) {
       if (column != kNoChild && !child_fields_of(static_cast<Kind>(column)).empty()) visit(child);
       return true;
     };
-    const uint32_t slot = tree_.slot(id, field.slot);
+    const uint32_t slot = node.slots[field.slot];
     if (!field.is_list) {
       if (!accept(NodeId(slot))) return false;
       continue;

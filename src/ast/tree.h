@@ -143,6 +143,13 @@ inline Category category_of(Kind kind) { return kKindInfos[static_cast<size_t>(k
 
 class Tree {
  public:
+  // A node of any kind: the fields of its struct are in the slots.
+  struct Record {
+    Kind kind = Kind::Pass;
+    Where where;
+    std::array<uint32_t, 7> slots{};
+  };
+
   explicit Tree(object::Module& module) : module_(&module) {}
 
   template <typename T>
@@ -192,6 +199,9 @@ class Tree {
     record.kind = T::kKind;
     if constexpr (!std::is_empty_v<T>) std::memcpy(record.slots.data(), &node, sizeof(T));
   }
+
+  // Returns the node itself, for walks. Invalidated by add() and copy().
+  const Record& operator[](NodeId id) const { return part_of(records_, id); }
 
   Kind kind(NodeId id) const { return part_of(records_, id).kind; }
   bool is(NodeId id, Kind kind) const { return id.valid() && part_of(records_, id).kind == kind; }
@@ -269,11 +279,6 @@ class Tree {
   size_t size() const { return records_.size(); }
 
  private:
-  struct Record {
-    Kind kind = Kind::Pass;
-    Where where;
-    std::array<uint32_t, 7> slots{};
-  };
   struct Span {
     uint32_t begin;
     uint32_t count;

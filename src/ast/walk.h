@@ -14,8 +14,9 @@ namespace pellucid::ast {
 // the tree.
 template <typename Visit>
 void for_each_child(const Tree& tree, NodeId node, Visit visit) {
-  for (const ChildField field : child_fields_of(tree.kind(node))) {
-    const uint32_t slot = tree.slot(node, field.slot);
+  const Tree::Record record = tree[node];  // a copy: visit() may add nodes
+  for (const ChildField field : child_fields_of(record.kind)) {
+    const uint32_t slot = record.slots[field.slot];
     if (!field.is_list) {
       if (NodeId(slot).valid()) visit(NodeId(slot));
       continue;
@@ -29,9 +30,10 @@ void for_each_child(const Tree& tree, NodeId node, Visit visit) {
 // The same in the opposite order, for what is put on a stack.
 template <typename Visit>
 void for_each_child_backwards(const Tree& tree, NodeId node, Visit visit) {
-  const auto fields = child_fields_of(tree.kind(node));
+  const Tree::Record record = tree[node];
+  const auto fields = child_fields_of(record.kind);
   for (size_t i = fields.size(); i-- > 0;) {
-    const uint32_t slot = tree.slot(node, fields[i].slot);
+    const uint32_t slot = record.slots[fields[i].slot];
     if (!fields[i].is_list) {
       if (NodeId(slot).valid()) visit(NodeId(slot));
       continue;

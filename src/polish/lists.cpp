@@ -15,6 +15,11 @@ namespace {
 
 bool is_definition(Kind kind) { return kind == Kind::FunctionDef || kind == Kind::ClassDef; }
 
+// Those with lists of statements that belong to the body around them, or of clauses with such.
+constexpr Kinds kHolders = {Kind::For,  Kind::While,         Kind::If,
+                            Kind::With, Kind::Match,         Kind::match_case,
+                            Kind::Try,  Kind::ExceptHandler, Kind::Unstructured};
+
 }  // namespace
 
 Statements items_at(const ast::Tree& tree, Place place) {
@@ -45,20 +50,14 @@ void Outline::update() {
   found_.clear();
   lists_.clear();
   own_kinds_ = {};
-  for (const NodeId statement : body_) {
-    own_kinds_.add(tree_.kind(statement));
-    look_into(statement);
-  }
+  for (const NodeId statement : body_) own_kinds_.add(look_into(statement));
   kinds_ = own_kinds_;
   for (size_t i = 0; i < found_.size(); ++i) {
     const Place place = found_[i];
     const auto items = view_at(tree_, place);
     if (items.empty()) continue;
     Kinds kinds;
-    for (const NodeId item : items) {
-      kinds.add(tree_.kind(item));
-      look_into(item);
-    }
+    for (const NodeId item : items) kinds.add(look_into(item));
     // Clauses are only a way to their statements.
     if (kinds.has(Kind::ExceptHandler) || kinds.has(Kind::match_case)) continue;
     kinds_.add(kinds);
@@ -66,12 +65,14 @@ void Outline::update() {
   }
 }
 
-void Outline::look_into(NodeId node) {
+// Notes the lists of a node, and returns its kind.
+Kind Outline::look_into(NodeId node) {
   const Kind kind = tree_.kind(node);
-  if (is_definition(kind)) return;
+  if (!kHolders.has(kind)) return kind;
   for (const ast::ChildField field : ast::child_fields_of(kind)) {
     if (field.has_statements || field.has_clauses) found_.push_back({node, field.slot});
   }
+  return kind;
 }
 
 namespace {
@@ -89,13 +90,14 @@ std::vector<NodeId> nodes_below(const ast::Tree& tree, const Statements& stateme
   while (!todo.empty()) {
     const NodeId node = todo.back();
     todo.pop_back();
-    const Kind kind = tree.kind(node);
+    const ast::Tree::Record& record = tree[node];
+    const Kind kind = record.kind;
     if (wanted.has(kind)) nodes.push_back(node);
     const bool is_code = is_definition(kind) || (kind == Kind::Lambda && !in_lambdas);
     const auto fields = ast::child_fields_of(kind);
     // From the end: what is pushed last comes first.
     for (size_t i = fields.size(); i-- > 0;) {
-      const uint32_t slot = tree.slot(node, fields[i].slot);
+      const uint32_t slot = record.slots[fields[i].slot];
       if (is_code && std::string_view(ast::fields_of(kind)[fields[i].slot].name) == "body") {
         continue;
       }

@@ -43,7 +43,7 @@ class Outline {
 
  private:
   void update();
-  void look_into(ast::NodeId node);
+  ast::Kind look_into(ast::NodeId node);
 
   const ast::Tree& tree_;
   const Statements& body_;
