@@ -251,6 +251,17 @@ class Placer {
     }
   }
 
+  // Places the annotations that leave no trace and have lines before that of a statement.
+  void place_before(NodeId statement, std::vector<NodeId>& out) {
+    const int32_t line = tree_.where(statement).line;
+    for (; next_ < entries_.size(); ++next_) {
+      const LazyAnnotation& entry = entries_[next_];
+      const int32_t own = tree_.where(entry.annotation).line;
+      if (entry.index >= 0 || own <= 0 || own >= line) return;
+      out.push_back(annotated(tree_, entry.name, entry.annotation, NodeId(), {}));
+    }
+  }
+
   // Returns the unconditional annotation that may belong to the assignment `statement`;
   // entries_.size() if none does.
   size_t annotation_of(NodeId statement) const {
@@ -272,6 +283,7 @@ class Placer {
     if (has_docstring) out.push_back(body_[at++]);
     for (; at < body_.size(); ++at) {
       const NodeId statement = body_[at];
+      place_before(statement, out);
       const size_t k = annotation_of(statement);
       if (k < entries_.size()) {
         place_until(k, out);
