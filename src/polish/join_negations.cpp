@@ -2,8 +2,10 @@
 // `not a or not b` compiles to the jumps of `not (a and b)`. From 3.11 on, the columns between the
 // operands show which word was written there. Where nothing shows it, the form with fewer `not` is
 // taken.
+#include <algorithm>
+#include <span>
 #include <unordered_set>
-#include <utility>
+#include <vector>
 
 #include "polish/keywords.h"
 #include "polish/negations.h"
@@ -45,22 +47,81 @@ std::vector<NodeId> tests(const ast::Tree& tree, const std::vector<NodeId>& node
   return found;
 }
 
-// Returns how many words between the operands are those of the expression, and how many those of
-// its opposite.
-std::pair<size_t, size_t> words_between(const ast::Tree& tree, NodeId node, const Starts& starts) {
+// What the columns between two operands show: the word of the expression, that of its opposite, the
+// word of the expression with a bracket.
+enum class Word : uint8_t { Unknown, Own, Opposite, OwnAndBracket };
+
+Word word_between(const ast::Tree& tree, bool is_or, NodeId before, NodeId after,
+                  const Starts& starts) {
+  const int32_t gap = starts.gap(before, after);
+  if (gap == Starts::kUnknown) return Word::Unknown;
+  const int32_t prefix = is_not(tree, after) ? width_of("not ") : 0;
+  const int32_t opposite_prefix = opposite_operator(tree, after) ? 0 : width_of("not ") - prefix;
+  const int32_t own = width_of(is_or ? " or " : " and ") + prefix;
+  if (gap == own) return Word::Own;
+  const int32_t other = width_of(is_or ? " and " : " or ") + opposite_prefix;
+  // The text may have the opposite comparison, without the `not` that was counted.
+  const bool is_comparison = opposite_operator(tree, after).has_value();
+  if (gap == other || (is_comparison && gap + width_of("not ") == other)) return Word::Opposite;
+  return gap == own + width_of("(") ? Word::OwnAndBracket : Word::Unknown;
+}
+
+// The words between the operands of one operation.
+struct Words {
+  std::vector<Word> between;
+  size_t own = 0;
+  size_t opposite = 0;
+  size_t brackets = 0;
+};
+
+Words words_between(const ast::Tree& tree, NodeId node, const Starts& starts) {
+  Words words;
   const auto both = tree.as<ast::BoolOp>(node);
   const auto values = tree.items(both.values);
   const bool is_or = both.op == static_cast<uint32_t>(ast::BoolOperator::Or);
-  size_t as_it_is = 0, as_negated = 0;
   for (size_t i = 1; i < values.size() && starts.known(); ++i) {
-    const int32_t gap = starts.gap(values[i - 1], values[i]);
-    const int32_t prefix = is_not(tree, values[i]) ? width_of("not ") : 0;
-    const int32_t opposite_prefix =
-        opposite_operator(tree, values[i]) ? 0 : width_of("not ") - prefix;
-    as_it_is += gap == width_of(is_or ? " or " : " and ") + prefix ? 1 : 0;
-    as_negated += gap == width_of(is_or ? " and " : " or ") + opposite_prefix ? 1 : 0;
+    const Word word = word_between(tree, is_or, values[i - 1], values[i], starts);
+    words.between.push_back(word);
+    words.own += word == Word::Own ? 1 : 0;
+    words.opposite += word == Word::Opposite ? 1 : 0;
+    words.brackets += word == Word::OwnAndBracket ? 1 : 0;
   }
-  return {as_it_is, as_negated};
+  return words;
+}
+
+// Returns true for three or more operands that all need a `not`: nobody writes that many.
+bool is_all_nots(const ast::Tree& tree, NodeId node) {
+  constexpr size_t kMany = 3;
+  const auto values = tree.items(tree.as<ast::BoolOp>(node).values);
+  return values.size() >= kMany && std::all_of(values.begin(), values.end(),
+                                               [&](NodeId value) { return is_not(tree, value); });
+}
+
+NodeId negation(ast::Tree& tree, NodeId operand, ast::Where where) {
+  return tree.add(ast::UnaryOp{static_cast<uint32_t>(ast::UnaryOperator::Not), operand}, where);
+}
+
+// Before: `not a and not b and c`, with `or` between a and b. After: `not (a or b) and c`.
+void negate_runs(ast::Tree& tree, NodeId node, const Words& words) {
+  auto both = tree.as<ast::BoolOp>(node);
+  const auto list = tree.items(both.values);
+  const std::vector<NodeId> values(list.begin(), list.end());
+  std::vector<NodeId> made;
+  for (size_t i = 0; i < values.size();) {
+    size_t end = i + 1;
+    while (end < values.size() && words.between[end - 1] == Word::Opposite) ++end;
+    if (end == i + 1) {
+      made.push_back(values[i]);
+    } else {
+      const std::span<const NodeId> run = std::span(values).subspan(i, end - i);
+      const auto where = tree.where(run[0]);
+      const NodeId joined = tree.add(ast::BoolOp{both.op, tree.list(run), 0}, where);
+      made.push_back(negation(tree, opposite(tree, joined), where));
+    }
+    i = end;
+  }
+  both.values = tree.list(made);
+  tree.set(node, both);
 }
 
 // Before: `not not (a and b)`, `not (not a or b)`. After: `a and b`, `a and not b`. Nobody writes a
@@ -96,11 +157,14 @@ void join_negations(ast::Tree& tree, const std::vector<NodeId>& nodes, const Sta
     seen.push_back(node);
     if (is_not(tree, node)) todo.push_back(tree.as<ast::UnaryOp>(node).operand);
     if (!tree.is(node, Kind::BoolOp) || tree.as<ast::BoolOp>(node).is_tested_again) continue;
+    const Words words = words_between(tree, node, starts);
+    const bool is_mixed = words.opposite > 0 && words.own + words.brackets > 0;
+    if (is_mixed) negate_runs(tree, node, words);
     const auto values = tree.items(tree.as<ast::BoolOp>(node).values);
     todo.insert(todo.end(), values.begin(), values.end());
-    const auto [as_it_is, as_negated] = words_between(tree, node, starts);
-    if (as_it_is > 0) as_written.insert(node);
-    if (as_negated == 0 || as_it_is > 0) continue;
+    if (words.own > 0 || is_mixed) as_written.insert(node);
+    const bool is_guess = starts.known() && words.own == 0 && is_all_nots(tree, node);
+    if ((words.opposite == 0 && !is_guess) || is_mixed) continue;
     const NodeId operand = opposite(tree, tree.copy(node));
     as_written.insert(operand);
     tree.set(node, ast::UnaryOp{static_cast<uint32_t>(ast::UnaryOperator::Not), operand});

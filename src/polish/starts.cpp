@@ -189,16 +189,50 @@ bool Starts::is_written_as_none(int32_t line, int32_t column) const {
   return column >= width_of("return ") && column % kStep == width_of("return ") % kStep;
 }
 
-// The NOP is the first instruction of the loop, or before it if the loop comes back after it.
+// The NOP is the first instruction of the loop, or before it if the loop comes back after it. Each
+// `try` that starts there has a NOP too. From 3.12 on, that of a loop is as wide as its test.
 object::Columns Starts::of_constant_test(NodeId loop) const {
   const NodeId test = tree_.as<ast::While>(loop).test;
   if (!tree_.is(test, Kind::Constant) || tree_.where(test).code.valid()) return {};
   const uint32_t first = tree_.where(test).offset / 2;
-  for (const uint32_t unit : {first, first - 1}) {
+  std::vector<object::Columns> found;  // those of the nearest NOP first
+  for (uint32_t unit = first; unit > 0; --unit) {
     const bool is_nop = std::binary_search(source_.nops.begin(), source_.nops.end(), unit);
-    if (is_nop && unit < source_.columns.size()) return source_.columns[unit];
+    if (!is_nop && unit < first) break;
+    if (!is_nop || unit >= source_.columns.size()) continue;
+    const object::Columns here = source_.columns[unit];
+    const int32_t wide = here.end == object::kNoColumn ? 0 : here.end - here.begin;
+    if (wide == width_of("1") || wide == width_of("True")) return here;
+    found.push_back(here);
   }
-  return {};
+  size_t attempts = 0;
+  auto body = tree_.items(tree_.as<ast::While>(loop).body);
+  for (; !body.empty() && tree_.is(body[0], Kind::Try); ++attempts) {
+    body = tree_.items(tree_.as<ast::Try>(body[0]).body);
+  }
+  return attempts < found.size() ? found[attempts] : object::Columns();
+}
+
+// After its type, a clause has instructions with the place of the clause, and then, if it is empty,
+// with that of its `pass` or `continue`.
+Starts::Jump Starts::in_clause(NodeId handler) const {
+  const NodeId type = tree_.as<ast::ExceptHandler>(handler).type;
+  if (!type.valid() || tree_.as<ast::ExceptHandler>(handler).name.valid()) return Jump::None;
+  if (own(type).begin == object::kNoColumn) return Jump::None;
+  size_t unit = tree_.where(type).offset / 2;
+  for (int places = 0; places < 2; ++places) {
+    const object::Columns here = source_.columns[unit];
+    while (unit < source_.columns.size() && source_.columns[unit].begin == here.begin &&
+           source_.columns[unit].end == here.end) {
+      ++unit;
+    }
+    if (unit >= source_.columns.size()) return Jump::None;
+  }
+  const object::Columns end = source_.columns[unit];
+  if (end.begin == object::kNoColumn || end.end == object::kNoColumn) return Jump::None;
+  const int32_t wide = end.end - end.begin;
+  if (wide == width_of("continue")) return Jump::Continue;
+  return wide == width_of("pass") ? Jump::Pass : Jump::None;
 }
 
 // `return 1` has the place of the constant, `return f()` that of the whole statement.
@@ -235,6 +269,12 @@ int32_t Starts::of_try(NodeId statement) const {
     const bool is_star = tree_.as<ast::Try>(statement).is_star != 0;
     return keyword_before(type, is_star ? width_of("except* ") : width_of("except "));
   }
+  const auto body = tree_.items(tree_.as<ast::Try>(statement).body);
+  // `try: a except: b finally: c` is read as a `try` in a `try`.
+  if (body.size() == 1 && tree_.is(body[0], Kind::Try) &&
+      tree_.items(tree_.as<ast::Try>(body[0]).finalbody).empty()) {
+    return of_try(body[0]);
+  }
   const int32_t inside = of_simple(tree_.as<ast::Try>(statement).body);
   return inside >= kStep ? inside - kStep : kUnknown;
 }
@@ -259,12 +299,16 @@ int32_t Starts::of_simple(ast::ListId list) const {
   }
 }
 
-// Corrects for a test in parentheses: the body is one step further right than the `if`.
+// Corrects for a test in parentheses or on other lines: the body is one step further right than the
+// `if`. A tab is one column.
 int32_t Starts::of_branch(NodeId test, ast::ListId body, int32_t keyword) const {
   const int32_t column = keyword_before(test, keyword);
   const int32_t inside = of_simple(body);
-  const bool is_one_off = column > 0 && inside > column && (inside - column) % kStep == kStep - 1;
-  return is_one_off ? column - 1 : column;
+  if (column == kUnknown || inside <= column) return column;
+  const int32_t step = inside - column;
+  if (step % kStep == kStep - 1 && step < kStep) return column - 1;
+  const bool is_usual = step == 1 || step == kStep / 2 || step % kStep == 0;
+  return is_usual || inside % kStep != 0 ? column : inside - kStep;
 }
 
 // In 3.11 the test has the place of the whole loop.

@@ -60,6 +60,10 @@ class Starts {
     return source_.columns.empty() ? object::Columns() : source_.columns.back();
   }
 
+  // Returns the statement that was written as the body of an `except` clause without a name, by
+  // the place of what leaves it; None: the body is empty no more, or that is not known.
+  Jump in_clause(ast::NodeId handler) const;
+
   // Returns the place of the instruction that a node comes from.
   object::Columns own(ast::NodeId node) const;
 
