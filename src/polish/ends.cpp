@@ -29,6 +29,29 @@ void end_by_jump(ast::Tree& tree, NodeId handler, End end) {
 constexpr ast::Kinds kHolders = {Kind::If,  Kind::For,   Kind::While,         Kind::With,
                                  Kind::Try, Kind::Match, Kind::ExceptHandler, Kind::match_case};
 
+// Returns true if a `break` leaves the loop.
+bool has_break(const ast::Tree& tree, NodeId loop) {
+  std::vector<NodeId> todo{loop};
+  std::vector<List> lists;
+  while (!todo.empty()) {
+    const NodeId statement = todo.back();
+    todo.pop_back();
+    if (tree.is(statement, Kind::Break)) return true;
+    lists.clear();
+    add_lists(tree, statement, End::Other, lists);
+    const bool is_loop = tree.is(statement, Kind::For) || tree.is(statement, Kind::While);
+    for (const List& list : lists) {
+      const Kind owner = tree.kind(list.place.owner);
+      const bool is_body = std::string_view(ast::fields_of(owner)[list.place.field].name) == "body";
+      // In an inner loop it leaves that; in the `else` of the loop an outer one.
+      if (is_loop && (statement == loop) != is_body) continue;
+      const Statements items = items_at(tree, list.place);
+      todo.insert(todo.end(), items.begin(), items.end());
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 NodeId jump(ast::Tree& tree, End end, ast::Where at) {
@@ -70,7 +93,12 @@ bool never_falls_through(const ast::Tree& tree, std::span<const NodeId> items) {
     if (last == Kind::If) {
       const auto branch = tree.as<ast::If>(items.back());
       todo.insert(todo.end(), {branch.body, branch.orelse});
-    } else if (is_try_without_finally(tree, items.back())) {
+    } else if (last == Kind::For || last == Kind::While) {
+      const ListId orelse = last == Kind::For ? tree.as<ast::For>(items.back()).orelse
+                                              : tree.as<ast::While>(items.back()).orelse;
+      if (tree.items(orelse).empty() || has_break(tree, items.back())) return false;
+      todo.push_back(orelse);
+    } else if (last == Kind::Try) {
       const auto attempt = tree.as<ast::Try>(items.back());
       const bool has_else = !tree.items(attempt.orelse).empty();
       todo.push_back(has_else ? attempt.orelse : attempt.body);

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "polish/ends.h"
+#include "polish/blocks.h"
 #include "polish/negations.h"
 #include "polish/rewrites.h"
 #include "polish/starts.h"
@@ -22,45 +22,19 @@ using ast::NodeId;
 namespace {
 
 constexpr int32_t kUnknown = Starts::kUnknown;
-constexpr int32_t kElif = 2;  // the test of an `elif` is that much further right than an `if`'s
-constexpr int32_t kDeepest = 120;    // no hand-written statement starts further right
-constexpr int32_t kParenthesis = 1;  // the error of counting back from a test: a parenthesis
-
-struct Block {
-  List list;
-  int32_t column = kUnknown;  // of the start of its statements
-};
+constexpr int32_t kUsual = 4;  // the usual indentation
 
 class Layout {
  public:
   Layout(ast::Tree& tree, const Starts& starts) : tree_(tree), starts_(starts) {}
 
   void run(Statements& body, bool is_function) {
-    std::vector<Block> todo{{{Place{}, is_function ? End::Return : End::Other}, kUnknown}};
-    while (!todo.empty()) {
-      const Block block = todo.back();
-      todo.pop_back();
-      const bool is_body = !block.list.place.owner.valid();
-      const auto found = is_body ? std::span<const NodeId>(body) : view_at(tree_, block.list.place);
-      if (found.empty()) continue;
-      if (std::none_of(found.begin(), found.end(), [&](NodeId item) { return chooses(item); })) {
-        // Only what is further in may be arranged otherwise.
-        add_blocks(found, block.list.end, kUnknown, todo);
-        continue;
-      }
-      const Statements before(found.begin(), found.end());
-      const int32_t column = block.column != kUnknown ? block.column : column_of(before);
-      Statements items = nested(flat(before, block.list.end, column), column);
-      if (block.list.end != End::Other) drop_unwritten_jump(items.back(), block.list.end);
-      for (const NodeId item : items) split_condition(item, column);
-      add_blocks(items, block.list.end, column, todo);
-      if (items == before) continue;
-      if (is_body) {
-        body = items;
-      } else {
-        tree_.set_slot(block.list.place.owner, block.list.place.field, tree_.list(items).value);
-      }
-    }
+    for_each_block(tree_, body, is_function, starts_, {Kind::If, Kind::Try},
+                   [&](Statements& items, End end, int32_t column) {
+                     items = nested(flat(items, end, column), column);
+                     if (end != End::Other) drop_unwritten_jump(items.back(), end);
+                     for (const NodeId item : items) split_condition(item, column);
+                   });
   }
 
  private:
@@ -71,20 +45,6 @@ class Layout {
     bool is_elif = false;
     Statements items;
   };
-
-  // Returns true for the statements that have or may get an `else`.
-  bool chooses(NodeId statement) const {
-    const Kind kind = tree_.kind(statement);
-    return kind == Kind::If || kind == Kind::Try;
-  }
-
-  int32_t column_of(const Statements& items) const {
-    for (const NodeId item : items) {
-      const int32_t start = starts_.of(item);
-      if (start != kUnknown) return start;
-    }
-    return kUnknown;
-  }
 
   // Returns true if a list starts in `column`, where its owner starts, and so was not written
   // inside it.
@@ -180,11 +140,6 @@ class Layout {
     }
   }
 
-  bool is_elif(NodeId statement, int32_t start, int32_t column) const {
-    return tree_.is(statement, Kind::If) && start - column >= kElif &&
-           start - column <= kElif + kParenthesis;
-  }
-
   // Returns the list with those statements moved into an `else` that were written in one.
   Statements nested(const Statements& items, int32_t column) {
     std::vector<Open> open{{NodeId(), column, false, {}}};
@@ -212,7 +167,7 @@ class Layout {
         before.push_back(item);
         continue;
       }
-      const bool chained = tree_.is(before.back(), Kind::If) && is_elif(item, start, around);
+      const bool chained = tree_.is(before.back(), Kind::If) && is_elif(tree_, item, start, around);
       open.push_back({before.back(), chained ? around : start, chained, {item}});
     }
     while (open.size() > 1) close();
@@ -267,19 +222,26 @@ class Layout {
   std::vector<size_t> written_levels(const Statements& values, int32_t column,
                                      int32_t inside) const {
     std::vector<size_t> levels;
-    int32_t step = kUnknown;
+    int32_t step = kUnknown, error = 2 * kParenthesis;
     const auto is_step = [&](int32_t distance) {
       if (distance < kElif) return false;
-      return step == kUnknown || std::abs(distance - step) <= 2 * kParenthesis;
+      return step == kUnknown || std::abs(distance - step) <= error;
     };
+    // A jump may have no place of its own: then exactly one usual step each.
+    const bool is_known = inside != kUnknown;
+    if (!is_known && column % kUsual == 0) inside = column + 2 * kUsual;
     if (inside == kUnknown || inside > kDeepest) return levels;
+    if (column % kUsual == 0 && inside % kUsual == 0) {
+      step = kUsual;
+      error = is_known ? kParenthesis : 0;
+    }
     for (size_t i = values.size(); i-- > 1;) {
       const int32_t start = starts_.of_test(values[i]);
       if (start == kUnknown || !is_step(inside - start) ||
           starts_.line_of(values[i]) <= starts_.line_of(values[i - 1])) {
         continue;
       }
-      step = inside - start;
+      if (step == kUnknown) step = inside - start;
       inside = start;
       levels.push_back(i);
     }
@@ -291,21 +253,6 @@ class Layout {
     if (values.size() == 1) return values[0];
     const auto op = static_cast<uint32_t>(ast::BoolOperator::And);
     return tree_.add(ast::BoolOp{op, tree_.list(values), 0}, tree_.where(values[0]));
-  }
-
-  void add_blocks(std::span<const NodeId> items, End end, int32_t column,
-                  std::vector<Block>& todo) {
-    std::vector<List> lists;
-    for (const NodeId item : items) {
-      lists.clear();
-      add_lists(tree_, item, item == items.back() ? end : End::Other, lists);
-      for (const List& list : lists) {
-        const auto inside = view_at(tree_, list.place);
-        const bool chained = tree_.is(item, Kind::If) && inside.size() == 1 && column != kUnknown &&
-                             is_elif(inside[0], starts_.of(inside[0]), column);
-        todo.push_back({list, chained ? column : kUnknown});
-      }
-    }
   }
 
   ast::Tree& tree_;

@@ -35,8 +35,13 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   if (outline.kinds().has(Kind::Try)) end_try(tree, statements, starts);
   // By lines, which tell more than the columns that are looked at next.
   end_if(tree, statements, outline);
+  // By columns, before the step that arranges what is in one list.
+  split_returns(tree, statements, outline, starts);
+  take_inside(tree, statements, outline, is_function, starts);
   // Replaces the guesses of later steps where columns are known; leaves redundant jumps.
   if (outline.kinds().meets(kChoices)) lay_out(tree, statements, is_function, starts);
+  // Tests are as they were written only now, not those of the opposite arm.
+  split_tests(tree, statements, outline, is_function, starts);
   // The same where only lines are known: whole chains, before jumps are dropped from their ends.
   if (outline.kinds().meets(kChoices)) lay_out_by_lines(tree, statements, is_function, starts);
   // Before the steps that look for bodies of one statement.
@@ -52,6 +57,10 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   join_lines(tree, statements, outline);
   if (kind == Body::Block) write_end_of_block(tree, statements, starts);
   write_ones(tree, statements, outline, starts);
+  // After all steps that move statements.
+  if (kind == Body::Function && outline.kinds().meets({Kind::Global, Kind::Nonlocal})) {
+    place_names(tree, statements, starts);
+  }
   // Expressions last: it is decided which of them stay.
   const std::vector<ast::NodeId> nodes = own_nodes(tree, statements, kRewritten);
   negate_comparisons(tree, nodes, compiler.looks_into_walrus);

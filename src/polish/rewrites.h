@@ -44,6 +44,19 @@ void end_if(ast::Tree& tree, Statements& body, Outline& outline);
 // `not a or not b`  ->  `not (a and b)`, by the columns; `not (not a or not b)`  ->  `a and b`
 void join_negations(ast::Tree& tree, const std::vector<ast::NodeId>& nodes, const Starts& starts);
 
+// `while True: if a: break` and `return b` after it, which the columns show to have been inside
+//  ->  `while True: if a: return b`
+void take_inside(ast::Tree& tree, Statements& body, Outline& outline, bool is_function,
+                 const Starts& starts);
+
+// `return b if a else c`, with a written before b  ->  `if a: return b` and `return c`
+void split_returns(ast::Tree& tree, Statements& body, Outline& outline, const Starts& starts);
+
+// `if a or b: continue`, which the columns show to have been two tests  ->  `if a: continue` and
+// `if b: continue`; the same of `assert` and `while`
+void split_tests(ast::Tree& tree, Statements& body, Outline& outline, bool is_function,
+                 const Starts& starts);
+
 // `else` bodies or statements after them, `if a and b` or `if a: if b`: as the columns show.
 void lay_out(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
 
@@ -62,6 +75,9 @@ void drop_tail_jumps(ast::Tree& tree, Statements& body, Outline& outline, Body k
 // `if a: (b; if c: (d; if e: ...))` at the end of a loop's or a function's body  -> `if not a:
 // continue`, b, `if not c: continue`, ...
 void flatten_rows(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
+
+// `global a, b` at the start of a function  ->  where there is a line for it
+void place_names(ast::Tree& tree, Statements& body, const Starts& starts);
 
 // `while True:`  ->  `while 1:`, by the width of the test
 void write_ones(ast::Tree& tree, const Statements& body, Outline& outline, const Starts& starts);

@@ -4,7 +4,7 @@ count = 0
 
 
 def add(x):
-    global count, total
+    global total, count
     total += x
     count += 1
     return total
@@ -42,7 +42,7 @@ def mixed(f):
 
 
 def defines():
-    global Made, made
+    global made, Made
 
     def made():
         pass

@@ -95,6 +95,25 @@ const std::unordered_map<std::string, Rewrite> kRewrites = {
      [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
        polish::lay_out(tree, body, true, polish::Starts(tree, body, {columns, -1}));
      }},
+    {"take_inside",
+     [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
+       polish::Outline outline(tree, body);
+       polish::take_inside(tree, body, outline, true, polish::Starts(tree, body, {columns, -1}));
+     }},
+    {"split_tests",
+     [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
+       polish::Outline outline(tree, body);
+       polish::split_tests(tree, body, outline, true, polish::Starts(tree, body, {columns, -1}));
+     }},
+    {"split_returns",
+     [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
+       polish::Outline outline(tree, body);
+       polish::split_returns(tree, body, outline, polish::Starts(tree, body, {columns, -1}));
+     }},
+    {"place_names",
+     [](ast::Tree& tree, polish::Statements& body, const Columns&) {
+       polish::place_names(tree, body, polish::Starts(tree, body, {{}, 1}));
+     }},
     {"lay_out_by_lines",
      [](ast::Tree& tree, polish::Statements& body, const Columns&) {
        polish::lay_out_by_lines(tree, body, true, polish::Starts(tree, body, {}));

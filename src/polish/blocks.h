@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// polish: statement lists with the columns in which they start.
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "ast/kinds.h"
+#include "polish/ends.h"
+#include "polish/starts.h"
+
+namespace pellucid::polish {
+
+constexpr int32_t kElif = 2;  // the test of an `elif` is that much further right than an `if`'s
+constexpr int32_t kDeepest = 120;    // no hand-written statement starts further right
+constexpr int32_t kParenthesis = 1;  // the error of counting back from a test: a parenthesis
+
+struct Block {
+  List list;
+  int32_t column = Starts::kUnknown;  // of the start of its statements
+  int32_t outer = Starts::kUnknown;   // of the statement that holds it
+};
+
+// Returns the column in which the statements start, as far as one of them has it.
+int32_t column_of(const Starts& starts, std::span<const ast::NodeId> items);
+
+// Returns the same for the statements of a block, which start further right than what holds it.
+int32_t column_of(const ast::Tree& tree, const Starts& starts, std::span<const ast::NodeId> items,
+                  const Block& block);
+
+// Returns true if a statement that starts in `start` is an `elif` of an `if` in `column`.
+bool is_elif(const ast::Tree& tree, ast::NodeId statement, int32_t start, int32_t column);
+
+// Appends the lists in the statements of a list, given its end and its column.
+void add_blocks(const ast::Tree& tree, const Starts& starts, std::span<const ast::NodeId> items,
+                End end, int32_t column, std::vector<Block>& todo);
+
+// Calls rewrite(items, end, column) on every list that has a statement of the wanted kinds, outer
+// lists first, and stores those that it changed.
+template <typename Rewrite>
+void for_each_block(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts,
+                    ast::Kinds wanted, Rewrite rewrite) {
+  std::vector<Block> todo{{{Place{}, is_function ? End::Return : End::Other}, Starts::kUnknown}};
+  while (!todo.empty()) {
+    const Block block = todo.back();
+    todo.pop_back();
+    const Place place = block.list.place;
+    const auto found =
+        place.owner.valid() ? view_at(tree, place) : std::span<const ast::NodeId>(body);
+    if (found.empty()) continue;
+    const int32_t column = column_of(tree, starts, found, block);
+    if (std::ranges::none_of(found,
+                             [&](ast::NodeId item) { return wanted.has(tree.kind(item)); })) {
+      add_blocks(tree, starts, found, block.list.end, column, todo);
+      continue;
+    }
+    const Statements before(found.begin(), found.end());
+    Statements items = before;
+    rewrite(items, block.list.end, column);
+    add_blocks(tree, starts, items, block.list.end, column, todo);
+    if (items == before) continue;
+    if (!place.owner.valid()) {
+      body = items;
+    } else {
+      tree.set_slot(place.owner, place.field, tree.list(items).value);
+    }
+  }
+}
+
+}  // namespace pellucid::polish

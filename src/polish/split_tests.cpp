@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several tests that lead to one place are read as one: `if a: continue` and `if b: continue` as
+// `if a or b: continue`, `if a: assert b` as `assert not a or b`, `while a: if b: break` as
+// `while a and not b:`, two `return` after a test as one of a conditional expression. From 3.11 on,
+// the columns and lines of the tests show which of these was written.
+#include "ast/nodes.h"
+#include "polish/blocks.h"
+#include "polish/keywords.h"
+#include "polish/negations.h"
+#include "polish/rewrites.h"
+
+namespace pellucid::polish {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+
+namespace {
+
+constexpr auto kAnd = static_cast<uint32_t>(ast::BoolOperator::And);
+constexpr auto kOr = static_cast<uint32_t>(ast::BoolOperator::Or);
+// A jump has a line of its own; an operand on the very next line may continue the test.
+constexpr int32_t kLinesBetween = 2;
+
+class TestSplits {
+ public:
+  TestSplits(ast::Tree& tree, const Starts& starts) : tree_(tree), starts_(starts) {}
+
+  void rewrite(Statements& items, End end, int32_t column) {
+    Statements made;
+    for (const NodeId item : items) {
+      if (tree_.is(item, Kind::If) && column != Starts::kUnknown) {
+        const bool is_last = item == items.back();
+        if (split_or(item, column, made)) continue;
+        if (is_last && end != End::Other && split_and(item, end, column, made)) continue;
+      } else if (tree_.is(item, Kind::While)) {
+        join_loop(item, column);
+        split_loop(item);
+      } else if (tree_.is(item, Kind::Assert)) {
+        split_assert(item);
+      }
+      made.push_back(item);
+    }
+    items = std::move(made);
+  }
+
+  // Before: `return b if a else c`, with a before b. After: `if a: return b` and `return c`.
+  void split_returns(Statements& items) {
+    if (items.empty() || !tree_.is(items.back(), Kind::Return)) return;
+    const NodeId last = items.back();
+    items.pop_back();
+    split_return(last, items);
+  }
+
+ private:
+  // Returns the operands of a test; none if it is not one of this operation.
+  Statements operands(NodeId test, uint32_t op) const {
+    if (!tree_.is(test, Kind::BoolOp)) return {};
+    const auto both = tree_.as<ast::BoolOp>(test);
+    if (both.op != op || both.is_tested_again) return {};
+    const auto values = tree_.items(both.values);
+    return {values.begin(), values.end()};
+  }
+
+  NodeId joined(std::span<const NodeId> values, uint32_t op) {
+    if (values.size() == 1) return values[0];
+    return tree_.add(ast::BoolOp{op, tree_.list(values), 0}, tree_.where(values[0]));
+  }
+
+  NodeId opposite_of(std::span<const NodeId> values, uint32_t op) {
+    return opposite(tree_, joined(values, op));
+  }
+
+  bool is_plain_jump(ListId list) const {
+    const auto items = tree_.items(list);
+    if (items.size() != 1) return false;
+    const Kind kind = tree_.kind(items[0]);
+    if (kind == Kind::Return) {
+      const NodeId value = tree_.as<ast::Return>(items[0]).value;
+      return !value.valid() || tree_.is(value, Kind::Constant);
+    }
+    return kind == Kind::Continue || kind == Kind::Break;
+  }
+
+  // Returns the indices of the operands that start a test of their own.
+  std::vector<size_t> cuts(const Statements& values, int32_t column) const {
+    std::vector<size_t> found;
+    for (size_t i = 1; i < values.size(); ++i) {
+      const int32_t start = starts_.of_test(values[i]);
+      const bool is_start = start == column || start == column + kElif;
+      const int32_t line = starts_.line_of(values[i]), before = starts_.line_of(values[i - 1]);
+      if (is_start && before >= 0 && line >= before + kLinesBetween) found.push_back(i);
+    }
+    return found;
+  }
+
+  // Before: `if a or b: continue`. After: `if a: continue` and `if b: continue`.
+  bool split_or(NodeId statement, int32_t column, Statements& made) {
+    auto branch = tree_.as<ast::If>(statement);
+    const Statements values = operands(branch.test, kOr);
+    if (values.empty() || !is_plain_jump(branch.body)) return false;
+    if (starts_.of_test(values[0]) != column) return false;
+    const std::vector<size_t> ends = cuts(values, column);
+    if (ends.empty()) return false;
+    std::vector<NodeId> tests;
+    size_t first = 0;
+    for (const size_t end : ends) {
+      tests.push_back(joined(std::span(values).subspan(first, end - first), kOr));
+      first = end;
+    }
+    // The last one keeps its body and its `else`.
+    branch.test = joined(std::span(values).subspan(first), kOr);
+    for (size_t i = 0; i < tests.size(); ++i) {
+      const ListId body = ast::clone(tree_, branch.body);
+      made.push_back(tree_.add(ast::If{tests[i], body, {}}, tree_.where(tests[i])));
+    }
+    tree_.set(statement, branch);
+    made.push_back(statement);
+    chain(made, tests.size(), column);
+    return true;
+  }
+
+  // Makes an `elif` of each of the last `count` + 1 statements that starts where one would.
+  void chain(Statements& made, size_t count, int32_t column) {
+    for (; count > 0; --count) {
+      const NodeId last = made.back();
+      if (starts_.of_test(tree_.as<ast::If>(last).test) != column + kElif) return;
+      made.pop_back();
+      auto before = tree_.as<ast::If>(made.back());
+      before.orelse = tree_.list({last});
+      tree_.set(made.back(), before);
+    }
+  }
+
+  // Before: `if not a and b: c` at the end of a loop's body. After: `if a: continue` and `if b: c`.
+  bool split_and(NodeId statement, End end, int32_t column, Statements& made) {
+    auto branch = tree_.as<ast::If>(statement);
+    const Statements values = operands(branch.test, kAnd);
+    if (values.empty() || !tree_.items(branch.orelse).empty()) return false;
+    const std::vector<size_t> ends = cuts(values, column);
+    if (ends.empty()) {
+      skip_inside(statement, values, end, column);
+      return false;
+    }
+    const size_t cut = ends.back();
+    const NodeId skipped = opposite_of(std::span(values).first(cut), kAnd);
+    if (starts_.of_test(skipped) != column) return false;
+    branch.test = joined(std::span(values).subspan(cut), kAnd);
+    const bool is_elif = starts_.of_test(branch.test) == column + kElif;
+    tree_.set(statement, branch);
+    const ListId leaves = tree_.list({jump(tree_, end, {})});
+    const ListId orelse = is_elif ? tree_.list({statement}) : ListId();
+    made.push_back(tree_.add(ast::If{skipped, leaves, orelse}, tree_.where(skipped)));
+    if (!is_elif) made.push_back(statement);
+    return true;
+  }
+
+  // Before: `if a and not b: c` at the end of a loop's body, with b where c starts. After:
+  // `if a: if b: continue` and c.
+  void skip_inside(NodeId statement, const Statements& values, End end, int32_t column) {
+    auto branch = tree_.as<ast::If>(statement);
+    const int32_t inside = starts_.of_list(branch.body);
+    if (inside < column + kElif || starts_.of_test(values[0]) != column) return;
+    const NodeId last = values.back();
+    if (starts_.line_of(last) <= starts_.line_of(values[values.size() - 2])) return;
+    const NodeId test = opposite(tree_, last);
+    if (starts_.of_test(test) != inside) return;
+    const ListId leaves = tree_.list({jump(tree_, end, {})});
+    Statements body{tree_.add(ast::If{test, leaves, {}}, tree_.where(test))};
+    const auto rest = tree_.items(branch.body);
+    body.insert(body.end(), rest.begin(), rest.end());
+    branch.test = joined(std::span(values).first(values.size() - 1), kAnd);
+    branch.body = tree_.list(body);
+    tree_.set(statement, branch);
+  }
+
+  // Before: `while True: if a: b else: break`, with a where the test of the loop would be. After:
+  // `while a: b`.
+  void join_loop(NodeId statement, int32_t column) {
+    auto loop = tree_.as<ast::While>(statement);
+    const auto body = tree_.items(loop.body);
+    if (body.size() != 1 || !tree_.is(body[0], Kind::If) || !tree_.items(loop.orelse).empty())
+      return;
+    if (!ast::is_constant(tree_, loop.test, object::ConstKind::True)) return;
+    const auto branch = tree_.as<ast::If>(body[0]);
+    const auto other = tree_.items(branch.orelse);
+    if (other.size() != 1 || !tree_.is(other[0], Kind::Break) || column == Starts::kUnknown) return;
+    const int32_t keyword = starts_.of_test(branch.test) - (width_of("while ") - width_of("if "));
+    if (keyword != column) return;
+    loop.test = branch.test;
+    loop.body = branch.body;
+    tree_.set(statement, loop);
+  }
+
+  // Before: `while a and not b: c`, with b where c starts. After: `while a: if b: break` and c.
+  void split_loop(NodeId statement) {
+    auto loop = tree_.as<ast::While>(statement);
+    const Statements values = operands(loop.test, kAnd);
+    const int32_t inside = starts_.of_list(loop.body);
+    if (values.empty() || inside == Starts::kUnknown || !tree_.items(loop.orelse).empty()) return;
+    Statements leaving;
+    size_t end = values.size();
+    while (end > 1 && starts_.line_of(values[end - 1]) > starts_.line_of(values[end - 2])) {
+      const NodeId test = opposite(tree_, values[end - 1]);
+      if (starts_.of_test(test) != inside) break;
+      const ListId leaves = tree_.list({tree_.add(ast::Break{})});
+      leaving.insert(leaving.begin(), tree_.add(ast::If{test, leaves, {}}, tree_.where(test)));
+      --end;
+    }
+    // An operand in a bracket starts one column further right than that of a `while`.
+    const int32_t keyword = starts_.of_test(values[0]) - (width_of("while ") - width_of("if "));
+    if (leaving.empty() || keyword < 0 || keyword % 2 != 0 || keyword + kElif > inside) return;
+    const auto body = tree_.items(loop.body);
+    leaving.insert(leaving.end(), body.begin(), body.end());
+    loop.test = joined(std::span(values).first(end), kAnd);
+    loop.body = tree_.list(leaving);
+    tree_.set(statement, loop);
+  }
+
+  // Before: `assert not a or b`, with b further right than an `if` before a. After:
+  // `if a: assert b`.
+  void split_assert(NodeId statement) {
+    auto assertion = tree_.as<ast::Assert>(statement);
+    const Statements values = operands(assertion.test, kOr);
+    if (values.empty()) return;
+    size_t cut = 1;
+    while (cut < values.size() && starts_.line_of(values[cut]) <= starts_.line_of(values[0])) ++cut;
+    if (cut == values.size()) return;
+    const int32_t inside = starts_.of_test(values[cut]) - (width_of("assert ") - width_of("if "));
+    const NodeId test = opposite_of(std::span(values).first(cut), kOr);
+    const int32_t outside = starts_.of_test(test);
+    if (outside < 0 || inside < outside + kElif || (inside - outside) % 2 != 0) return;
+    assertion.test = joined(std::span(values).subspan(cut), kOr);
+    const NodeId inner = tree_.add(assertion, tree_.where(statement));
+    tree_.set(statement, ast::If{test, tree_.list({inner}), {}});
+  }
+
+  // Returns true if a test was written before a value: in a conditional expression it follows it.
+  bool is_before(NodeId test, NodeId value) const {
+    const int32_t line = starts_.line_of(test), other = starts_.line_of(value);
+    if (line < 0 || other < 0) return false;
+    return line < other || (line == other && starts_.of_test(test) < starts_.of_test(value));
+  }
+
+  void split_return(NodeId statement, Statements& made) {
+    for (;;) {
+      const NodeId value = tree_.as<ast::Return>(statement).value;
+      if (!tree_.is(value, Kind::IfExp)) break;
+      const auto choice = tree_.as<ast::IfExp>(value);
+      if (!is_before(choice.test, choice.body)) break;
+      const NodeId inner = tree_.add(ast::Return{choice.body}, tree_.where(choice.body));
+      Statements body;
+      split_return(inner, body);
+      const auto where = tree_.where(choice.test);
+      made.push_back(tree_.add(ast::If{choice.test, tree_.list(body), {}}, where));
+      tree_.set(statement, ast::Return{choice.orelse});
+      tree_.set_where(statement, tree_.where(choice.orelse));
+    }
+    made.push_back(statement);
+  }
+
+  ast::Tree& tree_;
+  const Starts& starts_;
+};
+
+}  // namespace
+
+void split_returns(ast::Tree& tree, Statements& body, Outline& outline, const Starts& starts) {
+  if (!starts.known()) return;
+  TestSplits splits(tree, starts);
+  for_each_list(tree, body, outline, {Kind::Return},
+                [&](Statements& items) { splits.split_returns(items); });
+}
+
+void split_tests(ast::Tree& tree, Statements& body, Outline& outline, bool is_function,
+                 const Starts& starts) {
+  constexpr ast::Kinds kTests = {Kind::If, Kind::While, Kind::Assert};
+  if (!starts.known() || !outline.kinds().meets(kTests)) return;
+  TestSplits splits(tree, starts);
+  for_each_block(
+      tree, body, is_function, starts, kTests,
+      [&](Statements& items, End end, int32_t column) { splits.rewrite(items, end, column); });
+}
+
+}  // namespace pellucid::polish

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a statement leads to in one way only is read after it: the rest of the one arm that does not
+// leave, what ends an endless loop, the `else` of a loop without `break`, a last `case _`.
+// From 3.11 on, its column shows that it was written inside: it starts further right than the
+// statement.
+//
+// Moving it there changes nothing but where it reads: control gets there in the same way. Out of a
+// `try` or a `with`, and into one, only jumps are moved, which cannot raise.
+#include <algorithm>
+#include <optional>
+
+#include "ast/nodes.h"
+#include "polish/blocks.h"
+#include "polish/negations.h"
+#include "polish/rewrites.h"
+
+namespace pellucid::polish {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+
+namespace {
+
+// A list whose end leads to the statements that follow.
+struct Target {
+  Place place;
+  bool quiet_only = false;  // takes only what cannot raise
+};
+
+class Inside {
+ public:
+  Inside(ast::Tree& tree, const Starts& starts) : tree_(tree), starts_(starts) {}
+
+  // Drops a `return` after a `with` at the end of a function that was not written: the layout may
+  // then say it in the `with`.
+  void drop_return(Statements& items) {
+    if (items.size() < 2 || !tree_.is(items.back(), Kind::Return)) return;
+    if (tree_.as<ast::Return>(items.back()).value.valid()) return;
+    const NodeId before = items[items.size() - 2];
+    if (!tree_.is(before, Kind::With)) return;
+    if (starts_.jump(items.back(), before) <= Starts::Jump::None) items.pop_back();
+  }
+
+  void rewrite(Statements& items, int32_t column) {
+    if (column == Starts::kUnknown) return;
+    for (size_t i = items.size() - 1; i-- > 0;) {
+      const size_t end = end_of_deeper(items, i + 1, column);
+      if (end == i + 1) continue;
+      const Statements rest(items.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                            items.begin() + static_cast<std::ptrdiff_t>(end));
+      if (!take(items[i], rest)) continue;
+      items.erase(items.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                  items.begin() + static_cast<std::ptrdiff_t>(end));
+    }
+  }
+
+ private:
+  // Returns the end of the statements from `from` on that start further right than their list.
+  size_t end_of_deeper(const Statements& items, size_t from, int32_t column) const {
+    size_t end = from;
+    while (end < items.size()) {
+      const int32_t start = starts_.of(items[end]);
+      if (start == Starts::kUnknown || start < column + kElif || start > kDeepest) break;
+      ++end;
+    }
+    return end;
+  }
+
+  // Moves statements into the one before them, or into the last one of its only arm that does not
+  // leave, and so on, to where they are in line with others. Returns true if there is such a place.
+  bool take(NodeId owner, const Statements& rest) {
+    bool quiet_only = false;
+    for (;;) {
+      const Kind kind = tree_.kind(owner);
+      if (kind == Kind::For || kind == Kind::While) {
+        return !quiet_only && take_into_loop(owner, rest);
+      }
+      if (kind == Kind::Match && !quiet_only && take_as_case(owner, rest)) return true;
+      const std::optional<Target> target = way_out(owner);
+      quiet_only = quiet_only || (target && target->quiet_only);
+      if (!target || (quiet_only && !is_quiet(rest))) return false;
+      Statements list = items_at(tree_, target->place);
+      if (is_aligned(list, rest)) {
+        if (list.size() == 1 && tree_.is(list[0], Kind::Pass)) list.clear();
+        list.insert(list.end(), rest.begin(), rest.end());
+        tree_.set_slot(target->place.owner, target->place.field, tree_.list(list).value);
+        return true;
+      }
+      owner = list.back();
+    }
+  }
+
+  // Returns true for a jump that cannot raise.
+  bool is_quiet(const Statements& rest) const {
+    if (rest.size() != 1) return false;
+    const Kind kind = tree_.kind(rest[0]);
+    if (kind != Kind::Return) return kind == Kind::Continue || kind == Kind::Break;
+    const NodeId value = tree_.as<ast::Return>(rest[0]).value;
+    return !value.valid() || tree_.is(value, Kind::Constant);
+  }
+
+  // Returns true if statements start in the column of a list, as far as that is known.
+  bool is_aligned(const Statements& list, const Statements& rest) const {
+    const int32_t column = column_of(starts_, list);
+    if (column == Starts::kUnknown) return true;
+    return std::abs(starts_.of(rest[0]) - column) <= error_of(rest[0]);
+  }
+
+  // Returns the error of counting back to the start of a statement.
+  int32_t error_of(NodeId statement) const {
+    const Kind kind = tree_.kind(statement);
+    return kind == Kind::If || kind == Kind::While ? kParenthesis : 0;
+  }
+
+  // Returns true if statements were written in the `else` of the `if` at the end of a list.
+  bool is_in_else(const Statements& list, const Statements& rest) const {
+    if (list.empty() || !tree_.is(list.back(), Kind::If)) return false;
+    const auto branch = tree_.as<ast::If>(list.back());
+    return tree_.items(branch.orelse).empty() && never_falls_through(tree_, branch.body) &&
+           starts_.of(rest[0]) >= column_of(starts_, list) + kElif;
+  }
+
+  // Returns the only list in a statement from whose end control gets to the next statement.
+  std::optional<Target> way_out(NodeId owner) const {
+    std::vector<Place> arms;
+    bool quiet_only = false;
+    const auto add = [&](NodeId of, std::string_view name) {
+      const auto fields = ast::fields_of(tree_.kind(of));
+      for (size_t i = 0; i < fields.size(); ++i) {
+        if (fields[i].name == name && !never_falls_through(tree_, items_of(of, i))) {
+          arms.push_back({of, i});
+        }
+      }
+    };
+    switch (tree_.kind(owner)) {
+      case Kind::If:
+        if (tree_.items(tree_.as<ast::If>(owner).orelse).empty()) return {};
+        add(owner, "body");
+        add(owner, "orelse");
+        break;
+      case Kind::With:
+        add(owner, "body");
+        quiet_only = true;
+        break;
+      case Kind::Try: {
+        const auto attempt = tree_.as<ast::Try>(owner);
+        const bool has_else = !tree_.items(attempt.orelse).empty();
+        const bool has_finally = !tree_.items(attempt.finalbody).empty();
+        add(owner, has_else ? "orelse" : "body");
+        // That is its `else`, which the layout finds.
+        if (!has_else && !arms.empty() && !has_finally) return {};
+        const size_t of_body = arms.size();
+        for (const NodeId handler : tree_.items(attempt.handlers)) add(handler, "body");
+        quiet_only = has_finally || of_body == 0;
+        break;
+      }
+      case Kind::Match: {
+        const auto cases = tree_.items(tree_.as<ast::Match>(owner).cases);
+        if (!takes_rest(cases.back())) return {};
+        for (const NodeId each : cases) add(each, "body");
+        break;
+      }
+      default:
+        return {};
+    }
+    if (arms.size() != 1) return {};
+    return Target{arms[0], quiet_only};
+  }
+
+  std::span<const NodeId> items_of(NodeId owner, size_t field) const {
+    return tree_.items(ListId(tree_.slot(owner, field)));
+  }
+
+  bool takes_rest(NodeId last) const {
+    const auto one = tree_.as<ast::match_case>(last);
+    return !one.guard.valid() && ast::takes_everything(tree_, one.pattern);
+  }
+
+  // `match a: case b: return` and c after it, in the column of the bodies  ->  `case _: c`
+  bool take_as_case(NodeId owner, const Statements& rest) {
+    auto match = tree_.as<ast::Match>(owner);
+    const auto cases = tree_.items(match.cases);
+    if (takes_rest(cases.back())) return false;
+    for (const NodeId each : cases) {
+      const ListId body = tree_.as<ast::match_case>(each).body;
+      if (!never_falls_through(tree_, body)) return false;
+      const auto list = tree_.items(body);
+      const Statements inside(list.begin(), list.end());
+      if (!is_aligned(inside, rest)) return false;
+    }
+    const auto where = tree_.where(rest[0]);
+    const NodeId any = tree_.add(ast::MatchAs{}, where);
+    const NodeId last = tree_.add(ast::match_case{any, NodeId(), tree_.list(rest)}, where);
+    match.cases = tree_.append(match.cases, last);
+    tree_.set(owner, match);
+    return true;
+  }
+
+  bool take_into_loop(NodeId loop, const Statements& rest) {
+    std::vector<Target> breaks;
+    find_breaks(loop, breaks);
+    if (is_endless(loop)) return breaks.size() == 1 && take_for_break(breaks[0], rest);
+    if (!breaks.empty() || !is_in_line_with_body(loop, rest)) return false;
+    if (tree_.is(loop, Kind::For)) {
+      auto each = tree_.as<ast::For>(loop);
+      if (!tree_.items(each.orelse).empty()) return false;
+      each.orelse = tree_.list(rest);
+      tree_.set(loop, each);
+      return true;
+    }
+    auto each = tree_.as<ast::While>(loop);
+    if (!tree_.items(each.orelse).empty()) return false;
+    if (is_after_test(each, rest)) {
+      take_after_test(loop, rest);
+    } else {
+      each.orelse = tree_.list(rest);
+      tree_.set(loop, each);
+    }
+    return true;
+  }
+
+  // Returns true if statements start in the column of the body of a loop. In an `if` before that
+  // body, they start further right.
+  bool is_in_line_with_body(NodeId loop, const Statements& rest) const {
+    const ListId body =
+        tree_.is(loop, Kind::For) ? tree_.as<ast::For>(loop).body : tree_.as<ast::While>(loop).body;
+    const int32_t column = starts_.of_list(body);
+    if (column == Starts::kUnknown) return false;
+    const int32_t distance = starts_.of(rest[0]) - column;
+    return std::abs(distance) <= error_of(rest[0]) ||
+           (distance >= kElif && tree_.is(loop, Kind::While) &&
+            is_after_test(tree_.as<ast::While>(loop), rest));
+  }
+
+  bool is_endless(NodeId loop) const {
+    return tree_.is(loop, Kind::While) &&
+           ast::is_constant(tree_, tree_.as<ast::While>(loop).test, object::ConstKind::True) &&
+           tree_.items(tree_.as<ast::While>(loop).orelse).empty();
+  }
+
+  // Appends the lists in which a `break` leaves the loop.
+  void find_breaks(NodeId loop, std::vector<Target>& breaks) const {
+    std::vector<Target> todo;
+    const auto add_inside = [&](NodeId statement, bool quiet_only) {
+      std::vector<List> lists;
+      add_lists(tree_, statement, End::Other, lists);
+      const Kind kind = tree_.kind(statement);
+      const bool is_loop = kind == Kind::For || kind == Kind::While;
+      const bool is_region = kind == Kind::With || kind == Kind::Try;
+      for (const List& list : lists) {
+        const auto fields = ast::fields_of(tree_.kind(list.place.owner));
+        if (is_loop && std::string_view(fields[list.place.field].name) == "body") continue;
+        todo.push_back({list.place, quiet_only || is_region});
+      }
+    };
+    for (size_t i = 0; i < ast::fields_of(tree_.kind(loop)).size(); ++i) {
+      if (std::string_view(ast::fields_of(tree_.kind(loop))[i].name) == "body") {
+        todo.push_back({{loop, i}, false});
+      }
+    }
+    while (!todo.empty()) {
+      const Target here = todo.back();
+      todo.pop_back();
+      for (const NodeId item : items_at(tree_, here.place)) {
+        if (tree_.is(item, Kind::Break)) breaks.push_back(here);
+        add_inside(item, here.quiet_only);
+      }
+    }
+  }
+
+  // `while True: … break` and a after it, in the column of the `break`  ->  a in its place
+  bool take_for_break(const Target& target, const Statements& rest) {
+    Statements list = items_at(tree_, target.place);
+    if (!tree_.is(list.back(), Kind::Break) || (target.quiet_only && !is_quiet(rest))) return false;
+    const NodeId leaving = list.back();
+    list.pop_back();
+    if (!is_aligned(list, rest) && !is_in_else(list, rest)) return false;
+    list.insert(list.end(), rest.begin(), rest.end());
+    if (!never_falls_through(tree_, rest)) list.push_back(leaving);
+    tree_.set_slot(target.place.owner, target.place.field, tree_.list(list).value);
+    return true;
+  }
+
+  // Returns true if statements were written between the test of a loop and its body.
+  bool is_after_test(const ast::While& loop, const Statements& rest) const {
+    const auto body = tree_.items(loop.body);
+    if (body.empty()) return false;
+    const int32_t line = tree_.where(rest.back()).line, inside = tree_.where(body[0]).line;
+    return line >= 0 && inside >= 0 && line < inside;
+  }
+
+  // `while not a: b` and c after it, written before b  ->  `while True: if a: c` and b
+  void take_after_test(NodeId loop, const Statements& rest) {
+    auto each = tree_.as<ast::While>(loop);
+    const auto where = tree_.where(each.test);
+    const NodeId test = opposite(tree_, each.test);
+    Statements taken = rest;
+    if (!never_falls_through(tree_, taken)) taken.push_back(tree_.add(ast::Break{}));
+    Statements body{tree_.add(ast::If{test, tree_.list(taken), {}}, where)};
+    const auto before = tree_.items(each.body);
+    body.insert(body.end(), before.begin(), before.end());
+    object::Const value;
+    value.kind = object::ConstKind::True;
+    each.test = tree_.add(ast::Constant{tree_.module().add(value)}, first_where(test));
+    each.body = tree_.list(body);
+    tree_.set(loop, each);
+  }
+
+  // Returns the place of what an expression evaluates first.
+  ast::Where first_where(NodeId node) const {
+    for (;;) {
+      NodeId next;
+      switch (tree_.kind(node)) {
+        case Kind::BoolOp:
+          next = tree_.items(tree_.as<ast::BoolOp>(node).values)[0];
+          break;
+        case Kind::UnaryOp:
+          next = tree_.as<ast::UnaryOp>(node).operand;
+          break;
+        case Kind::BinOp:
+          next = tree_.as<ast::BinOp>(node).left;
+          break;
+        case Kind::Compare:
+          next = tree_.as<ast::Compare>(node).left;
+          break;
+        case Kind::Call:
+          next = tree_.as<ast::Call>(node).func;
+          break;
+        case Kind::Attribute:
+          next = tree_.as<ast::Attribute>(node).value;
+          break;
+        case Kind::Subscript:
+          next = tree_.as<ast::Subscript>(node).value;
+          break;
+        default:
+          return tree_.where(node);
+      }
+      node = next;
+    }
+  }
+
+  ast::Tree& tree_;
+  const Starts& starts_;
+};
+
+// Writes the `continue` of clauses that hold nothing else, at the end of a loop's body.
+void write_continues(ast::Tree& tree, NodeId statement, const Starts& starts) {
+  if (!tree.is(statement, Kind::Try)) return;
+  const auto handlers = tree.items(tree.as<ast::Try>(statement).handlers);
+  for (const NodeId handler : Statements(handlers.begin(), handlers.end())) {
+    auto clause = tree.as<ast::ExceptHandler>(handler);
+    const auto body = tree.items(clause.body);
+    const bool is_empty = body.empty() || (body.size() == 1 && tree.is(body[0], Kind::Pass));
+    if (!is_empty || starts.in_clause(handler) != Starts::Jump::Continue) continue;
+    clause.body = tree.list({tree.add(ast::Continue{}, tree.where(clause.type))});
+    tree.set(handler, clause);
+  }
+}
+
+}  // namespace
+
+void take_inside(ast::Tree& tree, Statements& body, Outline& outline, bool is_function,
+                 const Starts& starts) {
+  // Those into which statements are moved.
+  constexpr ast::Kinds kOwners = {Kind::If,  Kind::For,   Kind::While,
+                                  Kind::Try, Kind::Match, Kind::With};
+  if (!starts.known() || !outline.kinds().meets(kOwners)) return;
+  Inside inside(tree, starts);
+  for_each_block(tree, body, is_function, starts, kOwners,
+                 [&](Statements& items, End end, int32_t column) {
+                   if (end == End::Return) inside.drop_return(items);
+                   inside.rewrite(items, column);
+                   if (end == End::Continue) write_continues(tree, items.back(), starts);
+                 });
+}
+
+}  // namespace pellucid::polish
