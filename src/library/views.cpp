@@ -233,6 +233,24 @@ GraphView view_of(const object::Module& module, const flow::Graph& graph) {
 
 }  // namespace
 
+const char* name_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::Truncated:
+      return "truncated";
+    case ErrorCode::Malformed:
+      return "malformed";
+    case ErrorCode::UnknownVersion:
+      return "unknown version";
+    case ErrorCode::Unsupported:
+      return "unsupported";
+    case ErrorCode::Limit:
+      return "limit";
+    case ErrorCode::Internal:
+      return "internal";
+  }
+  return "internal";
+}
+
 Result<std::vector<CodeView>> view_codes(const Program& program) {
   return guarded([&]() -> Result<std::vector<CodeView>> {
     const object::Module module = shown_module(program);

@@ -1,31 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/boundary.h"
 
+#include "pellucid/views.h"
+
 namespace nb = nanobind;
 
 namespace pellucid::python {
-
-namespace {
-
-const char* name_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::Truncated:
-      return "truncated";
-    case ErrorCode::Malformed:
-      return "malformed";
-    case ErrorCode::UnknownVersion:
-      return "unknown version";
-    case ErrorCode::Unsupported:
-      return "unsupported";
-    case ErrorCode::Limit:
-      return "limit";
-    case ErrorCode::Internal:
-      return "internal";
-  }
-  return "internal";
-}
-
-}  // namespace
 
 void raise(const Error& error) {
   nb::object type = nb::module_::import_("pellucid.errors").attr("DecompileError");

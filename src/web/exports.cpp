@@ -17,6 +17,7 @@
 #include "pellucid/views.h"
 #include "web/json.h"
 #include "web/links.h"
+#include "web/values.h"
 
 namespace pellucid::web {
 
@@ -40,62 +41,6 @@ State& state() {
   return own;
 }
 
-const char* word_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::Truncated:
-      return "truncated";
-    case ErrorCode::Malformed:
-      return "malformed";
-    case ErrorCode::UnknownVersion:
-      return "unknown-version";
-    case ErrorCode::Unsupported:
-      return "unsupported";
-    case ErrorCode::Limit:
-      return "limit";
-    case ErrorCode::Internal:
-      return "internal";
-  }
-  return "internal";
-}
-
-const char* word_of(Status status) {
-  switch (status) {
-    case Status::Identical:
-      return "identical";
-    case Status::Equivalent:
-      return "equivalent";
-    case Status::Unproven:
-      return "unproven";
-  }
-  return "unproven";
-}
-
-const char* word_of(Severity severity) {
-  return severity == Severity::Refused ? "refused" : "unstructured";
-}
-
-const char* word_of(CodeView::Kind kind) {
-  switch (kind) {
-    case CodeView::Kind::Module:
-      return "module";
-    case CodeView::Kind::Function:
-      return "function";
-    case CodeView::Kind::Class:
-      return "class";
-    case CodeView::Kind::Lambda:
-      return "lambda";
-    case CodeView::Kind::Comprehension:
-      return "comprehension";
-    case CodeView::Kind::Other:
-      return "other";
-  }
-  return "other";
-}
-
-std::string json_of(const char* code, uint64_t offset, const std::string& reason) {
-  return Object().add("code", code).add("offset", offset).add("reason", reason).text();
-}
-
 // The next call has its own.
 void drop_input() { std::vector<uint8_t>().swap(state().input); }
 
@@ -112,20 +57,16 @@ bool answer(Work work) {
     }
     const Error& error = made.error();
     const bool is_bug = error.code == ErrorCode::Internal;
-    result = json_of(word_of(error.code), error.offset,
-                     (is_bug ? "internal error: " : "") + error.message);
+    result = json_of_failure(word_of(error.code), error.offset,
+                             (is_bug ? "internal error: " : "") + error.message);
   } catch (const std::bad_alloc&) {
     drop_input();
-    result = json_of("memory", 0, "not enough memory");
+    result = json_of_failure("memory", 0, "not enough memory");
   } catch (const std::exception& error) {
     drop_input();
-    result = json_of("internal", 0, std::string("internal error: ") + error.what());
+    result = json_of_failure("internal", 0, std::string("internal error: ") + error.what());
   }
   return false;
-}
-
-std::string text_of(Version version) {
-  return std::to_string(version.major) + '.' + std::to_string(version.minor);
 }
 
 Result<Program> program_of(uint32_t minor) {
@@ -135,44 +76,6 @@ Result<Program> program_of(uint32_t minor) {
     if (!version) return Error{ErrorCode::UnknownVersion, 0, "no version that can be read"};
   }
   return read_pyc(state().input, version);
-}
-
-std::string json_of(const Diagnostic& said) {
-  return Object()
-      .add("severity", word_of(said.severity))
-      .add("code", said.code)
-      .add("name", said.name)
-      .add("offset", said.offset)
-      .add("message", said.message)
-      .text();
-}
-
-std::string json_of(const LineOrigin& origin) {
-  return Object()
-      .add("line", origin.line)
-      .add("lastLine", origin.last_line)
-      .add("code", origin.code)
-      .add("offset", origin.offset)
-      .add_json("offsets", array(origin.offsets))
-      .add("originalLine", origin.original_line)
-      .text();
-}
-
-std::string json_of(const Finding& found) {
-  return Object()
-      .add("kind", found.kind)
-      .add("text", found.text)
-      .add("offset", found.offset)
-      .add("isCommon", found.is_common)
-      .text();
-}
-
-// Adds what a listing of code objects says of each.
-void add_place(Object& object, const CodeView& code) {
-  object.add("code", code.code)
-      .add("name", code.name)
-      .add("path", code.path)
-      .add("parent", code.parent);
 }
 
 std::string json_of_functions(const Decompilation& made, const std::vector<CodeView>& codes,
@@ -243,15 +146,9 @@ Result<std::string> decompiled(uint32_t minor, uint32_t flags) {
       .add_json("functions", json_of_functions(made, codes, origins));
   if ((flags & kNoText) != 0) return object.text();
   return object.add("text", text)
-      .add_json("lines", array(origins, [](const LineOrigin& each) { return json_of(each); }))
-      .add_json("diagnostics",
-                array(made.diagnostics, [](const Diagnostic& each) { return json_of(each); }))
-      .add_json(
-          "renamed",
-          array(made.renamed,
-                [](const Rename& each) {
-                  return Object().add("given", each.given).add("original", each.original).text();
-                }))
+      .add_json("lines", json_of_all(origins))
+      .add_json("diagnostics", json_of_all(made.diagnostics))
+      .add_json("renamed", json_of_all(made.renamed))
       .add_json("notes", array(program.notes()))
       .add_json("remarks", array(made.remarks))
       .text();
@@ -260,10 +157,7 @@ Result<std::string> decompiled(uint32_t minor, uint32_t flags) {
 Result<std::string> inspected(uint32_t minor) {
   PELLUCID_TRY(const Program program, program_of(minor));
   PELLUCID_TRY(const Inspection found, inspect(program));
-  const auto findings = [](const std::vector<Finding>& all) {
-    return array(all, [](const Finding& each) { return json_of(each); });
-  };
-  const auto report = [&](const CodeReport& code) {
+  const auto report = [](const CodeReport& code) {
     return Object()
         .add("code", code.code)
         .add("path", code.path)
@@ -273,7 +167,7 @@ Result<std::string> inspected(uint32_t minor) {
         .add("bytecodeSize", code.bytecode_size)
         .add("constantCount", code.constant_count)
         .add("nameCount", code.name_count)
-        .add_json("findings", findings(code.findings))
+        .add_json("findings", json_of_all(code.findings))
         .text();
   };
   return Object()
@@ -290,31 +184,8 @@ Result<std::string> inspected(uint32_t minor) {
                               .text())
       .add("start", found.start)
       .add("end", found.end)
-      .add_json("findings", findings(found.findings))
+      .add_json("findings", json_of_all(found.findings))
       .add_json("codes", array(found.codes, report))
-      .text();
-}
-
-std::string json_of(const InstructionView& instruction) {
-  return Object()
-      .add("offset", instruction.offset)
-      .add("line", instruction.line)
-      .add("opcode", instruction.opcode)
-      .add("opname", instruction.name)
-      .add("arg", instruction.argument)
-      .add("argrepr", instruction.shown)
-      .add("target", instruction.target)
-      .add("isTarget", instruction.is_target)
-      .text();
-}
-
-std::string json_of(const ProtectedView& range) {
-  return Object()
-      .add("start", range.begin)
-      .add("end", range.end)
-      .add("target", range.target)
-      .add("depth", range.depth)
-      .add("lasti", range.lasti)
       .text();
 }
 
@@ -328,10 +199,8 @@ Result<std::string> disassembled(uint32_t minor) {
     Object object;
     add_place(object, code);
     object.add("firstLine", code.first_line)
-        .add_json("instructions", array(bytecode.instructions,
-                                        [](const InstructionView& each) { return json_of(each); }))
-        .add_json("exceptions", array(bytecode.exceptions,
-                                      [](const ProtectedView& each) { return json_of(each); }))
+        .add_json("instructions", json_of_all(bytecode.instructions))
+        .add_json("exceptions", json_of_all(bytecode.exceptions))
         .add("error", bytecode.error.empty() ? std::nullopt : std::optional(bytecode.error));
     listings += (listings.empty() ? "" : ",") + object.text();
   }
@@ -361,20 +230,7 @@ Result<std::string> dumped(uint32_t minor, const std::string& stage, int32_t cod
       .add("python", text_of(program.version()))
       .add("stage", stage)
       .add("text", made.text)
-      .add_json("diagnostics",
-                array(made.diagnostics, [](const Diagnostic& each) { return json_of(each); }))
-      .text();
-}
-
-std::string json_of(const BlockView& block, size_t id) {
-  using Line = BlockView::Line;
-  return Object()
-      .add("id", id)
-      .add("offset", block.offset)
-      .add_json("lines", array(block.lines, [](const Line& line) { return json(line.text); }))
-      .add_json("offsets", array(block.lines, [](const Line& line) { return json(line.offset); }))
-      .add_json("originalLines",
-                array(block.lines, [](const Line& line) { return json(line.line); }))
+      .add_json("diagnostics", json_of_all(made.diagnostics))
       .text();
 }
 
@@ -391,30 +247,8 @@ Result<std::string> graph_of(uint32_t minor, int32_t number) {
       .add("name", code == codes.end() ? std::string() : code->name)
       .add_json("blocks",
                 array(graph.blocks, [&](const BlockView& block) { return json_of(block, id++); }))
-      .add_json("edges", array(graph.edges,
-                               [](const EdgeView& edge) {
-                                 return Object()
-                                     .add("from", edge.from)
-                                     .add("to", edge.to)
-                                     .add("kind", edge.kind)
-                                     .add("isBack", edge.to <= edge.from)
-                                     .text();
-                               }))
+      .add_json("edges", json_of_all(graph.edges))
       .text();
-}
-
-const char* word_of(cli::DataKind kind) {
-  switch (kind) {
-    case cli::DataKind::Code:
-      return "code";
-    case cli::DataKind::Zip:
-      return "zip";
-    case cli::DataKind::Pyz:
-      return "pyz";
-    case cli::DataKind::Program:
-      return "program";
-  }
-  return "code";
 }
 
 Result<std::string> opened() {
