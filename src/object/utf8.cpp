@@ -63,7 +63,7 @@ char32_t next_code_point(std::string_view text, size_t& at) {
   size_t length = sequence_length(first);
   // A character that the end cuts is no better than a byte that begins none.
   if (length > text.size() - at) length = 0;
-  char32_t point = length == 1 ? first : first & (0x7fu >> length);
+  char32_t point = length <= 1 ? first : first & (0x7fu >> length);
   for (size_t i = 1; i < length; ++i) {
     point = point << 6 | (static_cast<uint8_t>(text[at + i]) & 0x3f);
   }

@@ -13,8 +13,9 @@ bool is_utf8_with_surrogates(std::string_view text);
 bool is_ascii(std::string_view bytes);
 std::string utf8_of_latin1(std::string_view bytes);
 
-// Returns the code point at `at` and moves `at` past it. Where that is no valid text, the code
-// point means nothing, but only bytes of `text` are read.
+// Returns the code point at `at` and moves `at` past it. A byte that begins no character is its own
+// code point; of other invalid text the code point means nothing, but only bytes of `text` are
+// read.
 char32_t next_code_point(std::string_view text, size_t& at);
 
 // Returns the front of a text: at most so many bytes, which end between two characters.

@@ -27,7 +27,11 @@ TEST("of a character that the end cuts, only what is there is read") {
       EXPECT_EQ(at, size_t{1});
     }
   }
-  EXPECT_EQ(repr_of_text(kEuro.substr(0, 1)), repr_of_text("\xe2"));
+}
+
+TEST("a byte that begins no character is shown whole") {
+  EXPECT_EQ(repr_of_text("a\x80\xff"), "'a\\x80\\xff'");
+  EXPECT_EQ(repr_of_text(kEuro.substr(0, 1)), "'\\xe2'");
 }
 
 TEST("the front of a text ends between two characters") {
