@@ -98,7 +98,8 @@ class Finder {
                              "\x7f"
                              "ELF") ||
                  starts_with(head, "MZ")) {
-        held_ += member.size;
+        // A claim of 64 bits must not overflow the sum.
+        held_ += std::min<uint64_t>(member.size, kMostHeld + 1);
         if (held_ > kMostHeld) continue;
         Result<Bytes> bytes = own.read();
         if (!bytes.ok()) continue;

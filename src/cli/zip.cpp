@@ -2,6 +2,7 @@
 #include "cli/zip.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "cli/inflate.h"
 
@@ -13,14 +14,26 @@ constexpr uint64_t kLargestMember = uint64_t{256} << 20;
 constexpr size_t kEndSize = 22;
 constexpr size_t kEntrySize = 46;
 constexpr size_t kLocalSize = 30;
+constexpr size_t kLargeEndSize = 56;
+constexpr size_t kLocatorSize = 20;
 constexpr uint32_t kEndMark = 0x06054b50;
+constexpr uint32_t kLargeEndMark = 0x06064b50;
+constexpr uint32_t kLocatorMark = 0x07064b50;
 constexpr uint32_t kEntryMark = 0x02014b50;
 constexpr uint32_t kLocalMark = 0x04034b50;
 
-uint32_t number(std::span<const uint8_t> bytes, size_t at, size_t count) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < count; ++i) value |= uint32_t{bytes[at + i]} << (8 * i);
+// What a field of 32 bits has where its number needs 64.
+constexpr uint32_t kElsewhere = 0xffffffff;
+constexpr uint32_t kLargeField = 1;
+
+uint64_t long_number(std::span<const uint8_t> bytes, size_t at, size_t count) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < count; ++i) value |= uint64_t{bytes[at + i]} << (8 * i);
   return value;
+}
+
+uint32_t number(std::span<const uint8_t> bytes, size_t at, size_t count) {
+  return static_cast<uint32_t>(long_number(bytes, at, count));
 }
 
 Error error(size_t at, const std::string& why) {
@@ -39,23 +52,66 @@ size_t end_record(std::span<const uint8_t> archive) {
   return archive.size();
 }
 
+// Where the entries of an archive are.
+struct Directory {
+  uint64_t count = 0;
+  uint64_t size = 0;
+  uint64_t start = 0;  // as the archive says, which may begin later than the bytes
+  uint64_t end = 0;
+};
+
+// Reads the end record at `end`, or the one of 64 bits right before it (zip64).
+Directory directory_at(std::span<const uint8_t> archive, size_t end) {
+  if (end >= kLargeEndSize + kLocatorSize &&
+      number(archive, end - kLocatorSize, 4) == kLocatorMark) {
+    const size_t large = end - kLocatorSize - kLargeEndSize;
+    if (number(archive, large, 4) == kLargeEndMark) {
+      return {long_number(archive, large + 32, 8), long_number(archive, large + 40, 8),
+              long_number(archive, large + 48, 8), large};
+    }
+  }
+  return {number(archive, end + 10, 2), number(archive, end + 12, 4), number(archive, end + 16, 4),
+          end};
+}
+
+// Takes the numbers of 64 bits of an entry from its extra fields. Returns false if they are not
+// there.
+bool read_large_numbers(std::span<const uint8_t> extra, ZipMember& member) {
+  uint64_t* const wanted[] = {&member.size, &member.packed_size, &member.header};
+  const auto is_missing = [](const uint64_t* field) { return *field == kElsewhere; };
+  if (std::none_of(std::begin(wanted), std::end(wanted), is_missing)) return true;
+  for (size_t at = 0; extra.size() - at >= 4;) {
+    const size_t size = number(extra, at + 2, 2);
+    if (extra.size() - at - 4 < size) return false;
+    if (number(extra, at, 2) == kLargeField) {
+      std::span<const uint8_t> numbers = extra.subspan(at + 4, size);
+      for (uint64_t* const field : wanted) {
+        if (*field != kElsewhere) continue;
+        if (numbers.size() < 8) return false;
+        *field = long_number(numbers, 0, 8);
+        numbers = numbers.subspan(8);
+      }
+      return true;
+    }
+    at += 4 + size;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<std::vector<ZipMember>> zip_members(std::span<const uint8_t> archive) {
   const size_t end = end_record(archive);
   if (end == archive.size()) return error(end, "no directory found");
-  const uint32_t count = number(archive, end + 10, 2);
-  const uint64_t size = number(archive, end + 12, 4);
-  const uint64_t start = number(archive, end + 16, 4);
-  if (count == 0xffff || start == 0xffffffff) return error(end, "the 64-bit form is not supported");
-  if (size > end) return error(end, "a directory larger than the archive");
+  const Directory found = directory_at(archive, end);
+  if (found.size > found.end) return error(end, "a directory larger than the archive");
   // Data before the archive shifts all its offsets.
-  const uint64_t directory = end - size;
-  if (start > directory) return error(end, "a directory after its end");
-  const uint64_t moved = directory - start;
+  const uint64_t directory = found.end - found.size;
+  if (found.start > directory) return error(end, "a directory after its end");
+  const uint64_t moved = directory - found.start;
   std::vector<ZipMember> members;
   size_t at = static_cast<size_t>(directory);
-  for (uint32_t i = 0; i < count; ++i) {
+  for (uint64_t i = 0; i < found.count; ++i) {
     if (end - at < kEntrySize || number(archive, at, 4) != kEntryMark) {
       return error(at, "a damaged directory");
     }
@@ -66,11 +122,16 @@ Result<std::vector<ZipMember>> zip_members(std::span<const uint8_t> archive) {
     member.packed_size = number(archive, at + 20, 4);
     member.size = number(archive, at + 24, 4);
     const size_t name = number(archive, at + 28, 2);
-    const size_t rest = name + number(archive, at + 30, 2) + number(archive, at + 32, 2);
-    member.header = number(archive, at + 42, 4) + moved;
+    const size_t extra = number(archive, at + 30, 2);
+    const size_t rest = name + extra + number(archive, at + 32, 2);
+    member.header = number(archive, at + 42, 4);
     if (end - at - kEntrySize < rest) return error(at, "a damaged directory");
     const auto text = archive.subspan(at + kEntrySize, name);
     member.name.assign(text.begin(), text.end());
+    if (!read_large_numbers(archive.subspan(at + kEntrySize + name, extra), member)) {
+      return error(at, "a damaged entry");
+    }
+    member.header = std::min<uint64_t>(member.header, archive.size() - moved) + moved;
     members.push_back(std::move(member));
     at += kEntrySize + rest;
   }
@@ -96,9 +157,10 @@ static Result<std::span<const uint8_t>> packed_bytes(std::span<const uint8_t> ar
 bool is_zip(std::span<const uint8_t> archive) {
   const size_t end = end_record(archive);
   if (end == archive.size()) return false;
-  const uint64_t size = number(archive, end + 12, 4);
-  return size <= end &&
-         (size == 0 || number(archive, static_cast<size_t>(end - size), 4) == kEntryMark);
+  const Directory found = directory_at(archive, end);
+  return found.size <= found.end &&
+         (found.size == 0 ||
+          number(archive, static_cast<size_t>(found.end - found.size), 4) == kEntryMark);
 }
 
 Result<std::vector<uint8_t>> unpack(std::span<const uint8_t> archive, const ZipMember& member) {

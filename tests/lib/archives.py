@@ -9,12 +9,19 @@ import sys
 import zipfile
 import zlib
 from typing import Any, Dict, List
+from unittest import mock
 
 
 def small_pyc() -> bytes:
     """Return a module of the running Python."""
     code = compile("import os\n\ndef f(x):\n    return os.sep + x\n", "m.py", "exec")
     return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+
+
+def zipped_large(members: "Dict[str, bytes]") -> bytes:
+    """Return a zip archive that has all its numbers in the form of 64 bits."""
+    with mock.patch.multiple(zipfile, ZIP64_LIMIT=-1, ZIP_FILECOUNT_LIMIT=0):
+        return zipped(members)
 
 
 def zipped(members: "Dict[str, bytes]") -> bytes:
@@ -84,6 +91,8 @@ def container(what: str) -> "tuple[bytes, List[str]]":
         "a zip": (zipped(members), four),
         "a zipapp": (b"#!/usr/bin/env python3\n" + zipped(members), four),
         "a zip after a program": (b"MZ" + bytes(700) + zipped(members), four),
+        "a large zip": (zipped_large(members), four),
+        "a large zip after a program": (b"MZ" + bytes(700) + zipped_large(members), four),
         "a zip in a zip": (
             zipped({"in.jar": zipped({"a.pyc": small_pyc()})}),
             ["in.jar/a.py"],
@@ -100,6 +109,8 @@ KINDS = [
     "a zip",
     "a zipapp",
     "a zip after a program",
+    "a large zip",
+    "a large zip after a program",
     "a zip in a zip",
     "a pyz",
     "a pyz with a dict",

@@ -292,7 +292,7 @@ def test_what_pyinstaller_encrypted_is_named(command: "List[str]", tmp_path: Pat
 
 
 def damaged() -> "Iterator[bytes]":
-    for what in ("a pyz", "a program", "a zip"):
+    for what in ("a pyz", "a program", "a zip", "a large zip"):
         data = container(what)[0]
         for at in range(0, len(data), max(1, len(data) // 40)):
             changed = bytearray(data)
