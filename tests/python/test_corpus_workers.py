@@ -112,13 +112,33 @@ def test_a_file_without_enough_memory_leaves_the_rest_of_its_chunk(pools):
 
 def test_a_batch_that_fails_leaves_no_rows_to_the_next(pools, monkeypatch):
     monkeypatch.setattr(local, "_CHUNK", 1)
-    cluster._workers.cache_clear()
+    cluster.stop_workers()
     pools.coming.append(Pool(lambda count, names: MemoryError() if names == ["a"] else None))
     try:
         with pytest.raises(MemoryError):
             cluster.batch_rows([item("a"), item("b")], "best", LIMITS)
         assert cluster.batch_rows([item("c")], "best", LIMITS) == ["c"]
         assert cluster.batch_rows([item("d")], "best", LIMITS) == ["d"]
+        assert [pool.is_stopped for pool in pools.made] == [True, False]
     finally:
-        cluster._workers.cache_clear()
-    assert [pool.is_stopped for pool in pools.made] == [True, False]
+        cluster.stop_workers()
+
+
+def test_a_batch_with_other_limits_ends_the_processes_of_the_last(pools):
+    others = LIMITS._replace(seconds=1.0)
+    cluster.stop_workers()
+    try:
+        for limits in (LIMITS, LIMITS, others):
+            assert cluster.batch_rows([item("a")], "best", limits) == ["a"]
+        assert [pool.is_stopped for pool in pools.made] == [True, False]
+    finally:
+        cluster.stop_workers()
+
+
+def test_a_process_has_no_more_memory_than_its_limit():
+    # No file is read: what a process asks for itself is refused.
+    with local.Workers("best", Limits(60.0, 64 << 20), 1) as workers:
+        asked = workers._pool.schedule(bytearray, args=(256 << 20,), timeout=60.0)
+        with pytest.raises(MemoryError):
+            asked.result()
+        assert workers._pool.schedule(bytearray, args=(10,), timeout=60.0).result() == bytes(10)

@@ -5,9 +5,8 @@ Each batch is a task, done by :mod:`.local` with one process, so that the limits
 there too.  A task whose worker or node is lost is run again by Ray, without end.
 """
 
-import functools
 import itertools
-from typing import Any, Iterator, List
+from typing import Any, Dict, Iterator, List, Tuple
 
 from pellucid.corpus import local
 from pellucid.corpus.rows import Item, Limits, Row
@@ -49,12 +48,23 @@ def batch_rows(batch: List[Item], tier: str, limits: Limits) -> List[Row]:
     try:
         return list(workers.rows(iter(batch)))
     except BaseException:  # it still has files of this batch
-        _workers.cache_clear()
-        workers.stop()
+        stop_workers()
         raise
 
 
-@functools.lru_cache(maxsize=1)
+_kept: Dict[Tuple[str, Limits], local.Workers] = {}
+"""The process that decompiles, by what it was started for: one, or none."""
+
+
 def _workers(tier: str, limits: Limits) -> local.Workers:
     """Return a process that decompiles; it outlives the task, as the process of Ray does."""
-    return local.Workers(tier, limits, workers=1)
+    if (tier, limits) not in _kept:
+        stop_workers()
+        _kept[tier, limits] = local.Workers(tier, limits, workers=1)
+    return _kept[tier, limits]
+
+
+def stop_workers() -> None:
+    """End the process that decompiles, if there is one."""
+    while _kept:
+        _kept.popitem()[1].stop()
