@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import difflib
 import functools
 import os
 import re
-from typing import Any, Callable, Sequence, TypeVar
+import sys
+from typing import Any, Callable, Generic, Iterable, Sequence, TypeVar
 
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.dynamo_names import broken_function
@@ -21,6 +23,7 @@ _IN_COMMENT = re.compile(r"# +\S*?:(\d+)\b")
 
 K = TypeVar("K")
 V = TypeVar("V")
+N = TypeVar("N", bound=ast.stmt)
 
 
 def _kept(method: Callable[[Any, K], V]) -> Callable[[Any, K], V]:
@@ -124,29 +127,23 @@ class Program:
                 return Place(frame.place.file, int(found[1]), function)
         return None
 
-    @_kept
     def statement(self, place: Place) -> ast.stmt | None:
         """Return the innermost statement in which a line stands."""
-        tree = self.tree(place.file)
-        best = None
-        for node in ast.walk(tree) if tree is not None else ():
-            if not isinstance(node, ast.stmt) or not _first(node) <= place.line:
-                continue
-            if place.line <= (node.end_lineno or 0) and (
-                best is None or _first(node) >= _first(best)
-            ):
-                best = node
-        return best
+        return self._statements_by_line(place.file).at(place.line)
 
-    @_kept
     def function(self, place: Place) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """Return the innermost function in which a line stands."""
-        found = [
-            node
-            for node in self.functions(place.file)
-            if _first(node) <= place.line <= (node.end_lineno or 0)
-        ]
-        return max(found, key=_first) if found else None
+        return self._functions_by_line(place.file).at(place.line)
+
+    @_kept
+    def _statements_by_line(self, file: str) -> _Innermost[ast.stmt]:
+        tree = self.tree(file)
+        nodes = ast.walk(tree) if tree is not None else ()
+        return _Innermost(node for node in nodes if isinstance(node, ast.stmt))
+
+    @_kept
+    def _functions_by_line(self, file: str) -> _Innermost[ast.FunctionDef | ast.AsyncFunctionDef]:
+        return _Innermost(self.functions(file))
 
     def start(self, place: Place) -> Place:
         """Return the line of the ``def`` for the line of a function's first decorator."""
@@ -192,6 +189,44 @@ class Program:
 
 def _line(link: Link) -> int:
     return link.line
+
+
+class _Innermost(Generic[N]):
+    """Which of some statements is the innermost on a line."""
+
+    def __init__(self, nodes: Iterable[N]) -> None:
+        self._lines: list[int] = []
+        """Where that changes, ascending."""
+        self._nodes: list[N | None] = []
+        """What it is from there on."""
+        open_nodes: list[N] = []
+        # Outer ones come first: of those that begin on one line, ast.walk() has them first.
+        for node in sorted(nodes, key=_first):
+            self._close(open_nodes, _first(node))
+            open_nodes.append(node)
+            self._change(_first(node), node)
+        self._close(open_nodes, sys.maxsize)
+
+    def _close(self, open_nodes: list[N], line: int) -> None:
+        """Take out what ends before a line."""
+        while open_nodes and _last(open_nodes[-1]) < line:
+            ended = _last(open_nodes.pop())
+            while open_nodes and _last(open_nodes[-1]) <= ended:
+                open_nodes.pop()
+            self._change(ended + 1, open_nodes[-1] if open_nodes else None)
+
+    def _change(self, line: int, node: N | None) -> None:
+        self._lines.append(line)
+        self._nodes.append(node)
+
+    def at(self, line: int) -> N | None:
+        """Return the innermost of them in which a line stands; None for none."""
+        number = bisect.bisect_right(self._lines, line) - 1
+        return self._nodes[number] if number >= 0 else None
+
+
+def _last(node: ast.stmt) -> int:
+    return node.end_lineno or 0
 
 
 def _first(node: ast.stmt) -> int:
