@@ -4,7 +4,7 @@
 from typing import Any, Callable, List
 
 import pytest
-from archives import small_pyc
+from archives import small_pyc, zipped
 from dropping import halve, pyc_of
 from needs import ROOT
 
@@ -168,12 +168,33 @@ def test_a_large_try_is_drawn_and_what_goes_wrong_is_shown(open_page: Callable[.
     page.locator("#graph .picture", has_text="too much.").wait_for()
 
 
-def test_long_work_can_be_cancelled(open_page: Callable[..., Any]) -> None:
+def slow() -> bytes:
+    """Return a module that takes many seconds."""
     body = "".join(f"    if a[{i}] > b:\n        b = a[{i}] + {i}\n" for i in range(15_000))
-    slow = pyc_of(f"def f(a, b):\n{body}    return b\n")
+    return pyc_of(f"def f(a, b):\n{body}    return b\n")
+
+
+def test_the_rest_of_an_archive_holds_up_nothing(open_page: Callable[..., Any]) -> None:
+    members = {"a.pyc": small_pyc(), "b.pyc": slow(), "c.pyc": pyc_of("def third():\n    pass\n")}
     opened = open_page()
     page = opened.page
-    opened.hand_over(("slow.pyc", slow))
+    opened.drop(("lib.zip", zipped(members)))
+    page.locator("#files .row", has_text="c.py").click()
+    page.locator("#source .row", has_text="def third").wait_for(timeout=60_000)
+    # The one before it is still being done, by a worker of its own.
+    assert page.locator(".work progress").is_visible()
+    assert len(opened.workers) == 2
+    page.click(".work button")
+    page.locator(".work button", has_text="Go on").wait_for()
+    page.click("#side [data-view=hidden]")
+    page.locator("#files .row", has_text="a.py").click()
+    page.locator("#source .row", has_text="import os").wait_for(timeout=60_000)
+
+
+def test_long_work_can_be_cancelled(open_page: Callable[..., Any]) -> None:
+    opened = open_page()
+    page = opened.page
+    opened.hand_over(("slow.pyc", slow()))
     page.locator("#busy", has_text="slow.py").wait_for()
     # The page itself answers while the worker works.
     page.keyboard.press("t")

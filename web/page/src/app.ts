@@ -173,22 +173,27 @@ export class App {
     module.progress = "working";
     this.tell("modules");
     const start = performance.now();
+    // What the reader asked for meanwhile is there: the same, from the other worker.
+    const isOvertaken = () => rank === LATER && module.progress === "done";
     try {
       const limit = rank === NOW ? undefined : BACKGROUND_LIMIT;
       const args = { ...module.place, verify: true };
       const result = await this.client.call("decompile", args, rank, limit);
+      if (isOvertaken()) return null;
+      module.milliseconds = performance.now() - start;
       const { lines: _, ...summary } = result;
       module.summary = summary;
       module.progress = "done";
       module.failure = null;
       return result;
     } catch (error) {
+      if (isOvertaken()) return null;
+      module.milliseconds = performance.now() - start;
       const failure = failureOf(error);
       module.progress = failure.code === "cancelled" ? "cancelled" : "failed";
       module.failure = failure;
       return null;
     } finally {
-      module.milliseconds = performance.now() - start;
       this.tell("modules");
     }
   }

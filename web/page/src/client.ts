@@ -1,34 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's side of the worker: calls wait in a queue, those that a reader waits for first. A call
-// that takes too long, or is cancelled while it runs, costs the worker; a new one takes its place
-// and opens the same inputs again.
+// The page's side of the workers: calls wait in a queue. What a reader waits for has a worker of its
+// own; the rest of an archive is done by a second one, and holds up nothing.
+import { CallError, Seat, type Input, type Job, type Parts } from "./seat.ts";
 import { through } from "./zip.ts";
-import type { Answer, Calls, Failure, Method, Opened } from "./wire.ts";
+import type { Calls, Failure, Method, Opened } from "./wire.ts";
 
-/** A call that failed: what a person is told. */
-export class CallError extends Error {
-  constructor(readonly failure: Failure) {
-    super(failure.reason);
-  }
-}
-
-interface Job {
-  id: number;
-  method: Method;
-  args: object;
-  /** Lower ones first. */
-  rank: number;
-  /** In milliseconds. */
-  limit: number;
-  resolve: (value: unknown) => void;
-  reject: (error: Error) => void;
-}
-
-interface Input {
-  input: number;
-  bytes: Uint8Array;
-  name: string;
-}
+export { CallError };
 
 /** How urgent a call is: what a reader looks at, or the rest of an archive. */
 export const NOW = 0;
@@ -39,31 +16,57 @@ export class Client {
   versions: string[] = [];
   /** Why there is no decompiler, once that is certain: every call fails with it. */
   failure: Failure | null = null;
-  private worker: Worker | null = null;
-  private ready = false;
   private readonly queue: Job[] = [];
-  private running: Job | null = null;
-  private timer = 0;
   private nextId = 1;
   private inputs: Input[] = [];
-  /** Its bytes: a compiled module cannot go to the worker of a page from a file. */
-  private wasm: Promise<Uint8Array> | null = null;
-  private script: Promise<string> | null = null;
+  /** For calls of the rank NOW. */
+  private readonly front: Seat;
+  /** For calls of the rank LATER, from the first of them on; null: the front has to do them. */
+  private back: Seat | null;
+  private unpacked: Parts | null = null;
 
-  constructor(private readonly onChange: () => void) {}
+  constructor(private readonly onChange: () => void) {
+    const common = { inputs: () => this.inputs, free: () => this.pump() };
+    this.front = new Seat({
+      ...common,
+      ready: (about) => {
+        this.version = about.version;
+        this.versions = about.versions;
+        this.onChange();
+        this.pump();
+      },
+      broken: (failure) => this.broken(failure),
+    });
+    this.back = new Seat({
+      ...common,
+      ready: () => this.pump(),
+      // A machine may have the memory for one alone.
+      broken: () => {
+        this.back = null;
+        this.pump();
+      },
+    });
+  }
 
   /** Starts loading the decompiler. */
   start(): void {
-    this.wasm ??= payload("core");
-    this.script ??= payload("worker").then((bytes) => {
-      const blob = new Blob([bytes as BlobPart], { type: "text/javascript" });
-      return URL.createObjectURL(blob);
-    });
-    void this.spawn();
+    this.front.start(this.parts);
+  }
+
+  /** What workers are made of, unpacked once. */
+  private get parts(): Parts {
+    this.unpacked ??= {
+      wasm: payload("core"),
+      script: payload("worker").then((bytes) => {
+        const blob = new Blob([bytes as BlobPart], { type: "text/javascript" });
+        return URL.createObjectURL(blob);
+      }),
+    };
+    return this.unpacked;
   }
 
   get isReady(): boolean {
-    return this.ready;
+    return this.front.ready;
   }
 
   /** Forgets all inputs and all calls. A worker that is kept frees what it holds of them. */
@@ -71,14 +74,14 @@ export class Client {
     const inputs = this.inputs;
     this.inputs = [];
     this.stop((job) => job.method !== "stages");
-    if (!this.ready) return;
-    for (const { input } of inputs) this.worker?.postMessage({ id: 0, method: "close", args: { input } });
+    for (const { input } of inputs) this.tell("close", { input });
   }
 
   async open(bytes: Uint8Array, name: string): Promise<Opened> {
     const input = { input: this.nextId++, bytes, name };
     const opened = await this.call("open", input, NOW);
     this.inputs.push(input);
+    this.back?.tell("open", input);
     return opened;
   }
 
@@ -98,92 +101,39 @@ export class Client {
     });
   }
 
-  /** Ends the calls of a kind, that which runs too. They fail with "cancelled". */
+  /** Ends the calls of a kind, those which run too. They fail with "cancelled". */
   stop(which: (job: { method: Method; args: object; rank: number }) => boolean): void {
     for (let i = this.queue.length - 1; i >= 0; i--) {
       if (which(this.queue[i])) this.queue.splice(i, 1)[0].reject(cancelled());
     }
-    if (this.running && which(this.running)) this.replace(cancelled());
+    this.front.stop(which, cancelled);
+    this.back?.stop(which, cancelled);
   }
 
-  private replace(error: Error): void {
-    const job = this.running;
-    this.running = null;
-    clearTimeout(this.timer);
-    this.worker?.terminate();
-    this.worker = null;
-    this.ready = false;
-    job?.reject(error);
-    void this.spawn();
-  }
-
-  private async spawn(): Promise<void> {
-    let worker: Worker;
-    try {
-      const [wasm, script] = await Promise.all([this.wasm!, this.script!]);
-      if (this.worker) return;
-      worker = new Worker(script);
-      this.worker = worker;
-      worker.postMessage({ wasm });
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      this.broken({ reason, offset: -1, code: "crash" });
-      return;
-    }
-    worker.addEventListener("message", (event: MessageEvent<Answer>) => {
-      if (worker === this.worker) this.hear(event.data);
-    });
-    worker.addEventListener("error", (event) => {
-      if (worker !== this.worker) return;
-      event.preventDefault();
-      const silent = this.ready ? "the worker stopped" : "the browser does not start its worker";
-      const failure = { reason: event.message || silent, offset: -1, code: "crash" };
-      if (this.ready) this.replace(new CallError(failure));
-      else this.broken(failure);
-    });
-  }
-
-  private hear(answer: Answer): void {
-    if ("ready" in answer) {
-      this.version = answer.ready.version;
-      this.versions = answer.ready.versions;
-      // What was open stays open: a new worker gets it before anything else.
-      for (const input of this.inputs) this.worker!.postMessage({ id: 0, method: "open", args: input });
-      this.ready = true;
-      this.onChange();
-      this.pump();
-    } else if ("broken" in answer) {
-      this.broken(answer.broken);
-    } else if (this.running && answer.id === this.running.id) {
-      const job = this.running;
-      this.running = null;
-      clearTimeout(this.timer);
-      if ("failure" in answer) job.reject(new CallError(answer.failure));
-      else job.resolve(answer.result);
-      this.pump();
-    }
+  private tell(method: Method, args: object): void {
+    this.front.tell(method, args);
+    this.back?.tell(method, args);
   }
 
   /** There is no decompiler, and there will be none. */
   private broken(failure: Failure): void {
     this.failure = failure;
-    this.worker?.terminate();
-    this.worker = null;
     for (const job of this.queue.splice(0)) job.reject(new CallError(failure));
     this.onChange();
   }
 
+  /** Gives each worker that is free the first call that it may do. */
   private pump(): void {
-    if (!this.ready || this.running || !this.worker) return;
-    const job = this.queue.shift();
-    if (!job) return;
-    this.running = job;
-    const seconds = job.limit / 1000;
-    this.timer = setTimeout(() => {
-      const reason = `stopped after ${seconds} seconds`;
-      this.replace(new CallError({ reason, offset: -1, code: "limit" }));
-    }, job.limit);
-    this.worker.postMessage({ id: job.id, method: job.method, args: job.args });
+    const isLater = (job: Job) => job.rank !== NOW && this.back !== null;
+    if (this.back && !this.back.isStarted && this.queue.some(isLater)) this.back.start(this.parts);
+    this.give(this.front, (job) => !isLater(job));
+    if (this.back) this.give(this.back, isLater);
+  }
+
+  private give(seat: Seat, which: (job: Job) => boolean): void {
+    if (!seat.isFree) return;
+    const at = this.queue.findIndex(which);
+    if (at >= 0) seat.run(this.queue.splice(at, 1)[0]);
   }
 }
 

@@ -2,7 +2,8 @@
 // Where the blocks of a flow graph stand: in layers from the top, by the longest way without back
 // edges; within a layer ordered by where their neighbours stand. Edges that skip layers run through
 // places that are kept free for them. Where these would be too many, the longest ways run aside, in
-// lanes at the left, one for all ways to the same block.
+// lanes at the left, one for all ways to the same block. Those that go back up run in lanes at the
+// right: all ways to the same block in one, and blocks whose ways are not beside each other share it.
 
 export interface Box {
   width: number;
@@ -70,7 +71,28 @@ export function layOut(boxes: Box[], edges: Edge[]): Placed {
     y += height + GAP_Y;
   }
   const placed = boxes.map((_, i) => ({ x: nodes[i].x, y: tops[nodes[i].layer] }));
-  return route({ nodes, placed, tops, lowest, edges, back, lanes, chains, left }, y - GAP_Y);
+  const backLanes = lanesBack(edges, back, layers);
+  return route({ nodes, placed, tops, lowest, edges, lanes, backLanes, chains, left }, y - GAP_Y);
+}
+
+/** Returns the lanes of the edges that go back up, from 0 at the boxes: the shortest ones there. */
+function lanesBack(edges: Edge[], back: boolean[], layers: number[]): Map<number, number> {
+  const reach = new Map<number, number>();
+  edges.forEach(({ from, to }, i) => {
+    if (back[i]) reach.set(to, Math.max(reach.get(to) ?? 0, layers[from]));
+  });
+  const length = (to: number) => reach.get(to)! - layers[to];
+  const targets = [...reach.keys()].sort((a, b) => length(a) - length(b) || a - b);
+  const laneOf = new Map<number, number>();
+  const lanes: number[][] = [];
+  for (const to of targets) {
+    const isApart = (other: number) => reach.get(other)! < layers[to] || reach.get(to)! < layers[other];
+    let lane = lanes.findIndex((all) => all.every(isApart));
+    if (lane < 0) lane = lanes.push([]) - 1;
+    lanes[lane].push(to);
+    laneOf.set(to, lane);
+  }
+  return new Map(edges.flatMap(({ to }, i) => (back[i] ? [[i, laneOf.get(to)!] as const] : [])));
 }
 
 /** Returns the lanes of the edges that run aside, from 0 at the boxes: the longest edges. */
@@ -272,8 +294,9 @@ interface Plan {
   tops: number[];
   lowest: number[];
   edges: Edge[];
-  back: boolean[];
+  /** Of the edges that run aside, and of those that go back up. */
   lanes: Map<number, number>;
+  backLanes: Map<number, number>;
   chains: number[][];
   /** Where the boxes begin: before it are the lanes of edges that run aside. */
   left: number;
@@ -281,16 +304,12 @@ interface Plan {
 
 /** Draws the edges: down through their lanes, back ones around the right side, some around the left. */
 function route(plan: Plan, height: number): Placed {
-  const { nodes, placed, tops, lowest, edges, back, lanes, chains } = plan;
+  const { nodes, placed, tops, lowest, edges, lanes, backLanes, chains } = plan;
   const right = nodes.reduce((most, node) => Math.max(most, node.x + node.width / 2), 0);
-  const port = ports(nodes, edges, lanes);
-  // The highest way in a lane is drawn down to the block.
-  const whole = new Map<number, number>();
-  for (const [i, lane] of lanes) {
-    const other = whole.get(lane);
-    if (other === undefined || placed[edges[i].from].y < placed[edges[other].from].y) whole.set(lane, i);
-  }
-  let lane = 0;
+  const port = ports(nodes, edges, lanes, backLanes);
+  // The longest way to a block is drawn to its end.
+  const whole = longest(lanes.keys(), edges, (i, other) => placed[edges[i].from].y < placed[edges[other].from].y);
+  const wholeBack = longest(backLanes.keys(), edges, (i, other) => placed[edges[i].from].y > placed[edges[other].from].y);
   const drawn = edges.map((edge, i): Way => {
     const from: [number, number] = [port.from[i], placed[edge.from].y + nodes[edge.from].height];
     const to: [number, number] = [port.to[i], placed[edge.to].y];
@@ -299,13 +318,15 @@ function route(plan: Plan, height: number): Placed {
       const above = to[1] - 10 - (n % 4) * 4;
       return [from, [from[0], below], [x, below], [x, above], [to[0], above], to];
     };
-    if (back[i]) {
-      lane++;
-      return { points: around(right + GAP_X / 2 + lane * LANE, lane), back: true, aside: false, joins: false };
+    const up = backLanes.get(i);
+    if (up !== undefined) {
+      const joins = wholeBack.get(edge.to) !== i;
+      const way = around(right + GAP_X / 2 + (up + 1) * LANE, up + 1);
+      return { points: joins ? way.slice(0, 3) : way, back: true, aside: false, joins };
     }
     const aside = lanes.get(i);
     if (aside !== undefined) {
-      const joins = whole.get(aside) !== i;
+      const joins = whole.get(edge.to) !== i;
       const way = around(plan.left - GAP_X / 2 - aside * LANE, aside);
       return { points: joins ? way.slice(0, 3) : way, back: false, aside: true, joins };
     }
@@ -320,14 +341,29 @@ function route(plan: Plan, height: number): Placed {
     points.push(to);
     return { points, back: false, aside: false, joins: false };
   });
-  return { boxes: placed, edges: drawn, width: right + GAP_X + (lane + 1) * LANE, height: height + 30 };
+  const taken = new Set(backLanes.values()).size;
+  return { boxes: placed, edges: drawn, width: right + GAP_X + (taken + 1) * LANE, height: height + 30 };
+}
+
+/** Returns the edge to each block that is longer than the others of `which`. */
+function longest(
+  which: Iterable<number>, edges: Edge[], isLonger: (i: number, other: number) => boolean,
+): Map<number, number> {
+  const found = new Map<number, number>();
+  for (const i of which) {
+    const other = found.get(edges[i].to);
+    if (other === undefined || isLonger(i, other)) found.set(edges[i].to, i);
+  }
+  return found;
 }
 
 /**
  * Returns where edges leave and enter: spread over the middle of a box, in the order of their ends.
- * Those that run aside share the leftmost place.
+ * Those that run aside share the leftmost place, those that come back up the rightmost.
  */
-function ports(nodes: Node[], edges: Edge[], lanes: Map<number, number>): { from: number[]; to: number[] } {
+function ports(
+  nodes: Node[], edges: Edge[], lanes: Map<number, number>, backLanes: Map<number, number>,
+): { from: number[]; to: number[] } {
   const spread = (end: "from" | "to", other: "from" | "to") => {
     const at: number[] = new Array(edges.length).fill(0);
     const groups = new Map<number, number[]>();
@@ -337,13 +373,14 @@ function ports(nodes: Node[], edges: Edge[], lanes: Map<number, number>): { from
       else groups.set(edge[end], [i]);
     });
     for (const [n, all] of groups) {
-      const list = all.filter((i) => !lanes.has(i));
-      const first = list.length < all.length ? 1 : 0;
-      const places = list.length + first;
+      const isLast = (i: number) => end === "to" && backLanes.has(i);
+      const list = all.filter((i) => !lanes.has(i) && !isLast(i));
+      const first = all.some((i) => lanes.has(i)) ? 1 : 0;
+      const places = list.length + first + (all.some(isLast) ? 1 : 0);
       list.sort((a, b) => nodes[edges[a][other]].x - nodes[edges[b][other]].x || a - b);
       const step = Math.min(28, (nodes[n].width - 16) / places);
       const x = (k: number) => nodes[n].x + (k - (places - 1) / 2) * step;
-      for (const i of all) at[i] = x(0);
+      for (const i of all) at[i] = isLast(i) ? x(places - 1) : x(0);
       list.forEach((i, k) => (at[i] = x(k + first)));
     }
     return at;

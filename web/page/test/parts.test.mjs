@@ -243,6 +243,43 @@ for (const [blocks, isMinor] of [[502, true], [600, true], [600, false]]) {
   });
 }
 
+/** The lanes in which ways go back up, by their distance from the boxes, and where each begins and ends. */
+function lanesBack(placed) {
+  const lanes = new Map();
+  for (const { points, back, joins } of placed.edges) {
+    if (back && !joins) lanes.set(points[2][0], [...(lanes.get(points[2][0]) ?? []), [points[3][1], points[2][1]]]);
+  }
+  return [...lanes].sort(([a], [b]) => a - b).map(([, ways]) => ways);
+}
+
+test("the ways back to a loop share one lane, and one of them is drawn to its end", async () => {
+  const { layOut } = await load("layout.ts");
+  const boxes = Array.from({ length: 300 }, () => ({ width: 120, height: 60 }));
+  const edges = boxes.slice(1).flatMap((_, i) => [{ from: i, to: i + 1 }, { from: i + 1, to: 0 }]);
+  const placed = layOut(boxes, edges);
+  const back = placed.edges.filter((edge) => edge.back);
+  assert.equal(back.length, 299);
+  assert.equal(new Set(back.map(({ points }) => points[2][0])).size, 1);
+  const whole = back.filter((edge) => !edge.joins);
+  assert.equal(whole.length, 1);
+  assert.equal(whole[0].points[0][1], placed.boxes[299].y + 60, "the longest");
+  for (const { points } of back) assert.ok(points[2][1] <= whole[0].points[2][1] && points[2][1] > whole[0].points[3][1]);
+  assert.ok(placed.width < 300, "as wide as one lane");
+});
+
+test("loops after each other share a lane, and a loop around them has the next", async () => {
+  const { layOut } = await load("layout.ts");
+  const boxes = Array.from({ length: 14 }, () => ({ width: 120, height: 60 }));
+  const edges = boxes.slice(1).map((_, i) => ({ from: i, to: i + 1 }));
+  const loops = [[0, 13], [1, 3], [4, 4], [5, 9], [6, 8], [10, 12]].map(([to, from]) => ({ from, to }));
+  const lanes = lanesBack(layOut(boxes, [...edges, ...loops]));
+  assert.deepEqual(lanes.map((ways) => ways.length), [4, 1, 1]);
+  for (const ways of lanes) {
+    ways.sort(([a], [b]) => a - b);
+    for (let i = 1; i < ways.length; i++) assert.ok(ways[i - 1][1] < ways[i][0], "beside each other");
+  }
+});
+
 test("a few exceptions have their own ways through the picture", async () => {
   const { layOut } = await load("layout.ts");
   const boxes = Array.from({ length: 12 }, () => ({ width: 120, height: 60 }));
