@@ -26,6 +26,8 @@ TORCH  ?= $(or $(shell sed -n 's/^\(torch==.*\); python_version == "$(PYVER)"$$/
 WERROR := $(if $(CI),ON,OFF)
 
 export PATH := $(BIN):$(PATH)
+# Tests start hundreds of interpreters: none of them compiles a module that another one has compiled.
+export PYTHONDONTWRITEBYTECODE :=
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 # Python 3.14 and 3.15, for machines without them: under CI, or once `make newest` was called.
@@ -34,7 +36,7 @@ NEWEST := $(if $(CI),build/newest/.stamp,$(wildcard build/newest/.stamp))
 SOURCES := CMakeLists.txt pyproject.toml $(wildcard cmake/*.cmake) \
            $(shell find src include tests/unit -type f ! -name '*.txt' 2>/dev/null)
 
-.PHONY: web help demo test test-cpp update-golden bench fuzz corpus adversary random matrix models gallery wheels canary cases newest docs examples asan format lint package clean
+.PHONY: web help demo test built installed test-cpp update-golden bench fuzz corpus adversary random matrix models gallery wheels canary cases newest docs examples asan format lint package clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -46,9 +48,16 @@ demo: $(BUILD)/.stamp $(STAMPS)/torch
 	$(BIN)/python -m pellucid demo
 
 ## make test     everything: the unit tests in C++, the decompiler on every Python found, the PyTorch side
-test: $(BUILD)/.stamp $(STAMPS)/test $(STAMPS)/torch build/asan/.stamp $(NEWEST) \
-      build/hosts/.stamp $(if $(CI),build/pairs/.stamp build/web/.stamp)
+test: $(BUILD)/.stamp $(STAMPS)/newest
+	@$(MAKE) -j2 built installed
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(PYTEST_ARGS)
+
+# What else the tests need is made in two rows side by side: compilers keep the cores busy while pip
+# waits for its network. No row makes what the other one makes or needs.
+built     := build/asan/.stamp $(if $(CI),build/web/page/index.html)
+installed := $(STAMPS)/test $(STAMPS)/torch $(NEWEST) build/hosts/.stamp $(if $(CI),build/pairs/.stamp)
+built installed:
+	@$(MAKE) -j1 $($@)
 
 ## make test-cpp the unit tests in C++ alone
 test-cpp: $(BUILD)/.stamp
@@ -227,7 +236,8 @@ build/asan/.stamp: $(STAMPS)/tools $(SOURCES)
 	@echo "make: building with the sanitizers"
 	@mkdir -p build
 	@cmake --preset asan -DPELLUCID_WERROR=$(WERROR) > build/asan.log 2>&1 || { cat build/asan.log; exit 1; }
-	@cmake --build --preset asan > build/asan.log 2>&1 || { cat build/asan.log; exit 1; }
+	@cmake --build --preset asan --target pellucid pellucid_tests > build/asan.log 2>&1 \
+	  || { cat build/asan.log; exit 1; }
 	@touch $@
 
 build/web/.stamp: $(STAMPS)/newest $(SOURCES) $(shell find web/npm -type f 2>/dev/null) \
@@ -253,7 +263,6 @@ build/pairs/.stamp: build/hosts/.stamp tools/matrix.py tools/get_torch.py tools/
 # The page around the WebAssembly module: one file that holds all of it.
 PAGE := build/web/page/index.html
 web: $(PAGE)
-test: $(if $(CI),$(PAGE))
 
 web/page/node_modules/.stamp: web/page/package-lock.json
 	@echo "make: installing what the page is built with"

@@ -20,17 +20,20 @@ function(pellucid_web_sources out)
 endfunction()
 
 # pellucid_share_headers(<target>): has the headers of the standard library parsed once for all targets.
-# For Emscripten, whose library takes most of a compile; a build with ccache is faster without.
+# For Emscripten, whose library takes most of a compile, and for the sanitizers; a build with ccache is
+# faster without. Other builds are without as well: they find an include that is missing.
 function(pellucid_share_headers target)
-  if(NOT EMSCRIPTEN OR CMAKE_CXX_COMPILER_LAUNCHER)
+  if(NOT (EMSCRIPTEN OR PELLUCID_SANITIZE) OR CMAKE_CXX_COMPILER_LAUNCHER)
     return()
   endif()
-  get_property(first GLOBAL PROPERTY pellucid_first_target)
+  # What is linked into libraries too is compiled otherwise than what is in a program alone.
+  get_target_property(type ${target} TYPE)
+  get_property(first GLOBAL PROPERTY pellucid_first_${type})
   if(first)
     target_precompile_headers(${target} REUSE_FROM ${first})
     return()
   endif()
-  set_property(GLOBAL PROPERTY pellucid_first_target ${target})
+  set_property(GLOBAL PROPERTY pellucid_first_${type} ${target})
   target_precompile_headers(${target} PRIVATE
     <algorithm> <array> <cstdint> <functional> <map> <memory> <optional> <set> <span> <sstream>
     <string> <string_view> <unordered_map> <unordered_set> <utility> <variant> <vector>)

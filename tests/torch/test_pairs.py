@@ -1,5 +1,8 @@
 """The PyTorch side on the pairs of the newest Pythons: the same tests, run by their interpreters.
 
+A pair whose torch a newer Python has as well runs only what the Python decides: how frames are
+compiled and read, and what debuggers, guards and imports do there. `make matrix` runs all of it.
+
 Under CI `make test` makes these environments first; elsewhere they are there after `make matrix`,
 which runs all the pairs.
 """
@@ -9,6 +12,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import List
 
 import matrix
 import pytest
@@ -17,6 +21,42 @@ from needs import ROOT, missing
 # Where tests run side by side, so do the parts of a pair.
 PARTS = 4
 _HERE = Path(__file__)
+
+OF_THE_PYTHON = [
+    "bytecode_log",
+    "calls",
+    "capture",
+    "corpus",
+    "debug",
+    "debugpy",
+    "demo",
+    "guard_text",
+    "guards",
+    "many_parameters",
+    "optimization",
+    "outcomes",
+    "pure_parts",
+    "readme_example",
+    "run_script",
+    "saved",
+    "schema",
+    "shapes",
+    "uncommon_frames",
+]
+
+
+def _number(python: str) -> List[int]:
+    return [int(part) for part in python.split(".")]
+
+
+def _files(pair: matrix.Pair) -> List[str]:
+    """Return the files of tests that a pair runs."""
+    newest = max(
+        _number(other.python) for other in matrix.NEWEST_PAIRS if other.torch == pair.torch
+    )
+    if _number(pair.python) < newest:
+        return [str(_HERE.with_name(f"test_{name}.py")) for name in OF_THE_PYTHON]
+    return [str(path) for path in sorted(_HERE.parent.glob("test_*.py")) if path != _HERE]
 
 
 @pytest.mark.slow
@@ -30,9 +70,9 @@ def test_the_torch_side_works_on_a_pair(pair: matrix.Pair, part: int) -> None:
     if not matrix.stamp_of(pair).exists():
         missing(f"Python {pair.python} with torch {pair.torch} (`make matrix`)")
     python = str(matrix.OUT / pair.python / "bin" / "python")
-    files = [str(path) for path in sorted(_HERE.parent.glob("test_*.py")) if path != _HERE]
+    files = _files(pair)[part::PARTS]
     done = subprocess.run(
-        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files[part::PARTS]],
+        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         cwd=ROOT,

@@ -1,18 +1,22 @@
 """The parts that need no torch: names, guards, dumps; their doctests, and their corner cases."""
 
+import ast
 import dis
 import doctest
 import gc
 import importlib
 import logging
 import time
+from pathlib import Path
 
 import pytest
+from pellucid.findings.source import Program
 from pellucid.torch.capture.connection import collector_at_rest
 from pellucid.torch.dynamo import local_names
 from pellucid.torch.dynamo.rewrite import disassembly, rewrite, same_instructions
 from pellucid.torch.dynamo.user_lines import annotate, resumed_codes, resumed_line
 from pellucid.torch.model import names
+from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Break, CacheUse, CompileKey, Frame, Place, Verdict
 from pellucid.torch.store.session import Session, write_atomic
 from pellucid.torch.taps import compat
@@ -445,3 +449,22 @@ def test_the_page_of_the_capture_before_goes_with_it(tmp_path):
     (tmp_path / "session.json").write_text('{"tool": "pellucid", "files": []}')
     Session(tmp_path)
     assert page.exists()
+
+
+def test_the_innermost_function_and_statement_of_a_line_are_found():
+    program = Program(Capture(Path(), 0, {}, {}, (), {}))
+    text = Path(dis.__file__).read_text(encoding="utf-8") + "\nx = (1,\n2); y = 3; z = [\n4]; x\n"
+    program.memory["tree", "f.py"] = tree = ast.parse(text)
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    functions = [node for node in statements if isinstance(node, ast.FunctionDef)]
+    for line in range(text.count("\n") + 3):
+        for nodes, found in ((statements, program.statement), (functions, program.function)):
+            around = [node for node in nodes if first(node) <= line <= node.end_lineno]
+            # Of those that begin last, the last one of a walk from outside.
+            assert found(Place("f.py", line, "")) is max(
+                reversed(around), key=first, default=None
+            ), line
+
+
+def first(node):
+    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
