@@ -28,6 +28,9 @@ WERROR := $(if $(CI),ON,OFF)
 export PATH := $(BIN):$(PATH)
 # Tests start hundreds of interpreters: none of them compiles a module that another one has compiled.
 export PYTHONDONTWRITEBYTECODE :=
+# pip would compile all modules that it installs, of which most are never imported (pip reads this one
+# the wrong way round: 0 is --no-compile).
+export PIP_NO_COMPILE := $(if $(CI),0)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 # Python 3.14 and 3.15, for machines without them: under CI, or once `make newest` was called.

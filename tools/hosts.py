@@ -9,14 +9,25 @@ The core is not compiled again: the extension of each host links the layers of t
 import argparse
 import concurrent.futures
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Optional
+from typing import List, Optional
 
 from pellucid.interpreters import Version, find_interpreter
 from pythons import ROOT as ROOT
 from pythons import VERSIONS, minor
+
+# Of what tests import, the part that those take which run in every one of these environments.
+FEW = ("pytest", "pytest-timeout", "pyinstaller")
+
+
+def listed(python: Path, *names: str) -> List[str]:
+    """Return the requirements of lists of pyproject.toml that apply to an interpreter."""
+    command = [str(python), "tools/extras.py", *names]
+    done = subprocess.run(command, stdout=subprocess.PIPE, cwd=ROOT, check=True)
+    return done.stdout.decode().splitlines()
 
 
 def run(log: Path, *command: str) -> None:
@@ -41,13 +52,9 @@ def install(version: Version, core: Path, out: Path) -> Optional[Path]:
     if not python.exists():
         run(log, str(interpreter), "-m", "venv", str(folder))
         run(log, str(python), "-m", "pip", "install", "--quiet", "--upgrade", "pip")
-        listed = subprocess.run(
-            [str(python), "tools/extras.py", "requires", "dependencies", "test"],
-            stdout=subprocess.PIPE,
-            cwd=ROOT,
-            check=True,
-        )
-        run(log, str(python), "-m", "pip", "install", "--quiet", *listed.stdout.decode().split())
+        wanted = listed(python, "requires", "dependencies")
+        wanted += [each for each in listed(python, "test") if re.split("[<>=]", each)[0] in FEW]
+        run(log, str(python), "-m", "pip", "install", "--quiet", *wanted)
     settings = [
         f"-Cbuild-dir={folder}/build",
         f"-Ccmake.define.PELLUCID_PREBUILT={core.resolve()}",

@@ -60,6 +60,7 @@ def install(pair: Pair, core: Path) -> Optional[Path]:
         return None
     if not stamp_of(pair).exists():
         run = functools.partial(hosts.run, OUT / f"{pair.python}.log")
+        run(str(python), "-m", "pip", "install", "--quiet", *hosts.listed(python, "test"))
         get_torch.install_hollow(str(python), f"torch=={pair.torch}", run)
         stamp_of(pair).write_text("")
     return python

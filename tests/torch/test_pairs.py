@@ -37,7 +37,6 @@ OF_THE_PYTHON = [
     "outcomes",
     "pure_parts",
     "readme_example",
-    "run_script",
     "saved",
     "schema",
     "shapes",
