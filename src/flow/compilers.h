@@ -37,6 +37,7 @@ struct Habits {
   bool lists_attributes = false;  // a class has `__static_attributes__`
   bool loses_tests = false;       // tests of operands lose their handler (kLostTest)
   bool pairs_annotations = false;  // of a function: a tuple that alternates names and values
+  bool tests_on_one_line = false;  // all jumps of one test have the line of its statement
 };
 
 Folds folds_of(object::Version version);

@@ -124,6 +124,27 @@ void negate_runs(ast::Tree& tree, NodeId node, const Words& words) {
   tree.set(node, both);
 }
 
+// Guesses where nothing shows a word: returns true for `not a == b or c` and for `not a and not b
+// and not c`, which nobody writes. What is not taken for a choice of its own has a `not` of ours.
+bool is_likely_negated(const ast::Tree& tree, NodeId node) {
+  constexpr size_t kMany = 3;
+  const auto both = tree.as<ast::BoolOp>(node);
+  const bool is_or = both.op == static_cast<uint32_t>(ast::BoolOperator::Or);
+  size_t nots = 0, comparisons = 0;
+  const auto values = tree.items(both.values);
+  for (const NodeId value : values) {
+    if (!is_not(tree, value)) {
+      // Its opposite has no `not` more.
+      if (!opposite_operator(tree, value)) return false;
+      continue;
+    }
+    const NodeId operand = tree.as<ast::UnaryOp>(value).operand;
+    ++nots;
+    if (tree.is(operand, Kind::Compare)) ++comparisons;
+  }
+  return comparisons > 0 || (!is_or && nots == values.size() && nots >= kMany);
+}
+
 // Before: `not not (a and b)`, `not (not a or b)`. After: `a and b`, `a and not b`. Nobody writes a
 // `not` that makes more of them necessary, and only the truth is asked for.
 void drop_negation(ast::Tree& tree, NodeId node, NodeId operand) {
@@ -163,7 +184,8 @@ void join_negations(ast::Tree& tree, const std::vector<NodeId>& nodes, const Sta
     const auto values = tree.items(tree.as<ast::BoolOp>(node).values);
     todo.insert(todo.end(), values.begin(), values.end());
     if (words.own > 0 || is_mixed) as_written.insert(node);
-    const bool is_guess = starts.known() && words.own == 0 && is_all_nots(tree, node);
+    const bool is_guess =
+        starts.known() ? words.own == 0 && is_all_nots(tree, node) : is_likely_negated(tree, node);
     if ((words.opposite == 0 && !is_guess) || is_mixed) continue;
     const NodeId operand = opposite(tree, tree.copy(node));
     as_written.insert(operand);

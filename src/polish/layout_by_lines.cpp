@@ -131,7 +131,10 @@ class LineLayout {
       ++end;
     }
     if (rest.size() != 1) return false;
-    if (start > end + 1) return tree_.is(owner, Kind::Try) || is_likely_else(arm, rest);
+    if (start > end + 1) {
+      return tree_.is(owner, Kind::Try) ||
+             is_likely_else(arm, next, start == end + 2 && !block.in_loop);
+    }
     return tree_.is(owner, Kind::If) && tree_.is(next, Kind::If) &&
            is_likely_elif(arm, next, block.in_loop);
   }
@@ -151,9 +154,15 @@ class LineLayout {
     return is_bare && tree_.where(last).line <= line_before_last(arm, owner);
   }
 
-  bool is_likely_else(ListId arm, std::span<const NodeId> rest) const {
-    if (!never_falls_through(tree_, rest)) return false;
-    return ending_of(tree_.items(arm)) != Kind::Raise || ending_of(rest) == Kind::Raise;
+  // `follows`: the line between is the only one, and what a jump of the arm leaves is no loop.
+  bool is_likely_else(ListId arm, NodeId next, bool follows) const {
+    const bool returns = ending_of(tree_.items(arm)) == Kind::Return;
+    // A call at the end, where the arm has returned.
+    if (tree_.is(next, Kind::Expr)) return returns && follows;
+    if (tree_.is(next, Kind::Try)) return false;
+    if (!never_falls_through(tree_, std::span(&next, 1))) return false;
+    return ending_of(tree_.items(arm)) != Kind::Raise ||
+           ending_of(std::span(&next, 1)) == Kind::Raise;
   }
 
   // A check that raises stands alone, unless all of a chain leaves; `if a: continue` does so too.

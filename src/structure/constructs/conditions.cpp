@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string_view>
 
 #include "structure/constructs/choices.h"
 #include "structure/graph/items.h"
@@ -24,7 +25,10 @@ void swap_ways(Graph& graph, BlockId id) {
 class Conditions {
  public:
   Conditions(Graph& graph, object::Module& module)
-      : g_(graph), module_(module), c_(graph, module) {}
+      : g_(graph),
+        module_(module),
+        c_(graph, module),
+        tells_statements_(graph.f.habits.tests_on_one_line && has_statements()) {}
 
   void run() {
     bool is_stale = !g_.is_current();
@@ -165,11 +169,21 @@ class Conditions {
     return c_.is_pivot(g_.resolve(g_.f.operands(test)[0]));
   }
 
+  // Returns true if the second test is that of an `if` of its own: its jump has a line after that
+  // of the first one. Up to 3.9 all jumps of a test have the line of the statement, wherever the
+  // operands are (compiler_jump_if sets no line). A comprehension has no statement: its jumps have
+  // the lines of the operands.
+  bool is_another_statement(BlockId a, BlockId b) const {
+    const int32_t line = g_[a].exit_line;
+    return tells_statements_ && line != bytecode::kNoLine && g_[b].exit_line > line;
+  }
+
   bool pair(BlockId a) {
     for (uint8_t side = 0; side < 2; ++side) {
       const BlockId b = g_[a].next[side].to;
       const BlockId shared = g_[a].next[1 - side].to;
       if (b == shared || !c_.owns(a, b) || g_[b].exit != ExitKind::Branch) continue;
+      if (is_another_statement(a, b)) continue;
       const ValueId first = g_.resolve(g_[a].operands[0]);
       const ValueId second = g_.resolve(g_[b].operands[0]);
       for (uint8_t k = 0; k < 2; ++k) {
@@ -337,11 +351,19 @@ class Conditions {
     return true;
   }
 
+  // Returns true if a value starts on a line after that of the test: it belongs to a statement in
+  // an `if`. In `x if c else y`, x comes before c.
+  bool starts_after_test(BlockId a, BlockId arm) const {
+    const int32_t line = g_[a].exit_line;
+    if (line == bytecode::kNoLine || g_[arm].items.empty()) return false;
+    return g_[g_[arm].items.front()].line > std::max(line, g_[g_.resolve(g_[a].operands[0])].line);
+  }
+
   bool conditional_value(BlockId a) {
     const BlockId b = g_[a].next[first_arm(a)].to, c = g_[a].next[1 - first_arm(a)].to;
     if (b == c || !c_.owns(a, b) || !c_.owns(a, c)) return false;
     if (g_[b].exit != ExitKind::Goto || g_[c].exit != ExitKind::Goto) return false;
-    if (g_[b].next[0].to != g_[c].next[0].to) return false;
+    if (g_[b].next[0].to != g_[c].next[0].to || starts_after_test(a, b)) return false;
     const ir::Edge& from_b = g_[b].next[0];
     const ir::Edge& from_c = g_[c].next[0];
     ValueId x, y;
@@ -434,9 +456,15 @@ class Conditions {
     return true;
   }
 
+  bool has_statements() const {
+    const std::string_view name = module_.text(module_[g_.f.code].name);
+    return !name.starts_with('<') || name == "<module>";
+  }
+
   Graph& g_;
   object::Module& module_;
   Choices c_;
+  bool tells_statements_;
 };
 
 }  // namespace

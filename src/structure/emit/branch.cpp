@@ -2,6 +2,7 @@
 // `if`, and a `while` without a back edge.
 #include "ast/nodes.h"
 #include "structure/emit/emission.h"
+#include "structure/plan/evidence.h"
 #include "structure/scopes/unfoldable.h"
 
 namespace pellucid::structure {
@@ -11,8 +12,18 @@ using ast::NodeId;
 
 namespace {
 
-NodeId if_statement(Emission& e, NodeId test, ListId body, ListId orelse, ast::Where at) {
-  if (e.tree.items(body).empty() && !e.tree.items(orelse).empty()) {
+// Returns true if an empty first arm was written: `if a: pass else: b`. The test falls through to
+// the arm that comes first (compiler_if); that of `if not a: b` jumps to the end. Where lines tell
+// statements apart, no jump has been turned.
+bool keeps_empty_arm(const Emission& e, BlockId block, uint8_t edge, ListId orelse) {
+  const auto items = e.tree.items(orelse);
+  if (!e.graph.f.habits.tests_on_one_line || edge != first_arm(e.graph[block])) return false;
+  return items.size() > 1 || (!items.empty() && e.assertions.count(items[0]) == 0);
+}
+
+NodeId if_statement(Emission& e, NodeId test, ListId body, ListId orelse, ast::Where at,
+                    bool keeps_empty) {
+  if (e.tree.items(body).empty() && !e.tree.items(orelse).empty() && !keeps_empty) {
     std::swap(body, orelse);
     test = negated(e.tree, test);
   }
@@ -69,7 +80,8 @@ void emit_branch(Emission& e, const Action& action, Statements& out) {
   if (plan.orelse.valid()) {
     orelse = e.tree.list(arm(static_cast<uint8_t>(1 - plan.edge), plan.orelse));
   }
-  out.append(if_statement(e, test, body, orelse, at));
+  const bool keeps_empty = keeps_empty_arm(e, block, plan.edge, orelse);
+  out.append(if_statement(e, test, body, orelse, at, keeps_empty));
 }
 
 }  // namespace pellucid::structure

@@ -219,6 +219,22 @@ void sort_by_text(const object::Module& module, std::vector<Symbol>& names) {
             [&](Symbol a, Symbol b) { return module.text(a) < module.text(b); });
 }
 
+// Sorts names by where the code mentions them first: so most code declares them.
+void sort_by_use(const ir::Function& function, std::vector<Symbol>& names) {
+  if (names.size() < 2) return;
+  std::unordered_map<Symbol, uint32_t> first;
+  for (const ir::Value& value : function.values) {
+    const bool mentions = value.op == Op::LoadGlobal || value.op == Op::StoreGlobal ||
+                          value.op == Op::DeleteGlobal || value.op == Op::LoadDeref ||
+                          value.op == Op::StoreDeref || value.op == Op::DeleteDeref;
+    if (value.kind != ir::ValueKind::Instr || !mentions) continue;
+    const auto known = first.try_emplace(value.symbol(), value.offset).first;
+    known->second = std::min(known->second, value.offset);
+  }
+  const auto at = [&](Symbol name) { return first.contains(name) ? first.at(name) : UINT32_MAX; };
+  std::stable_sort(names.begin(), names.end(), [&](Symbol a, Symbol b) { return at(a) < at(b); });
+}
+
 // Returns the names that are used in one of these ways, and in none of the others, in the order of
 // their texts.
 std::vector<Symbol> sorted(const object::Module& module, const NameUses& names, uint32_t ways,
@@ -344,6 +360,8 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
     const bool is_set = module.text(name) == "__conditional_annotations__";
     if (names.has(name, kFree) && !is_set) symbols.nonlocals.push_back(name);
   }
+  sort_by_use(function, symbols.globals);
+  sort_by_use(function, symbols.nonlocals);
   if (scope != ScopeKind::Class && scope != ScopeKind::Module) {
     symbols.global_reads = sorted(module, names, kGlobalLoad, kGlobalBinding);
   }
