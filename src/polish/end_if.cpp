@@ -70,10 +70,7 @@ class IfEnds {
     const Statements body = of(branch.body);
     // What looks at the body alone comes first: `rest` may be the rest of a long list.
     const size_t count = count_before(body, first_line(rest));
-    // Before: `if a: return` and b; raise. After: `if a: pass else: b; raise` and return.
-    // A `return` on the line of the test is that at the end of the function (3.10).
-    const bool is_empty = first_line(rest) > line(items[at]) && first_line(body) > first_line(rest);
-    if ((count == 0 && !is_empty) || !never_falls_through(tree_, rest)) return;
+    if (count == 0 || !never_falls_through(tree_, rest)) return;
     const bool is_in_between = std::all_of(rest.begin(), rest.end(), [&](NodeId item) {
       return line(item) != kNoLine && line(item) < line(body[count]);
     });

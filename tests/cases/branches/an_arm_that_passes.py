@@ -2,14 +2,6 @@
 # reads otherwise: 3.10+
 
 
-def before_a_raise(message, kind):
-    if isinstance(message, kind):
-        pass
-    else:
-        raise TypeError(message)
-    return 1
-
-
 def before_a_call(a, b, c):
     if a == b:
         pass
