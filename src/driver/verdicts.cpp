@@ -27,7 +27,7 @@ verify::Verdict not_there(const object::Module& module, verify::Tier tier) {
 
 }  // namespace
 
-verify::Verdict relowered(flow::Graphs& graphs, const ast::Tree& tree, ast::NodeId top) {
+verify::Verdict relowered(flow::Graphs& graphs, ast::Tree& tree, ast::NodeId top) {
   const object::Module& module = graphs.module();
   verify::Lowered lowered = verify::relower(tree, top);
   const auto nested = [&](object::CodeId code) {

@@ -11,8 +11,9 @@
 
 namespace pellucid::driver {
 
-// Returns the verdict of the second tier on the tree made of a module.
-verify::Verdict relowered(flow::Graphs& graphs, const ast::Tree& tree, ast::NodeId top);
+// Returns the verdict of the second tier on the tree made of a module. Spends the tree's module
+// (verify::relower).
+verify::Verdict relowered(flow::Graphs& graphs, ast::Tree& tree, ast::NodeId top);
 
 // Returns the verdict of the first tier: on what was read and the code that its text compiles to.
 verify::Verdict compare_recompiled(const object::Module& original, const object::Module& again);

@@ -9,16 +9,6 @@ namespace pellucid::verify::lower {
 
 namespace {
 
-// Returns a module with the same ids of strings and constants, but without code objects.
-object::Module without_code(const object::Module& from) {
-  object::Module made;
-  made.version = from.version;
-  for (size_t i = 0; i < from.strings.size(); ++i) made.strings.intern(from.text(Symbol(i)));
-  made.consts = from.consts;
-  made.make_room();
-  return made;
-}
-
 // Compiles the module at `root`, and with it all code in it.
 void compile_program(Program& program, NodeId root) {
   const auto body = [&](Unit& unit) {
@@ -37,10 +27,15 @@ void compile_program(Program& program, NodeId root) {
 
 namespace pellucid::verify {
 
-Lowered relower(const ast::Tree& tree, ast::NodeId root) {
-  Lowered out;
-  out.module = lower::without_code(tree.module());
+Lowered relower(ast::Tree& tree, ast::NodeId root) {
+  Lowered out{tree.module()};
   const lower::Symbols symbols(tree, out.module, root);
+  // Most code objects add a constant for themselves, and few add more than another one.
+  const size_t codes = out.module.codes.size();
+  out.module.consts.reserve(out.module.consts.size() + 2 * codes);
+  out.graphs.reserve(codes);
+  out.module.codes = {};
+  out.module.held = {};
   lower::Program program(tree, out, symbols, root);
   lower::compile_program(program, root);
   return out;

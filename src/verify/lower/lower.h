@@ -32,12 +32,14 @@
 namespace pellucid::verify {
 
 struct Lowered {
-  object::Module module;              // the code objects, without bytecode
-  std::vector<flow::Graph> graphs;    // by CodeId
-  std::vector<std::string> problems;  // by CodeId; empty: none
+  object::Module& module;                  // the tree's: the code objects, without bytecode
+  std::vector<flow::Graph> graphs = {};    // by CodeId
+  std::vector<std::string> problems = {};  // by CodeId; empty: none
 };
 
-// Lowers the tree below `root`, a Module node.
-Lowered relower(const ast::Tree& tree, ast::NodeId root);
+// Lowers the tree below `root`, a Module node. Spends the tree's module: what was lowered takes the
+// place of its code objects, and shares its strings and constants, to which it adds the few that it
+// needs.
+Lowered relower(ast::Tree& tree, ast::NodeId root);
 
 }  // namespace pellucid::verify
