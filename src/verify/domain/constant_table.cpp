@@ -41,6 +41,38 @@ std::string quoted(std::string_view text, const char* prefix) {
   return out + '\'';
 }
 
+// Returns true if two constants have one number, as far as that needs no numbers.
+std::optional<bool> same_simply(const object::Module& in_a, const Const& x,
+                                const object::Module& in_b, const Const& y) {
+  if (x.kind != y.kind) return false;
+  switch (x.kind) {
+    case ConstKind::None:
+    case ConstKind::False:
+    case ConstKind::True:
+    case ConstKind::Ellipsis:
+    case ConstKind::StopIteration:
+      return true;
+    case ConstKind::Int:
+      return x.integer == y.integer;
+    case ConstKind::BigInt:
+    case ConstKind::Str:
+    case ConstKind::Bytes:
+      return in_a.text(x.text) == in_b.text(y.text);
+    case ConstKind::Float:
+    case ConstKind::Complex:
+    case ConstKind::Tuple:
+    case ConstKind::List:
+    case ConstKind::Set:
+    case ConstKind::FrozenSet:
+    case ConstKind::Dict:
+    case ConstKind::Slice:
+    case ConstKind::Code:
+    case ConstKind::Opaque:
+      break;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 ConstantTable::ConstantTable(const object::Module& a, const object::Module& b) : modules_{&a, &b} {
@@ -57,6 +89,7 @@ ConstantTable::ConstantTable(const object::Module& a, const object::Module& b) :
     if (value.kind != ConstKind::Opaque && !is_named) continue;
     opaques_[name(Side::A, value.text).value] = number(Side::A, ConstId(i));
   }
+  if (opaques_.empty()) return;
   // A name that the original uses was not invented for an object.
   for (const object::Code& code : a.codes) {
     for (Symbol symbol : code.names) opaques_.erase(name(Side::A, symbol).value);
@@ -69,6 +102,22 @@ Name ConstantTable::name(Side side, Symbol symbol) {
   Name& slot = known[symbol.index()];
   if (!slot.valid()) slot = names_.intern(module(side).text(symbol));
   return slot;
+}
+
+bool ConstantTable::same(ConstId in_a, ConstId in_b) {
+  const object::Module& a = module(Side::A);
+  const object::Module& b = module(Side::B);
+  const Const& x = a[in_a];
+  const Const& y = b[in_b];
+  std::optional<bool> known = same_simply(a, x, b, y);
+  if (!known && x.kind == ConstKind::Tuple) {
+    if (x.items.size() != y.items.size()) return false;
+    known = true;
+    for (size_t i = 0; known && *known && i < x.items.size(); ++i) {
+      known = same_simply(a, a[x.items[i]], b, b[y.items[i]]);
+    }
+  }
+  return known ? *known : number(Side::A, in_a) == number(Side::B, in_b);
 }
 
 uint32_t ConstantTable::intern(Constant constant, const std::string& key) {

@@ -45,6 +45,8 @@ class ConstantTable {
     const bool is_known = id.index() < known.size() && known[id.index()] != kUnnumbered;
     return is_known ? known[id.index()] : new_number(side, id);
   }
+  // Returns true if these have one number; tells without numbering the simple ones.
+  bool same(object::ConstId in_a, object::ConstId in_b);
   // Returns what messages say of a constant.
   const std::string& repr(uint32_t number) const;
   // Returns the number of a constant that its kind determines, such as None.

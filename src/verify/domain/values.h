@@ -94,7 +94,11 @@ class Values {
   const std::string& repr(Value constant) const { return constants_.repr((*this)[constant].x); }
   // Returns true if these are the same constant.
   bool same_constant(object::ConstId in_a, object::ConstId in_b) {
-    return constants_.number(Side::A, in_a) == constants_.number(Side::B, in_b);
+    return constants_.same(in_a, in_b);
+  }
+  // Returns true if these are the same name.
+  bool same_name(Symbol in_a, Symbol in_b) const {
+    return module(Side::A).text(in_a) == module(Side::B).text(in_b);
   }
   // Returns true if these are the qualified names of one code object that was moved out of A.
   bool same_qualname(Value of_a, Value of_b) const;

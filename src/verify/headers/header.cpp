@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "verify/domain/state.h"
 
@@ -39,6 +40,14 @@ std::vector<std::string_view> texts(const object::Module& module, const std::vec
   std::vector<std::string_view> out;
   for (size_t i = 0; i < count && i < names.size(); ++i) out.push_back(module.text(names[i]));
   return out;
+}
+
+// Returns true if the first names of A and B are the same, in this order.
+bool are_same(const Values& values, std::span<const Symbol> in_a, std::span<const Symbol> in_b,
+              size_t count) {
+  return std::ranges::equal(in_a.first(std::min(count, in_a.size())),
+                            in_b.first(std::min(count, in_b.size())),
+                            [&](Symbol x, Symbol y) { return values.same_name(x, y); });
 }
 
 std::string list(const std::vector<std::string_view>& names) {
@@ -86,6 +95,7 @@ std::string header_difference(Values& values, object::CodeId a, object::CodeId b
   }
   const auto compare = [&](const char* what, const std::vector<Symbol>& p,
                            const std::vector<Symbol>& q, size_t count, bool ordered) {
+    if (are_same(values, p, q, count)) return std::string();
     std::vector<std::string_view> names_a = texts(in_a, p, std::min(count, p.size()));
     std::vector<std::string_view> names_b = texts(in_b, q, std::min(count, q.size()));
     if (!ordered) {

@@ -2,12 +2,12 @@
 #include "verify/headers/identical.h"
 
 #include "verify/headers/metadata.h"
+#include "verify/headers/operands.h"
 
 namespace pellucid::verify {
 
 namespace {
 
-using bytecode::Operand;
 using flow::Block;
 using flow::Handler;
 using flow::Instr;
@@ -55,37 +55,10 @@ class Comparison {
       const Instr& q = b_.instrs[y.first + i];
       if (p.op != q.op || p.b != q.b) return false;
       if (has_metadata_ && i + 1 < x.count && is_same_metadata(values_, &p, &q)) continue;
-      if (!same_operand(p, q)) return false;
+      const auto nest = [&](object::CodeId a, object::CodeId b) { pairs_.emplace_back(a, b); };
+      if (!same_operand(values_, p, q, nest)) return false;
     }
     return true;
-  }
-
-  bool same_operand(const Instr& p, const Instr& q) {
-    switch (bytecode::operand_of(p.op)) {
-      case Operand::Const: {
-        const Value x = values_.constant(Side::A, p.constant());
-        const Value y = values_.constant(Side::B, q.constant());
-        if (values_.is(x, Kind::Code) && values_.is(y, Kind::Code)) {
-          pairs_.emplace_back(object::CodeId(values_[x].x), object::CodeId(values_[y].x));
-          return true;
-        }
-        return x == y;
-      }
-      case Operand::Name:
-      case Operand::Local:
-      case Operand::Cell:
-        return values_.name(Side::A, p.symbol()) == values_.name(Side::B, q.symbol());
-      case Operand::None:
-        return true;
-      case Operand::Target:
-      case Operand::Count:
-      case Operand::Depth:
-      case Operand::Operator:
-      case Operand::Flags:
-      case Operand::Kind:
-        return p.a == q.a;
-    }
-    return false;
   }
 
   Values& values_;

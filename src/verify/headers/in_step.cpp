@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "verify/headers/metadata.h"
+#include "verify/headers/operands.h"
 
 namespace pellucid::verify {
 
-using bytecode::Operand;
 using flow::Block;
 using flow::BlockId;
 using flow::Exit;
@@ -82,61 +82,46 @@ bool InStep::is_known(Place in_a, Place in_b) {
 }
 
 bool InStep::follow(Place in_a, Place in_b) {
-  for (bool enters = true;; enters = false) {
-    // Both paths meet others only where a block begins or ends.
-    enters = enters || in_a.at == 0 || in_b.at == 0 || in_a.at == (*a_)[in_a.block].count ||
-             in_b.at == (*b_)[in_b.block].count;
-    if (enters) {
-      if (!pass_jumps(*a_, in_a) || !pass_jumps(*b_, in_b)) return false;
-      if (is_known(in_a, in_b)) return true;
-      if (more_.size() > kMostPairs) return false;
-    }
-    if (steps_left_-- == 0) return false;
+  for (;;) {
+    if (!pass_jumps(*a_, in_a) || !pass_jumps(*b_, in_b)) return false;
+    if (is_known(in_a, in_b)) return true;
+    if (more_.size() > kMostPairs) return false;
     const Block& of_a = (*a_)[in_a.block];
     const Block& of_b = (*b_)[in_b.block];
     if (in_a.at == of_a.count || in_b.at == of_b.count) {
       return in_a.at == of_a.count && in_b.at == of_b.count && leave(of_a, of_b);
     }
-    const Instr* const x = &a_->instrs[of_a.first + in_a.at];
-    const Instr* const y = &b_->instrs[of_b.first + in_b.at];
-    if (x->op != y->op || x->b != y->b) return false;
-    const bool is_same = same_operand(*x, *y, of_a.first + in_a.at);
-    if (!is_same && !(is_block_of_names_ && in_a.at + 1 < of_a.count && in_b.at + 1 < of_b.count &&
-                      is_same_metadata(values_, x, y))) {
-      return false;
-    }
-    if (bytecode::can_raise(x->op) && !same_handlers(of_a, of_b)) return false;
-    ++in_a.at;
-    ++in_b.at;
+    // Both paths meet others only where a block begins or ends.
+    const uint32_t steps = std::min(of_a.count - in_a.at, of_b.count - in_b.at);
+    if (steps_left_ < steps || !advance(in_a, in_b, steps)) return false;
+    steps_left_ -= steps;
+    in_a.at += steps;
+    in_b.at += steps;
   }
 }
 
-bool InStep::same_operand(const Instr& in_a, const Instr& in_b, uint32_t position) {
-  switch (bytecode::operand_of(in_a.op)) {
-    case Operand::Const: {
-      const object::Const& x = values_.module(Side::A)[in_a.constant()];
-      const object::Const& y = values_.module(Side::B)[in_b.constant()];
-      if (x.kind == object::ConstKind::Code && y.kind == object::ConstKind::Code) {
-        codes_.push_back({position, {x.code, y.code}});
-        return true;
-      }
-      return x.kind == y.kind && values_.same_constant(in_a.constant(), in_b.constant());
+// Returns true if the next instructions of both places are the same, as many as none of the blocks
+// ends in.
+bool InStep::advance(Place in_a, Place in_b, uint32_t steps) {
+  const Block& of_a = (*a_)[in_a.block];
+  const Block& of_b = (*b_)[in_b.block];
+  uint32_t at = of_a.first + in_a.at;
+  const Instr* x = &a_->instrs[at];
+  const Instr* y = &b_->instrs[of_b.first + in_b.at];
+  const auto nest = [&](object::CodeId a, object::CodeId b) { codes_.push_back({at, {a, b}}); };
+  bool has_raised = false;
+  for (uint32_t step = 0; step < steps; ++step, ++at, ++x, ++y) {
+    if (x->op != y->op || x->b != y->b) return false;
+    if (!same_operand(values_, *x, *y, nest)) {
+      const bool is_last = in_a.at + step + 1 == of_a.count || in_b.at + step + 1 == of_b.count;
+      if (!is_block_of_names_ || is_last || !is_same_metadata(values_, x, y)) return false;
     }
-    case Operand::Name:
-    case Operand::Local:
-    case Operand::Cell:
-      return values_.name(Side::A, in_a.symbol()) == values_.name(Side::B, in_b.symbol());
-    case Operand::None:
-      return true;
-    case Operand::Target:
-    case Operand::Count:
-    case Operand::Depth:
-    case Operand::Operator:
-    case Operand::Flags:
-    case Operand::Kind:
-      return in_a.a == in_b.a;
+    if (!has_raised && bytecode::can_raise(x->op)) {
+      if (!same_handlers(of_a, of_b)) return false;
+      has_raised = true;
+    }
   }
-  return false;
+  return true;
 }
 
 // Returns true if an exception goes to places in step, or leaves both functions.

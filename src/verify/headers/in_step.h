@@ -40,9 +40,9 @@ class InStep {
   static bool pass_jumps(const flow::Graph& graph, Place& place);
   bool is_known(Place in_a, Place in_b);
   bool follow(Place in_a, Place in_b);
+  bool advance(Place in_a, Place in_b, uint32_t steps);
   bool same_handlers(const flow::Block& in_a, const flow::Block& in_b);
   bool leave(const flow::Block& in_a, const flow::Block& in_b);
-  bool same_operand(const flow::Instr& in_a, const flow::Instr& in_b, uint32_t position);
   void meet(flow::BlockId in_a, flow::BlockId in_b);
 
   Values& values_;
