@@ -31,9 +31,13 @@ ConstId Constants::text(std::string_view text) {
 }
 
 ConstId Constants::number(int64_t value) {
-  object::Const made = of_kind(object::ConstKind::Int);
-  made.integer = value;
-  return module_.add(std::move(made));
+  const auto [it, is_new] = numbers_.try_emplace(value, ConstId());
+  if (is_new) {
+    object::Const made = of_kind(object::ConstKind::Int);
+    made.integer = value;
+    it->second = module_.add(std::move(made));
+  }
+  return it->second;
 }
 
 ConstId Constants::tuple(const std::vector<ConstId>& items) {
@@ -49,8 +53,9 @@ ConstId Constants::code(object::CodeId id) {
 }
 
 void load(Unit& unit, ConstId id) {
-  object::Code& code = unit.module.codes.edit(unit.code);
-  if (unit.first_is_docstring && code.consts.empty()) code.consts = {id};
+  if (unit.first_is_docstring && unit.module[unit.code].consts.empty()) {
+    unit.module.codes.edit(unit.code).consts = {id};
+  }
   unit.emit.op(Op::LoadConst, id.value);
 }
 

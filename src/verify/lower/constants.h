@@ -16,7 +16,7 @@ using object::ConstId;
 
 struct Unit;
 
-// Makes constants. There is one None, and one constant for each text.
+// Makes constants. There is one None, and one constant for each text and each number.
 class Constants {
  public:
   explicit Constants(object::Module& module);
@@ -30,6 +30,7 @@ class Constants {
  private:
   object::Module& module_;
   std::unordered_map<std::string, ConstId> texts_;
+  std::unordered_map<int64_t, ConstId> numbers_;
   ConstId none_;
 };
 

@@ -7,6 +7,9 @@
 
 namespace pellucid::verify::lower {
 
+// The number of instructions that most blocks do not exceed.
+constexpr size_t kUsual = 8;
+
 Instr Lines::instr(Op op, uint32_t a, uint32_t b) const {
   Instr made;
   made.op = op;
@@ -75,7 +78,10 @@ void Emitter::op(Op op, uint32_t a, uint32_t b) {
     PELLUCID_CHECK(here_.exceptions > 0);
     --here_.exceptions;
   }
-  if (live_) now().instrs.push_back(made);
+  if (!live_) return;
+  std::vector<Instr>& instrs = now().instrs;
+  if (instrs.empty()) instrs.reserve(kUsual);
+  instrs.push_back(made);
 }
 
 void Emitter::jump(Label to) {

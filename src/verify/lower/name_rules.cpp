@@ -11,17 +11,13 @@ namespace pellucid::verify::lower {
 
 using ast::Kind;
 
-void NameRules::variable(ast::field::Name name, const Place& place) {
-  if (!name.valid() || is_plain(name)) return;
+void NameRules::odd_variable(ast::field::Name name, const Place& place) {
   if (!object::is_identifier(tree_.text(name))) fault(place, "no text can name " + quoted(name));
   if (tree_.text(name) == "__debug__") fault(place, "__debug__ is no variable in a text");
 }
 
-// Checks the names in a node itself.
-void NameRules::names(NodeId node, const Place& place) {
-  switch (tree_.kind(node)) {
-    case Kind::Name:
-      return variable(tree_.as<ast::Name>(node).id, place);
+void NameRules::check(NodeId node, Kind kind, const Place& place) {
+  switch (kind) {
     case Kind::FunctionDef:
       return variable(tree_.as<ast::FunctionDef>(node).name, place);
     case Kind::ClassDef:
@@ -51,14 +47,6 @@ void NameRules::names(NodeId node, const Place& place) {
       return;
     case Kind::ImportFrom:
       return imported(tree_.as<ast::ImportFrom>(node), place);
-    default:
-      return;
-  }
-}
-
-// Checks the targets of a node.
-void NameRules::targets(NodeId node, const Place& place) {
-  switch (tree_.kind(node)) {
     case Kind::Assign:
       return stored(tree_.as<ast::Assign>(node).targets, place);
     case Kind::Delete:
@@ -82,9 +70,7 @@ void NameRules::fault(const Place& place, std::string what) {
   found_.try_emplace(place.scope, what);
 }
 
-// Returns true if a variable may have this name. Most names occur again and again.
-bool NameRules::is_plain(ast::field::Name name) {
-  if (name.index() < plain_.size() && plain_[name.index()]) return true;
+bool NameRules::is_plain_at_first(ast::field::Name name) {
   const std::string_view text = tree_.text(name);
   if (text == "__debug__" || !object::is_identifier(text)) return false;
   if (name.index() >= plain_.size()) plain_.resize(tree_.module().strings.size());

@@ -14,20 +14,22 @@ class NameRules {
  public:
   NameRules(const ast::Tree& tree, Misspelt& found) : tree_(tree), found_(found) {}
 
-  // Checks the names in a node itself, and its targets.
-  void check(NodeId node, const Place& place) {
-    names(node, place);
-    targets(node, place);
-  }
+  // Checks the names in a node other than a Name, and its targets.
+  void check(NodeId node, ast::Kind kind, const Place& place);
   // Checks a name that is bound or looked up; it may be absent.
-  void variable(ast::field::Name name, const Place& place);
+  void variable(ast::field::Name name, const Place& place) {
+    if (name.valid() && !is_plain(name)) odd_variable(name, place);
+  }
 
  private:
-  void names(NodeId node, const Place& place);
-  void targets(NodeId node, const Place& place);
   void fault(const Place& place, std::string what);
   std::string quoted(ast::field::Name name) const;
-  bool is_plain(ast::field::Name name);
+  // Returns true if a variable may have this name. Most names occur again and again.
+  bool is_plain(ast::field::Name name) {
+    return (name.index() < plain_.size() && plain_[name.index()]) || is_plain_at_first(name);
+  }
+  bool is_plain_at_first(ast::field::Name name);
+  void odd_variable(ast::field::Name name, const Place& place);
   void attribute(NodeId node, const Place& place);
   void module_name(ast::field::Name name, const Place& place);
   void imports(const ast::alias& alias, const Place& place);

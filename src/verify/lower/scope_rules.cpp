@@ -5,7 +5,7 @@ namespace pellucid::verify::lower {
 
 std::string broken_rule(const Symbols& symbols, ScopeId id) {
   const Scope& scope = symbols[id];
-  if (!scope.broken.empty()) return scope.broken;
+  if (scope.broken != nullptr) return scope.broken;
   for (const Entry& entry : scope.entries) {
     const bool is_global = (entry.use & kGlobal) != 0 && scope.kind != ScopeKind::Module;
     const bool is_nonlocal = (entry.use & kNonlocal) != 0;

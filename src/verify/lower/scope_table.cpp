@@ -5,17 +5,6 @@
 
 namespace pellucid::verify::lower {
 
-namespace {
-
-void add_use(Scope& scope, Symbol mangled, uint16_t use) {
-  const auto [it, is_new] =
-      scope.index.try_emplace(mangled, static_cast<uint32_t>(scope.entries.size()));
-  if (is_new) scope.entries.push_back({mangled, 0, Binding::GlobalImplicit, false});
-  scope.entries[it->second].use |= use;
-}
-
-}  // namespace
-
 ScopeTable::ScopeTable(Symbols& symbols)
     : symbols_(symbols), features_(features_of(symbols.module_.version)) {}
 
@@ -53,10 +42,10 @@ ScopeId ScopeTable::find(NodeId node, Role role) const {
 }
 
 void ScopeTable::note(ScopeId scope, Symbol name, uint16_t use) {
-  add_use((*this)[scope], symbols_.mangle(name, scope), use);
+  (*this)[scope].entry(symbols_.mangle(name, scope)).use |= use;
 }
 
-void ScopeTable::note_global(Symbol mangled) { add_use((*this)[ScopeId(0u)], mangled, kGlobal); }
+void ScopeTable::note_global(Symbol mangled) { (*this)[ScopeId(0u)].entry(mangled).use |= kGlobal; }
 
 void ScopeTable::bind(ScopeId scope, Symbol name) {
   if (name.valid()) note(scope, name, kBound);

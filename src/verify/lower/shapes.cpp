@@ -4,7 +4,6 @@
 #include <array>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -49,13 +48,15 @@ bool is_operation(Kind kind) {
 struct Place {
   NodeId scope;
   NodeId parent;
+  NodeId first_generator;  // of the innermost comprehension
   uint32_t brackets = 0;
   uint32_t levels = 0;
   bool in_class = false;
   bool in_async = false;
   bool in_comprehension = false;
-  bool in_iterable = false;      // in the iterable of a comprehension
-  bool in_star_handler = false;  // of this function
+  bool in_outer_comprehension = false;  // the innermost comprehension is in another one
+  bool in_iterable = false;             // in the iterable of a comprehension
+  bool in_star_handler = false;         // of this function
   bool in_loop_of_handler = false;
 };
 
@@ -71,34 +72,40 @@ class Shapes {
       leading_futures(tree_.as<ast::Module>(root).body);
       docstring(tree_.as<ast::Module>(root).body, place);
     }
-    ast::walk(tree_, {&root, 1}, place, [&](NodeId node, Place& own) {
-      enter(node, own);
-      return true;
-    });
+    ast::walk(tree_, {&root, 1}, place, [&](NodeId node, Place& own) { return enter(node, own); });
   }
 
  private:
   void fault(const Place& place, const char* what) { found_.try_emplace(place.scope, what); }
 
-  void enter(NodeId node, Place& place) {
+  // Checks a node; returns true if it may have children.
+  bool enter(NodeId node, Place& place) {
     const Kind kind = tree_.kind(node);
-    if (iterables_.contains(node)) place.in_iterable = true;
-    const auto first = first_iterables_.find(node);
-    if (first != first_iterables_.end()) place.in_comprehension = first->second;
-    nesting(node, kind, place);
+    const Kind outer = place.parent.valid() ? tree_.kind(place.parent) : Kind::Module;
+    if (outer == Kind::comprehension) iterable(node, place);
+    nesting(node, kind, outer, place);
+    if (kind == Kind::Constant || kind == Kind::Name) return false;
     positions(node, kind, place);
     opens(node, kind, place);
     place.parent = node;
+    return true;
+  }
+
+  // Notes what is iterated. The first iterable is evaluated outside of its comprehension.
+  void iterable(NodeId node, Place& place) const {
+    if (tree_.as<ast::comprehension>(place.parent).iter != node) return;
+    place.in_iterable = true;
+    if (place.parent == place.first_generator) {
+      place.in_comprehension = place.in_outer_comprehension;
+    }
   }
 
   // -- depth of nesting --
 
-  void nesting(NodeId node, Kind kind, Place& place) {
-    const bool is_parent = place.parent.valid();
-    const Kind outer = is_parent ? tree_.kind(place.parent) : Kind::Module;
-    const bool is_left = is_parent && first_child(place.parent) == node &&
-                         (outer == Kind::BinOp || outer == Kind::Attribute || outer == Kind::Call ||
-                          outer == Kind::Subscript);
+  void nesting(NodeId node, Kind kind, Kind outer, Place& place) {
+    const bool is_left = (outer == Kind::BinOp || outer == Kind::Attribute || outer == Kind::Call ||
+                          outer == Kind::Subscript) &&
+                         first_child(place.parent) == node;
     const bool is_statement = ast::category_of(kind) == ast::Category::Stmt;
     if (is_statement) place.brackets = 0;
     if (is_statement || ast::category_of(kind) == ast::Category::Expr) ++place.levels;
@@ -336,11 +343,9 @@ class Shapes {
       case Kind::SetComp:
       case Kind::DictComp:
       case Kind::GeneratorExp:
-        first_iterable(node, place);
+        place.first_generator = first_generator(node);
+        place.in_outer_comprehension = place.in_comprehension;
         place.in_comprehension = true;
-        return;
-      case Kind::comprehension:
-        iterables_.insert(tree_.as<ast::comprehension>(node).iter);
         return;
       case Kind::For:
       case Kind::While:
@@ -357,21 +362,16 @@ class Shapes {
     }
   }
 
-  // Records the first iterable, which is evaluated outside of the comprehension.
-  void first_iterable(NodeId node, const Place& place) {
-    const size_t field = ast::fields_of(tree_.kind(node)).size() - 1;
-    const auto generators = tree_.items(ListId(tree_.slot(node, field)));
-    if (generators.empty()) return;
-    first_iterables_.emplace(tree_.as<ast::comprehension>(generators[0]).iter,
-                             place.in_comprehension);
+  NodeId first_generator(NodeId comprehension) const {
+    const size_t field = ast::fields_of(tree_.kind(comprehension)).size() - 1;
+    const auto generators = tree_.items(ListId(tree_.slot(comprehension, field)));
+    return generators.empty() ? NodeId() : generators[0];
   }
 
   const Tree& tree_;
   const Features features_;
   Misspelt& found_;
   std::unordered_set<NodeId> leading_;
-  std::unordered_set<NodeId> iterables_;              // of comprehensions
-  std::unordered_map<NodeId, bool> first_iterables_;  // of each; true if it is in another one
 };
 
 }  // namespace

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/lower/spelling.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <span>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "ast/walk.h"
 #include "object/identifiers.h"
@@ -26,6 +28,23 @@ using ast::Tree;
 constexpr uint32_t kMostIndents = 100;
 constexpr uint32_t kMostBlocks = 20;
 
+// The names of a list that were seen. Most lists have few.
+class Seen {
+ public:
+  // Returns true if the name was not seen before.
+  bool insert(ast::field::Name name) {
+    if (std::find(few_.begin(), few_.end(), name) != few_.end()) return false;
+    if (few_.size() == kFew) return many_.insert(name).second;
+    few_.push_back(name);
+    return true;
+  }
+
+ private:
+  static constexpr size_t kFew = 8;
+  std::vector<ast::field::Name> few_;
+  std::unordered_set<ast::field::Name> many_;
+};
+
 class Rules {
  public:
   Rules(const Tree& tree, Misspelt& found)
@@ -35,15 +54,23 @@ class Rules {
         found_(found) {}
 
   void check(std::span<const NodeId> roots, const Place& place) {
+    if (roots.empty()) return;
     ast::walk(tree_, roots, place, [&](NodeId node, Place& own) { return enter(node, own); });
   }
 
  private:
   // Checks a node; returns true if its children are still to be checked, in `place`.
   bool enter(NodeId node, Place& place) {
-    names_.check(node, place);
-    positions(node, place);
-    switch (tree_.kind(node)) {
+    const Kind kind = tree_.kind(node);
+    // Every second node is one of these.
+    if (kind == Kind::Constant) return false;
+    if (kind == Kind::Name) {
+      names_.variable(tree_.as<ast::Name>(node).id, place);
+      return false;
+    }
+    names_.check(node, kind, place);
+    positions(node, kind, place);
+    switch (kind) {
       case Kind::FunctionDef:
         return function(node, tree_.as<ast::FunctionDef>(node), place);
       case Kind::Lambda:
@@ -70,7 +97,7 @@ class Rules {
       default:
         break;
     }
-    opens(node, place);
+    opens(node, kind, place);
     return true;
   }
 
@@ -157,11 +184,12 @@ class Rules {
   void parameters(NodeId arguments, const Place& place) {
     if (!arguments.valid()) return;
     const auto node = tree_.as<ast::arguments>(arguments);
-    std::unordered_set<ast::field::Name> seen;
+    Seen seen;
     const auto add = [&](NodeId parameter) {
       if (!parameter.valid()) return;
-      names_.variable(tree_.as<ast::arg>(parameter).arg, place);
-      once(tree_.as<ast::arg>(parameter).arg, seen, "two parameters have one name", place);
+      const ast::field::Name name = tree_.as<ast::arg>(parameter).arg;
+      names_.variable(name, place);
+      if (name.valid() && !seen.insert(name)) fault(place, "two parameters have one name");
     };
     for (const ListId list : {node.posonlyargs, node.args, node.kwonlyargs}) {
       for (const NodeId parameter : tree_.items(list)) add(parameter);
@@ -171,9 +199,12 @@ class Rules {
   }
 
   void keywords(ListId list, const Place& place) {
-    std::unordered_set<ast::field::Name> seen;
-    for (const NodeId item : tree_.items(list)) {
-      once(tree_.as<ast::keyword>(item).arg, seen, "a keyword argument is given twice", place);
+    const auto items = tree_.items(list);
+    if (items.size() < 2) return;
+    Seen seen;
+    for (const NodeId item : items) {
+      const ast::field::Name name = tree_.as<ast::keyword>(item).arg;
+      if (name.valid() && !seen.insert(name)) fault(place, "a keyword argument is given twice");
     }
   }
 
@@ -218,8 +249,8 @@ class Rules {
 
   // -- where statements and expressions are allowed --
 
-  void positions(NodeId node, const Place& place) {
-    switch (tree_.kind(node)) {
+  void positions(NodeId node, Kind kind, const Place& place) {
+    switch (kind) {
       case Kind::Return:
         if (!place.in_function) fault(place, "return outside a function");
         if (tree_.as<ast::Return>(node).value.valid()) gives(returning_, place);
@@ -277,8 +308,8 @@ class Rules {
     }
   }
 
-  void opens(NodeId node, Place& place) {
-    switch (tree_.kind(node)) {
+  void opens(NodeId node, Kind kind, Place& place) {
+    switch (kind) {
       case Kind::For:
       case Kind::While:
         place.in_loop = true;

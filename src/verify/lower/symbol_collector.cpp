@@ -35,9 +35,12 @@ class Collector {
         scopes_(symbols),
         tree_(tree),
         features_(features_of(symbols.module_.version)),
-        future_(future_flags_of(tree.module())) {}
+        future_(future_flags_of(tree.module())),
+        super_(tree.module().strings.find("super")) {}
 
   void run(NodeId root) {
+    // Most code objects have one, and since 3.14 most functions one more for their annotations.
+    symbols_.scopes_.reserve(tree_.module().codes.size() * (features_.lazy_annotations ? 2 : 1));
     const ScopeId module = scopes_.open(ScopeKind::Module, ScopeId(), root, Role::Body);
     const auto body = tree_.items(tree_.as<ast::Module>(root).body);
     for (NodeId statement : body) note_future(statement);
@@ -62,8 +65,10 @@ class Collector {
     bool is_entered;      // a comprehension whose outermost iterable has been visited
   };
 
+  // Defers a node, unless it is absent or names nothing.
   void push(NodeId node, ScopeId scope, bool stores = false) {
-    if (node.valid()) todo_.push_back({node, scope, stores, is_conditional_, false});
+    if (!node.valid() || tree_.kind(node) == Kind::Constant) return;
+    todo_.push_back({node, scope, stores, is_conditional_, false});
   }
   void list(ListId items, ScopeId scope, bool stores = false) {
     for (NodeId item : tree_.items(items)) push(item, scope, stores);
@@ -184,7 +189,7 @@ class Collector {
     scopes_.note(todo.scope, id, iterates ? kBound | kIterated : todo.stores ? kBound : kUsed);
     if (iterates) symbols_.keep_apart(todo.scope, id);
     const Scope& scope = scopes_[todo.scope];
-    if (todo.stores || !scope.is_function() || tree_.text(id) != "super") return;
+    if (todo.stores || !scope.is_function() || id != super_) return;
     scopes_.note(todo.scope, scopes_.symbol("__class__"), kUsed);
   }
 
@@ -371,7 +376,7 @@ class Collector {
       if (features_.type_parameters_mangle) scopes_[outer].mangling = outer;
     }
     for (NodeId parameter : tree_.items(parameters)) {
-      scopes_[outer].type_parameters.insert(Symbol(tree_.slot(parameter, 0)));
+      scopes_[outer].type_parameters.push_back(Symbol(tree_.slot(parameter, 0)));
     }
     for (NodeId parameter : tree_.items(parameters)) {
       scopes_.note(outer, Symbol(tree_.slot(parameter, 0)), kBound);
@@ -441,6 +446,7 @@ class Collector {
   const Tree& tree_;
   const Features features_;
   const FutureFlags future_;
+  const Symbol super_;           // invalid: no name in the tree is `super`
   bool is_conditional_ = false;  // of the nodes being pushed
   std::vector<Todo> todo_;
 };

@@ -11,6 +11,30 @@
 
 namespace pellucid::verify::lower {
 
+// With so few names a scope is searched from its first to its last.
+constexpr size_t kFew = 8;
+
+const Entry* Scope::find(Symbol name) const {
+  if (entries.size() > kFew) {
+    const auto it = index.find(name);
+    return it == index.end() ? nullptr : &entries[it->second];
+  }
+  for (const Entry& one : entries) {
+    if (one.name == name) return &one;
+  }
+  return nullptr;
+}
+
+Entry& Scope::entry(Symbol name) {
+  if (Entry* const known = find(name)) return *known;
+  entries.push_back({name, 0, Binding::GlobalImplicit, false});
+  const size_t first = entries.size() == kFew + 1 ? 0 : entries.size() - 1;
+  for (size_t i = first; entries.size() > kFew && i < entries.size(); ++i) {
+    index.emplace(entries[i].name, static_cast<uint32_t>(i));
+  }
+  return entries.back();
+}
+
 // Resolves each name of each scope. Outer scopes come before inner ones.
 class Resolver {
  public:
@@ -110,11 +134,7 @@ class Resolver {
   }
 
   Entry& add(ScopeId scope, Symbol name, uint16_t use) {
-    Scope& here = at(scope);
-    const auto [it, is_new] =
-        here.index.try_emplace(name, static_cast<uint32_t>(here.entries.size()));
-    if (is_new) here.entries.push_back({name, 0, Binding::GlobalImplicit, false});
-    Entry& entry = here.entries[it->second];
+    Entry& entry = at(scope).entry(name);
     entry.use |= use;
     return entry;
   }
@@ -283,7 +303,7 @@ Symbols::Symbols(const ast::Tree& tree, object::Module& module, NodeId root) : m
 void Symbols::refuse(ScopeId scope, const char* rule) {
   for (ScopeId id = scope; id.valid(); id = scopes_[id.index()].parent) {
     Scope& here = scopes_[id.index()];
-    if (here.broken.empty()) here.broken = rule;
+    if (here.broken == nullptr) here.broken = rule;
     if (here.kind != ScopeKind::Comprehension) return;
   }
 }
@@ -308,13 +328,16 @@ ScopeId Symbols::scope_of(NodeId node, Role role) const {
   return it->second;
 }
 
-Symbol Symbols::mangle(Symbol name, ScopeId scope) const {
-  const Symbol class_name = scopes_[scope.index()].class_name;
-  if (!class_name.valid()) return name;
-  const ScopeId only = scopes_[scope.index()].mangling;
-  if (only.valid() && !scopes_[only.index()].type_parameters.contains(name)) return name;
+// Returns a name as it is in a scope of a class.
+Symbol Symbols::mangled(Symbol name, ScopeId scope) const {
   const std::string_view text = module_.text(name);
-  if (!text.starts_with("__") || text.ends_with("__") || text.find('.') != std::string_view::npos) {
+  if (text.size() < 2 || text[0] != '_' || text[1] != '_') return name;
+  const Symbol class_name = scopes_[scope.index()].class_name;
+  if (const ScopeId only = scopes_[scope.index()].mangling; only.valid()) {
+    const std::vector<Symbol>& names = scopes_[only.index()].type_parameters;
+    if (std::find(names.begin(), names.end(), name) == names.end()) return name;
+  }
+  if (text.ends_with("__") || text.find('.') != std::string_view::npos) {
     return name;
   }
   std::string_view owner = module_.text(class_name);

@@ -66,8 +66,8 @@ struct Scope {
   Symbol class_name;  // the innermost enclosing class, for mangling
   // The scope of the type parameters of a class, within which only their names are mangled (3.13).
   ScopeId mangling;
-  std::unordered_set<Symbol> type_parameters;  // if this is such a scope
-  bool is_generator = false;                   // contains yield, or is a generator expression
+  std::vector<Symbol> type_parameters;  // if this is such a scope
+  bool is_generator = false;            // contains yield, or is a generator expression
   bool is_coroutine = false;
   bool is_generator_expression = false;
   bool is_inlined = false;        // a comprehension inlined into its parent (3.12+)
@@ -75,21 +75,20 @@ struct Scope {
   bool is_unevaluated = false;    // for annotations of a function's variables (3.14)
   bool is_nested = false;         // in a function
   bool needs_class_cell = false;  // of a class: a method uses `super` or `__class__`
-  bool needs_class_dictionary = false;      // of a class: an annotation scope reads it
-  bool needs_conditional_set = false;       // __conditional_annotations__ (3.14)
-  std::string broken;                       // a construct that a compiler rejects or miscompiles
-  std::vector<Kept> kept;                   // of an inlined comprehension and nested ones
-  std::vector<Symbol> order;                // the names of both, in the compiler's order
-  std::unordered_set<Symbol> bound_inside;  // variables of inlined comprehensions in this scope
-  std::vector<ScopeId> inlined_inside;      // these comprehensions, in order
-  std::vector<Entry> entries;
-  std::unordered_map<Symbol, uint32_t> index;
+  bool needs_class_dictionary = false;         // of a class: an annotation scope reads it
+  bool needs_conditional_set = false;          // __conditional_annotations__ (3.14)
+  const char* broken = nullptr;                // a construct that a compiler rejects or miscompiles
+  std::vector<Kept> kept;                      // of an inlined comprehension and nested ones
+  std::vector<Symbol> order;                   // the names of both, in the compiler's order
+  std::unordered_set<Symbol> bound_inside;     // variables of inlined comprehensions in this scope
+  std::vector<ScopeId> inlined_inside;         // these comprehensions, in order
+  std::vector<Entry> entries;                  // in the order of their first use
+  std::unordered_map<Symbol, uint32_t> index;  // into entries, if these are not few
 
-  const Entry* find(Symbol name) const {
-    const auto it = index.find(name);
-    return it == index.end() ? nullptr : &entries[it->second];
-  }
+  const Entry* find(Symbol name) const;
   Entry* find(Symbol name) { return const_cast<Entry*>(std::as_const(*this).find(name)); }
+  // Returns the entry of a name, which is made if there is none.
+  Entry& entry(Symbol name);
   bool binds(Symbol name) const {
     const Entry* entry = find(name);
     return entry != nullptr && (entry->use & (kBound | kParameter)) &&
@@ -112,7 +111,10 @@ class Symbols {
 
   const Scope& operator[](ScopeId id) const { return scopes_[id.index()]; }
   ScopeId scope_of(NodeId node, Role role = Role::Body) const;
-  Symbol mangle(Symbol name, ScopeId scope) const;
+  Symbol mangle(Symbol name, ScopeId scope) const {
+    const bool is_in_class = scopes_[scope.index()].class_name.valid();
+    return is_in_class ? mangled(name, scope) : name;
+  }
   bool has_future_annotations() const { return future_annotations_; }
   uint32_t future_flags() const { return future_flags_; }
 
@@ -124,6 +126,7 @@ class Symbols {
   static uint64_t key_of(ast::NodeId node, Role role) {
     return (static_cast<uint64_t>(node.value) << 3) | static_cast<uint64_t>(role);
   }
+  Symbol mangled(Symbol name, ScopeId scope) const;
   void collect(const ast::Tree& tree, ast::NodeId root);
   // Marks the scope as broken; for a comprehension also its parents, up to the first other scope.
   void refuse(ScopeId scope, const char* rule);
