@@ -4,7 +4,7 @@
 //
 // A block of up to 32 KiB is taken from a free list for its size, one for each thread, and returned
 // to the list of the thread that frees it, so nothing is ever locked, split or merged. Lists are
-// filled from spans of 64 KiB, each for blocks of one size, in one reserved range of addresses: the
+// filled from spans of 32 KiB, each for blocks of one size, in one reserved range of addresses: the
 // address of a block determines its size. Larger blocks, and all blocks if the range is full or
 // could not be reserved, come from malloc.
 //
@@ -26,10 +26,11 @@
 namespace {
 
 constexpr size_t kRange = size_t{1} << 32;  // of addresses; unused pages cost nothing
-constexpr size_t kSpan = size_t{1} << 16;
+constexpr size_t kSpan = size_t{1} << 15;   // the unused rest of one for each size is lost
 constexpr size_t kStep = 16;
 constexpr size_t kFine = 1024;      // up to here one size for each kStep bytes
 constexpr size_t kLargest = 32768;  // up to here four sizes for each doubling
+static_assert(kLargest <= kSpan);
 constexpr size_t kSizes = kFine / kStep + 1 + 4 * 5;
 // Every page from the kernel has a cost, and consecutive steps need lists of the same size: malloc
 // keeps freed memory up to this, however large the blocks.

@@ -28,7 +28,7 @@ void Graphs::keep(object::CodeId code, size_t instructions) {
   kept_instructions_ += instructions;
   for (; kept_instructions_ > kMostKept && kept_.size() > 1; kept_.pop_front()) {
     const auto& [oldest, count] = kept_.front();
-    entry(oldest) = {};
+    part_of(entries_, oldest).reset();
     kept_instructions_ -= count;
   }
 }

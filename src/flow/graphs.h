@@ -8,6 +8,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -42,12 +43,16 @@ class Graphs {
     bool has_no_ends = false;
   };
 
-  Entry& entry(object::CodeId code) { return part_of(entries_, code); }
+  Entry& entry(object::CodeId code) {
+    std::unique_ptr<Entry>& kept = part_of(entries_, code);
+    if (kept == nullptr) kept = std::make_unique<Entry>();
+    return *kept;
+  }
   void keep(object::CodeId code, size_t instructions);
   Result<Graph> built(object::CodeId code, bool keep_ends);
 
   const object::Module& module_;
-  std::vector<Entry> entries_;  // by CodeId
+  std::vector<std::unique_ptr<Entry>> entries_;  // by CodeId; null: not kept
   // The kept code objects, the oldest first, with their instructions, and the sum of these.
   std::deque<std::pair<object::CodeId, size_t>> kept_;
   size_t kept_instructions_ = 0;
