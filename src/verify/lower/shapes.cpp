@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/lower/shapes.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ast/walk.h"
@@ -63,7 +65,11 @@ struct Place {
 class Shapes {
  public:
   Shapes(const Tree& tree, Misspelt& found)
-      : tree_(tree), features_(features_of(tree.module().version)), found_(found) {}
+      : tree_(tree),
+        features_(features_of(tree.module().version)),
+        most_levels_(features_.shallow_expressions ? kMostLevels312 : kMostLevels),
+        most_brackets_(features_.deep_brackets ? kMostBrackets : kMostBrackets38),
+        found_(found) {}
 
   void run(NodeId root) {
     Place place;
@@ -72,23 +78,40 @@ class Shapes {
       leading_futures(tree_.as<ast::Module>(root).body);
       docstring(tree_.as<ast::Module>(root).body, place);
     }
-    ast::walk(tree_, {&root, 1}, place, [&](NodeId node, Place& own) { return enter(node, own); });
+    std::vector<std::pair<NodeId, Place>> todo{{root, place}};
+    while (!todo.empty()) {
+      auto [node, own] = todo.back();
+      todo.pop_back();
+      enter(node, own);
+      const bool asks_leaves = is_near_limit(own);
+      const auto first = static_cast<std::ptrdiff_t>(todo.size());
+      ast::for_each_child(tree_, node, [&](NodeId child) {
+        if (asks_leaves || !is_leaf(tree_.kind(child))) todo.emplace_back(child, own);
+      });
+      std::reverse(todo.begin() + first, todo.end());
+    }
   }
 
  private:
   void fault(const Place& place, const char* what) { found_.try_emplace(place.scope, what); }
 
-  // Checks a node; returns true if it may have children.
-  bool enter(NodeId node, Place& place) {
+  // Every second node is one of these, which can only be nested too deep.
+  static bool is_leaf(Kind kind) { return kind == Kind::Name || kind == Kind::Constant; }
+
+  // Returns true if a leaf in such a node might be nested too deep: it is one level more, and in at
+  // most one pair of brackets more.
+  bool is_near_limit(const Place& place) const {
+    return place.levels >= most_levels_ || place.brackets >= most_brackets_;
+  }
+
+  void enter(NodeId node, Place& place) {
     const Kind kind = tree_.kind(node);
     const Kind outer = place.parent.valid() ? tree_.kind(place.parent) : Kind::Module;
     if (outer == Kind::comprehension) iterable(node, place);
     nesting(node, kind, outer, place);
-    if (kind == Kind::Constant || kind == Kind::Name) return false;
     positions(node, kind, place);
     opens(node, kind, place);
     place.parent = node;
-    return true;
   }
 
   // Notes what is iterated. The first iterable is evaluated outside of its comprehension.
@@ -109,8 +132,7 @@ class Shapes {
     const bool is_statement = ast::category_of(kind) == ast::Category::Stmt;
     if (is_statement) place.brackets = 0;
     if (is_statement || ast::category_of(kind) == ast::Category::Expr) ++place.levels;
-    const uint32_t most_levels = features_.shallow_expressions ? kMostLevels312 : kMostLevels;
-    if (place.levels > most_levels) fault(place, "nested too deep for a compiler");
+    if (place.levels > most_levels_) fault(place, "nested too deep for a compiler");
     const bool has_brackets = kind == Kind::List || kind == Kind::Tuple || kind == Kind::Set ||
                               kind == Kind::Dict || is_comprehension(kind);
     const bool is_inside = !is_left && (outer == Kind::Call || outer == Kind::Subscript);
@@ -118,8 +140,7 @@ class Shapes {
                                (is_operation(outer) || outer == Kind::Attribute) &&
                                !(is_left && outer == Kind::BinOp && kind == Kind::BinOp);
     place.brackets += (has_brackets ? 1 : 0) + (is_inside || may_need_some ? 1 : 0);
-    const uint32_t most = features_.deep_brackets ? kMostBrackets : kMostBrackets38;
-    if (place.brackets > most) fault(place, "brackets are nested too deep for a text");
+    if (place.brackets > most_brackets_) fault(place, "brackets are nested too deep for a text");
   }
 
   NodeId first_child(NodeId node) const {
@@ -370,6 +391,8 @@ class Shapes {
 
   const Tree& tree_;
   const Features features_;
+  const uint32_t most_levels_;
+  const uint32_t most_brackets_;
   Misspelt& found_;
   std::unordered_set<NodeId> leading_;
 };
