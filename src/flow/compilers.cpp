@@ -31,6 +31,7 @@ Habits habits_of(Version version) {
   habits.copies_exits = version >= Version{3, 10};
   habits.delays_annotations = version >= Version{3, 14};
   habits.flags_docstrings = version >= Version{3, 14};
+  habits.gives_columns = version >= Version{3, 11};
   habits.inlines_comprehensions = version >= Version{3, 12};
   habits.leaves_dropped = version == Version{3, 12} || version == Version{3, 13};
   habits.lends_names = version == Version{3, 12};

@@ -31,6 +31,7 @@ struct Habits {
   bool compiles_match = false;      // the `match` statement
   bool copies_exits = false;        // falling off the end of a branch compiles to a `return` there
   bool flags_docstrings = false;    // kHasDocstring says whether the first constant is one
+  bool gives_columns = false;       // instructions have the columns of their expressions (PEP 657)
   bool inlines_comprehensions = false;  // PEP 709
   bool leaves_dropped = false;          // instructions that load a constant and drop it
   bool lends_names = false;       // a variable of one is visible to comprehensions inlined after it

@@ -352,8 +352,9 @@ class Conditions {
   }
 
   // Returns true if a value starts on a line after that of the test: it belongs to a statement in
-  // an `if`. In `x if c else y`, x comes before c.
+  // an `if`. In `x if c else y`, x comes before c. Where columns are given, polish tells it by them.
   bool starts_after_test(BlockId a, BlockId arm) const {
+    if (g_.f.habits.gives_columns) return false;
     const int32_t line = g_[a].exit_line;
     if (line == bytecode::kNoLine || g_[arm].items.empty()) return false;
     return g_[g_[arm].items.front()].line > std::max(line, g_[g_.resolve(g_[a].operands[0])].line);
