@@ -26,12 +26,20 @@ TORCH  ?= $(or $(shell sed -n 's/^\(torch==.*\); python_version == "$(PYVER)"$$/
 WERROR := $(if $(CI),ON,OFF)
 
 export PATH := $(BIN):$(PATH)
-# Tests start hundreds of interpreters: none of them compiles a module that another one has compiled.
-export PYTHONDONTWRITEBYTECODE :=
-# pip would compile all modules that it installs, of which most are never imported (pip reads this one
-# the wrong way round: 0 is --no-compile).
-export PIP_NO_COMPILE := $(if $(CI),0)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+# What CI installs is used once. Of the modules that pip would compile, most are never imported (pip reads
+# this one the wrong way round: 0 is --no-compile); those that are, are compiled once for the hundreds
+# of interpreters that the tests start.
+ifneq ($(CI),)
+export PIP_NO_COMPILE := 0
+export PYTHONDONTWRITEBYTECODE :=
+endif
+
+# One step at a time, whatever -j says: no two pips may write into one environment, and compilers take
+# all cores anyway. Only the two rows of `make test` run side by side.
+ifeq ($(ROWS),)
+.NOTPARALLEL:
+endif
 
 # Python 3.14 and 3.15, for machines without them: under CI, or once `make newest` was called.
 NEWEST := $(if $(CI),build/newest/.stamp,$(wildcard build/newest/.stamp))
@@ -51,8 +59,8 @@ demo: $(BUILD)/.stamp $(STAMPS)/torch
 	$(BIN)/python -m pellucid demo
 
 ## make test     everything: the unit tests in C++, the decompiler on every Python found, the PyTorch side
-test: $(BUILD)/.stamp $(STAMPS)/newest
-	@$(MAKE) -j2 built installed
+test: $(BUILD)/.stamp $(if $(NEWEST),$(STAMPS)/newest)
+	@$(MAKE) --silent ROWS=2 $(if $(findstring jobserver,$(MAKEFLAGS)),,-j2) built installed
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
 # What else the tests need is made in two rows side by side: compilers keep the cores busy while pip
@@ -60,7 +68,7 @@ test: $(BUILD)/.stamp $(STAMPS)/newest
 built     := build/asan/.stamp $(if $(CI),build/web/page/index.html)
 installed := $(STAMPS)/test $(STAMPS)/torch $(NEWEST) build/hosts/.stamp $(if $(CI),build/pairs/.stamp)
 built installed:
-	@$(MAKE) -j1 $($@)
+	@$(MAKE) ROWS= $($@)
 
 ## make test-cpp the unit tests in C++ alone
 test-cpp: $(BUILD)/.stamp
