@@ -58,6 +58,19 @@ def _files(pair: matrix.Pair) -> List[str]:
     return [str(path) for path in sorted(_HERE.parent.glob("test_*.py")) if path != _HERE]
 
 
+def test_each_file_that_a_pair_runs_is_there_and_each_torch_runs_all_of_them() -> None:
+    whole = {str(path) for path in _HERE.parent.glob("test_*.py")} - {str(_HERE)}
+    assert whole
+    for pair in matrix.NEWEST_PAIRS:
+        assert set(_files(pair)) <= whole, pair
+        assert len(_files(pair)) == len(set(_files(pair))), pair
+        assert any(
+            set(_files(other)) == whole
+            for other in matrix.NEWEST_PAIRS
+            if other.torch == pair.torch
+        ), pair
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
 @pytest.mark.skipif(bool(os.environ.get("PELLUCID_HOST")), reason="runs in the main environment")
