@@ -49,12 +49,16 @@ def install(version: Version, core: Path, out: Path) -> Optional[Path]:
     out.mkdir(parents=True, exist_ok=True)
     log = out / f"{folder.name}.log"
     log.write_bytes(b"")
-    if not python.exists():
+    # Written last: an environment that a failure left half made is gone on with.
+    made = folder / "requirements.txt"
+    if not made.exists():
         run(log, str(interpreter), "-m", "venv", str(folder))
         run(log, str(python), "-m", "pip", "install", "--quiet", "--upgrade", "pip")
-        wanted = listed(python, "requires", "dependencies")
-        wanted += [each for each in listed(python, "test") if re.split("[<>=]", each)[0] in FEW]
+    wanted = listed(python, "requires", "dependencies")
+    wanted += [each for each in listed(python, "test") if re.split("[<>=]", each)[0] in FEW]
+    if not made.exists() or made.read_text().splitlines() != wanted:
         run(log, str(python), "-m", "pip", "install", "--quiet", *wanted)
+        made.write_text("".join(f"{each}\n" for each in wanted))
     settings = [
         f"-Cbuild-dir={folder}/build",
         f"-Ccmake.define.PELLUCID_PREBUILT={core.resolve()}",

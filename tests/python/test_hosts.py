@@ -6,7 +6,10 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import List
 
+import hosts
 import pytest
 from needs import ROOT, VERSIONS, missing
 
@@ -36,3 +39,40 @@ def test_the_python_face_works_on(version: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout.decode(errors="replace")[-8000:]
+
+
+def test_an_environment_that_was_left_half_made_is_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists = {"test": ["pytest>=7", "hypothesis>=6", "pyinstaller"], "requires": ["ninja"]}
+    calls: List[str] = []
+    failing = "nothing"
+
+    def run(log: Path, *command: str) -> None:
+        calls.append(" ".join(command[1:]))
+        if "venv" in command:
+            (Path(command[-1]) / "bin").mkdir(parents=True, exist_ok=True)
+            (Path(command[-1]) / "bin" / "python").touch()
+        if failing in calls[-1]:
+            raise SystemExit("failed")
+
+    def listed(python: Path, *names: str) -> List[str]:
+        return [each for name in names for each in lists.get(name, [])]
+
+    monkeypatch.setattr(hosts, "run", run)
+    monkeypatch.setattr(hosts, "listed", listed)
+    monkeypatch.setattr(hosts, "find_interpreter", lambda version: Path("python"))
+    requirements = "-m pip install --quiet ninja pytest>=7 pyinstaller"
+    for failing in ("-m venv", "--upgrade pip", requirements):
+        with pytest.raises(SystemExit):
+            hosts.install((3, 9), tmp_path, tmp_path)
+        assert failing in calls[-1]
+    failing, calls[:] = "nothing", []
+    hosts.install((3, 9), tmp_path, tmp_path)
+    assert [call for call in calls if call == requirements] == [requirements]
+    calls.clear()
+    hosts.install((3, 9), tmp_path, tmp_path)
+    assert len(calls) == 1 and "--editable ." in calls[0]
+    lists["requires"].append("cmake")
+    hosts.install((3, 9), tmp_path, tmp_path)
+    assert f"{requirements.replace('ninja', 'ninja cmake')}" in calls
