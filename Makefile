@@ -80,10 +80,12 @@ update-golden: $(BUILD)/.stamp $(STAMPS)/test
 	PELLUCID_UPDATE_GOLDEN=1 $(BIN)/python -m pytest -q -n 0 tests/python/test_polish.py
 
 ## make bench    speed against depyf's decompiler and against compile(), how time and memory grow,
-##               and what passing the guards by saves (LIBRARY_ARGS='--against BINARY --counters')
+##               and what passing the guards by saves (LIBRARY_ARGS='--against BINARY --counters',
+##               LIBRARY_PYTHONS=3.13)
+LIBRARY_PYTHONS ?= 3.11 3.13 3.15
 bench: $(BUILD)/.stamp $(STAMPS)/bench $(STAMPS)/torch build/peers/.stamp
 	$(BIN)/python bench/bench_depyf85.py $(BENCH_ARGS)
-	-$(BIN)/python bench/bench_library.py --python 3.11 3.13 3.15 $(LIBRARY_ARGS)
+	-$(BIN)/python bench/bench_library.py --python $(LIBRARY_PYTHONS) $(LIBRARY_ARGS)
 	-if [ -x build/peers/bin/python ]; then build/peers/bin/python bench/bench_library.py $(LIBRARY_ARGS); fi
 	$(BIN)/python bench/bench_growth.py
 	$(BIN)/python bench/bench_dispatch.py

@@ -278,23 +278,32 @@ def under_each(versions: List[str], rest: List[str]) -> int:
     return status
 
 
-def main() -> int:
-    """Print the table; return 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what a run under one interpreter is told."""
     parser.add_argument("--binary", default=str(ROOT / "build" / "make" / "pellucid"))
     parser.add_argument("--against", metavar="BINARY", help="another binary, shown as before")
     parser.add_argument("--library", default=sysconfig.get_paths()["stdlib"], help="its folder")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 4), help="threads")
-    parser.add_argument("--python", nargs="+", metavar="3.x", help="run under each of these")
     parser.add_argument("--sample", type=int, default=40, help="files for the other decompilers")
     parser.add_argument(
         "--counters", action="store_true", help="count instructions, misses and allocations"
     )
+
+
+def main() -> int:
+    """Print the table; return 1 if a bar is missed."""
+    # The interpreters that are started get all arguments but this one.
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    first.add_argument("--python", nargs="+", metavar="3.x", help="run under each of these")
+    asked, rest = first.parse_known_args()
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").splitlines()[0], parents=[first], allow_abbrev=False
+    )
+    add_arguments(parser)
     arguments = parser.parse_args()
-    if arguments.python:
-        given = [word for word in sys.argv[1:] if word not in ("--python", *arguments.python)]
-        return under_each(arguments.python, given)
+    if asked.python:
+        return under_each(asked.python, rest)
     warnings.simplefilter("ignore")
     sources = sources_of(Path(arguments.library))
     measured = [Measured(path) for path in (arguments.against, arguments.binary) if path]

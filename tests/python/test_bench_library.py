@@ -4,12 +4,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import List
 
+import pytest
 from needs import ROOT, need
 
 sys.path.insert(0, str(ROOT / "bench"))
 
-from bench_library import compiled, sources_of
+from bench_library import VERSION, compiled, sources_of
 
 
 def test_a_source_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
@@ -35,3 +37,16 @@ def test_two_binaries_stand_beside_each_other(tmp_path: Path) -> None:
     assert ("decompile --no-verify, of compile()", "0.30") in rows
     assert ("decompile, of compile()", "0.60") in rows
     assert done.returncode == (1 if "missed" in said else 0)
+
+
+@pytest.mark.parametrize("form", [["--python", VERSION], [f"--python={VERSION}"]], ids=len)
+def test_it_runs_once_under_each_interpreter_that_was_asked_for_last(
+    form: List[str], tmp_path: Path
+) -> None:
+    library = tmp_path / "3.11"
+    library.mkdir()
+    (library / "a.py").write_text("x = 1\n", encoding="utf-8")
+    command = [sys.executable, str(ROOT / "bench" / "bench_library.py"), "--python", "3.11", "3.15"]
+    command += ["--library", str(library), "--runs", "1", "--binary", str(need("native")), *form]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=300)
+    assert re.findall(r"(\d+) files of (3\.\d+)", done.stdout) == [("1", VERSION)]
