@@ -36,15 +36,13 @@ export class Client {
         this.pump();
       },
       broken: (failure) => this.broken(failure),
+      lacks: () => {},
     });
     this.back = new Seat({
       ...common,
       ready: () => this.pump(),
-      // A machine may have the memory for one alone.
-      broken: () => {
-        this.back = null;
-        this.pump();
-      },
+      broken: () => this.goOnAlone(),
+      lacks: () => this.goOnAlone(),
     });
   }
 
@@ -95,10 +93,23 @@ export class Client {
     return new Promise((resolve, reject) => {
       const id = this.nextId++;
       const job: Job = { id, method, args, rank, limit, resolve: resolve as never, reject };
-      const at = this.queue.findIndex((other) => other.rank > rank);
-      this.queue.splice(at < 0 ? this.queue.length : at, 0, job);
+      this.enqueue(job, (other) => other.rank > rank);
       this.pump();
     });
+  }
+
+  /** Puts a call before the first of a kind. */
+  private enqueue(job: Job, which: (other: Job) => boolean): void {
+    const at = this.queue.findIndex(which);
+    this.queue.splice(at < 0 ? this.queue.length : at, 0, job);
+  }
+
+  /** A machine may have the memory for one worker alone: the front does what is left. */
+  private goOnAlone(): void {
+    const job = this.back?.leave();
+    this.back = null;
+    if (job) this.enqueue(job, (other) => other.rank >= job.rank);
+    this.pump();
   }
 
   /** Ends the calls of a kind, those which run too. They fail with "cancelled". */

@@ -43,6 +43,8 @@ export interface Ears {
   inputs(): Input[];
   /** There is no worker, and there will be none. */
   broken(failure: Failure): void;
+  /** The worker could not open one of the inputs that it was handed, which another one has open. */
+  lacks(): void;
   /** There is nothing to do. */
   free(): void;
 }
@@ -93,6 +95,13 @@ export class Seat {
   /** Ends the call that runs, if it is of a kind. */
   stop(which: (job: Job) => boolean, error: () => Error): void {
     if (this.running && which(this.running)) this.replace(error());
+  }
+
+  /** Ends the worker for good. Returns the call that it ran. */
+  leave(): Job | null {
+    const job = this.running;
+    this.drop();
+    return job;
   }
 
   private replace(error: Error): void {
@@ -151,6 +160,8 @@ export class Seat {
       if ("failure" in answer) job.reject(new CallError(answer.failure));
       else job.resolve(answer.result);
       this.ears.free();
+    } else if (answer.id === 0 && "failure" in answer) {
+      this.ears.lacks();
     }
   }
 

@@ -26,6 +26,28 @@ async function load(name) {
   return import(`data:text/javascript;base64,${Buffer.from(made.outputFiles[0].text).toString("base64")}`);
 }
 
+/**
+ * Returns how often `work` puts something into a list or a map, or asks a map: its loops all do. Unlike
+ * a time, that is the same on every machine.
+ */
+function callsOf(work) {
+  let calls = 0;
+  const kept = [[Array, "push"], [Array, "splice"], [Map, "get"], [Map, "set"], [Map, "has"]]
+    .map(([type, name]) => [type.prototype, name, type.prototype[name]]);
+  for (const [of, name, own] of kept) {
+    of[name] = function (...args) {
+      calls++;
+      return own.apply(this, args);
+    };
+  }
+  try {
+    work();
+  } finally {
+    for (const [of, name, own] of kept) of[name] = own;
+  }
+  return calls;
+}
+
 /** Numbers that look random and are the same in every run. */
 function* numbers(seed) {
   for (let x = seed; ; yield x / 2 ** 31) x = (x * 1103515245 + 12345) % 2 ** 31;
@@ -58,13 +80,11 @@ test("no two blocks of a graph overlap, and all edges but those of loops go down
   }
 });
 
-test("a chain of a thousand blocks is laid out in less than a second", async () => {
+test("a chain of a thousand blocks is laid out with so much work a block", async () => {
   const { layOut } = await load("layout.ts");
   const boxes = Array.from({ length: 1000 }, () => ({ width: 100, height: 60 }));
   const edges = boxes.slice(1).flatMap((_, i) => [{ from: i, to: i + 1 }, { from: i, to: Math.min(999, i + 3) }]);
-  const start = performance.now();
-  layOut(boxes, edges);
-  assert.ok(performance.now() - start < 1000);
+  assert.ok(callsOf(() => layOut(boxes, edges)) < 400 * 1000);
 });
 
 test("tokens are the whole line, and strings end where they end", async () => {
@@ -138,8 +158,6 @@ class Willing extends EventTarget {
   terminate() {}
 }
 
-const soon = (promise) => Promise.race([promise, new Promise((done) => setTimeout(done, 1000, "no answer"))]);
-
 for (const [how, Worker, missing, reason] of [
   ["a browser that refuses workers", class { constructor() { throw new Error("refused"); } }, null, "refused"],
   ["a browser without DecompressionStream", Willing, "DecompressionStream", "this browser lacks DecompressionStream"],
@@ -167,7 +185,7 @@ for (const [how, Worker, missing, reason] of [
     const client = new Client(() => told++);
     client.start();
     for (let call = 0; call < 2; call++) {
-      const error = await soon(client.open(new Uint8Array(3), "a.pyc").catch((failed) => failed));
+      const error = await client.open(new Uint8Array(3), "a.pyc").catch((failed) => failed);
       assert.equal(error.failure?.reason, reason, String(error));
       assert.equal(client.failure.reason, reason);
       assert.equal(told, 1);
@@ -189,6 +207,128 @@ test("what is no longer open is closed in the worker", async (t) => {
   assert.equal(Willing.heard.length, 2);
 });
 
+/** Makes workers that a test can look at: each answers `open`, and the rest when the test says so. */
+function crew(refuses = () => false) {
+  const all = [];
+  class Worker extends EventTarget {
+    heard = [];
+    ended = false;
+    constructor() {
+      super();
+      all.push(this);
+    }
+    postMessage(message) {
+      if (this.ended) return;
+      if (message.wasm) this.say({ ready: { version: "1", versions: [] } });
+      else {
+        const { id, method, args } = message;
+        this.heard.push({ id, method, input: args.input });
+        if (method === "open" && refuses(all.indexOf(this))) this.say({ id, failure: { reason: "no memory", offset: 0, code: "memory" } });
+        else if (method === "open") this.say({ id, result: { input: args.input, members: [] } });
+      }
+    }
+    say(data) {
+      setImmediate(() => this.ended || this.dispatchEvent(new MessageEvent("message", { data })));
+    }
+    /** Answers the call that it was given last. */
+    answer(result) {
+      this.say({ id: this.heard.at(-1).id, result });
+    }
+    die() {
+      this.dispatchEvent(Object.assign(new Event("error", { cancelable: true }), { message: "out of memory" }));
+    }
+    terminate() {
+      this.ended = true;
+    }
+    get last() {
+      return this.heard.at(-1)?.method;
+    }
+  }
+  return { Worker, all };
+}
+
+/** Lets all that is on its way between the page and its workers arrive. */
+async function settled() {
+  for (let turn = 0; turn < 10; turn++) await new Promise((done) => setImmediate(done));
+}
+
+async function crewWithArchive(t, refuses) {
+  const { Client, NOW, LATER } = await load("client.ts");
+  const { Worker, all } = crew(refuses);
+  browser(t, Worker);
+  const client = new Client(() => {});
+  client.start();
+  const { input } = await client.open(new Uint8Array(3), "a.zip");
+  // The limits of calls that a test that fails leaves would keep it from ending.
+  t.after(() => client.stop(() => true));
+  const ask = (rank) => client.call("decompile", { input, index: 0, verify: true }, rank);
+  return { client, all, input, now: () => ask(NOW), later: () => ask(LATER) };
+}
+
+test("the rest of an archive has a worker of its own, from its first call on", async (t) => {
+  const { all, input, now, later } = await crewWithArchive(t);
+  assert.equal(all.length, 1);
+  const rest = [later(), later()];
+  await settled();
+  assert.equal(all.length, 2);
+  assert.deepEqual(all[1].heard.map(({ method }) => method), ["open", "decompile"], "one call at a time");
+  assert.equal(all[1].heard[0].input, input);
+  const seen = now();
+  assert.equal(all[0].last, "decompile", "it waits for nothing");
+  all[0].answer("seen");
+  assert.equal(await seen, "seen");
+  for (const [i, call] of rest.entries()) {
+    all[1].answer(i);
+    assert.equal(await call, i);
+  }
+});
+
+test("a worker that dies fails its call, and another one has what was open", async (t) => {
+  const { all, input, now, later } = await crewWithArchive(t);
+  for (const [ask, at] of [[now, 0], [later, 2]]) {
+    const failed = ask().catch((error) => error.failure.reason);
+    await settled();
+    assert.equal(all.length, at + 1);
+    all[at].die();
+    assert.equal(await failed, "out of memory");
+    assert.ok(all[at].ended);
+    const next = ask();
+    await settled();
+    assert.equal(all.length, at + 2);
+    assert.deepEqual(all[at + 1].heard.map((each) => [each.method, each.input]), [["open", input], ["decompile", input]]);
+    all[at + 1].answer("done");
+    assert.equal(await next, "done");
+  }
+});
+
+test("what is opened next ends the rest of an archive, in both workers", async (t) => {
+  const { client, all, later } = await crewWithArchive(t);
+  const rest = [later(), later(), later()].map((call) => call.catch((error) => error.failure.code));
+  await settled();
+  client.reset();
+  assert.deepEqual(await Promise.all(rest), ["cancelled", "cancelled", "cancelled"]);
+  assert.deepEqual(all.map((each) => each.ended), [false, true, false], "the back has a new one");
+  assert.equal(all[0].last, "close");
+  const { input } = await client.open(new Uint8Array(3), "b.zip");
+  await settled();
+  assert.deepEqual(all[2].heard.map((each) => [each.method, each.input]), [["open", input]], "and nothing of the old");
+});
+
+test("without the memory for an archive in two workers, one does all of it", async (t) => {
+  const { all, now, later } = await crewWithArchive(t, (number) => number > 0);
+  const rest = [later(), later()];
+  await settled();
+  assert.ok(all[1].ended);
+  assert.equal(all.length, 2);
+  const seen = now();
+  for (const [i, call] of [rest[0], seen, rest[1]].entries()) {
+    await settled();
+    assert.equal(all[0].last, "decompile");
+    all[0].answer(i);
+    assert.equal(await call, i, "what a reader waits for comes before the rest");
+  }
+});
+
 test("the worker frees the archive that is closed, and its last member", async (t) => {
   const { load: core, closed } = archivesOfTest();
   const heard = [];
@@ -202,7 +342,7 @@ test("the worker frees the archive that is closed, and its last member", async (
   tell({ data: { id: 2, method: "read", args: { input: 7, index: 0 } } });
   tell({ data: { id: 3, method: "close", args: { input: 7 } } });
   tell({ data: { id: 4, method: "read", args: { input: 7, index: 0 } } });
-  await new Promise((done) => setTimeout(done, 50));
+  await settled();
   assert.deepEqual(closed, ["a.zip"]);
   assert.deepEqual(heard.at(-2), { id: 3, result: undefined });
   assert.equal(heard.at(-1).failure?.reason, "the file is no longer open");
@@ -220,13 +360,13 @@ function archivesOfTest() {
 // --- Sizes ----------------------------------------------------------------------------------------
 
 for (const [blocks, isMinor] of [[502, true], [600, true], [600, false]]) {
-  test(`${blocks} blocks with ${isMinor ? "one handler" : "one exit"} are laid out in less than a second`, async () => {
+  test(`${blocks} blocks with ${isMinor ? "one handler" : "one exit"} are laid out with so much work a block`, async () => {
     const { layOut } = await load("layout.ts");
     const boxes = Array.from({ length: blocks }, () => ({ width: 120, height: 60 }));
     const edges = boxes.slice(2).flatMap((_, i) => [{ from: i, to: i + 1 }, { from: i, to: blocks - 1, isMinor }]);
-    const start = performance.now();
-    const placed = layOut(boxes, edges);
-    assert.ok(performance.now() - start < 1000);
+    let placed;
+    // With a place kept free on each way it would be 7000 a block, and more the more blocks there are.
+    assert.ok(callsOf(() => (placed = layOut(boxes, edges))) < 400 * blocks);
     assert.ok(placed.width < 6000, "as wide as its longest edges are many");
     const lane = boxes.reduce((least, box, i) => Math.min(least, placed.boxes[i].x - box.width / 2), Infinity);
     const aside = placed.edges.filter((edge) => edge.aside);
@@ -325,9 +465,8 @@ test("equal paths get numbers, many as fast as few, and long ones are cut", asyn
   assert.equal(freePath("a/b.py", taken), "a/b~3.py");
   assert.equal(freePath("pellucid.json", taken), "pellucid.json~2");
   assert.equal(freePath("..", taken), "module.py");
-  const start = performance.now();
-  const paths = Array.from({ length: 50_000 }, () => freePath("m.py", taken));
-  assert.ok(performance.now() - start < 2000);
+  let paths;
+  assert.ok(callsOf(() => (paths = Array.from({ length: 50_000 }, () => freePath("m.py", taken)))) <= 6 * 50_000);
   assert.equal(new Set(paths).size, 50_000);
   assert.equal(paths.at(-1), "m~50000.py");
   const cut = freePath(`${"é/".repeat(40_000)}m.py`, taken);
