@@ -352,7 +352,8 @@ class Conditions {
   }
 
   // Returns true if a value starts on a line after that of the test: it belongs to a statement in
-  // an `if`. In `x if c else y`, x comes before c. Where columns are given, polish tells it by them.
+  // an `if`. In `x if c else y`, x comes before c. Where columns are given, polish tells it by
+  // them.
   bool starts_after_test(BlockId a, BlockId arm) const {
     if (g_.f.habits.gives_columns) return false;
     const int32_t line = g_[a].exit_line;
