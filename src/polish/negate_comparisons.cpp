@@ -9,16 +9,17 @@ namespace pellucid::polish {
 
 namespace {
 
+// `nodes`: outer ones before those in them.
 std::unordered_set<ast::NodeId> nodes_in_walruses(const ast::Tree& tree,
                                                   const std::vector<ast::NodeId>& nodes) {
-  std::vector<ast::NodeId> values;
+  std::unordered_set<ast::NodeId> inside;
   for (const ast::NodeId node : nodes) {
-    if (tree.is(node, ast::Kind::NamedExpr)) {
-      values.push_back(tree.as<ast::NamedExpr>(node).value);
-    }
+    // What a walrus in another one has is there already.
+    if (!tree.is(node, ast::Kind::NamedExpr) || inside.contains(node)) continue;
+    const std::vector<ast::NodeId> below = all_nodes(tree, {tree.as<ast::NamedExpr>(node).value});
+    inside.insert(below.begin(), below.end());
   }
-  const std::vector<ast::NodeId> below = all_nodes(tree, values);
-  return {below.begin(), below.end()};
+  return inside;
 }
 
 }  // namespace

@@ -4,11 +4,14 @@
 // before the statement that first has it, where there is a line. Otherwise names stand in the order
 // in which the body has them, one a line where there are as many lines as names, as in most code.
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
 #include "ast/nodes.h"
+#include "polish/first_mentions.h"
 #include "polish/lists.h"
 #include "polish/rewrites.h"
 
@@ -31,11 +34,10 @@ class Declarations {
     if (end == docstring || end >= body.size()) return;
     const int32_t line = first_line(body[end]);
     if (line <= 0 || header <= 0) return;
-    Statements declarations;
+    Statements declarations(body.begin() + static_cast<std::ptrdiff_t>(docstring),
+                            body.begin() + static_cast<std::ptrdiff_t>(end));
     int32_t room = line - header - 1 - lines_of_docstring(body);
-    for (size_t i = docstring; i < end; ++i) {
-      if (room > 0 || !move(body, end, body[i])) declarations.push_back(body[i]);
-    }
+    if (room <= 0) move(body, end, declarations);
     // There is an empty line before a definition.
     const bool is_definition =
         tree_.is(body[end], Kind::FunctionDef) || tree_.is(body[end], Kind::ClassDef);
@@ -49,12 +51,6 @@ class Declarations {
   }
 
  private:
-  // A place between two statements.
-  struct Gap {
-    Place place;  // no owner: the body itself
-    size_t index = 0;
-  };
-
   bool is_declaration(NodeId statement) const {
     return tree_.is(statement, Kind::Global) || tree_.is(statement, Kind::Nonlocal);
   }
@@ -80,124 +76,6 @@ class Declarations {
       if (line > 0 && (least < 0 || line < least)) least = line;
     }
     return least;
-  }
-
-  int32_t last_line(NodeId statement) const {
-    int32_t most = -1;
-    for (const NodeId node : all_nodes(tree_, {statement})) {
-      most = std::max(most, tree_.where(node).line);
-    }
-    return most;
-  }
-
-  bool has_name(NodeId statement, Symbol name) const {
-    for (const NodeId node : own_nodes(tree_, {statement})) {
-      const Kind kind = tree_.kind(node);
-      if (kind == Kind::Attribute || kind == Kind::keyword) continue;
-      const auto fields = ast::fields_of(kind);
-      for (size_t i = 0; i < fields.size(); ++i) {
-        if (fields[i].type == ast::FieldType::Name && Symbol(tree_.slot(node, i)) == name) {
-          return true;
-        }
-      }
-    }
-    return false;
-  }
-
-  // Returns the index of the first statement of a list that has the name; its size: none has.
-  size_t first_with(const Statements& items, size_t from, Symbol name) const {
-    while (from < items.size() && !has_name(items[from], name)) ++from;
-    return from;
-  }
-
-  // Returns the innermost place before the first mention of a name that has a line; none if there
-  // is no such place.
-  std::optional<Gap> place_for(const Statements& body, size_t from, Symbol name) const {
-    std::optional<Gap> found;
-    Statements items = body;
-    Place here;
-    for (;;) {
-      const size_t at = first_with(items, from, name);
-      if (at == items.size()) return found;
-      const bool is_body = !here.owner.valid();
-      const bool is_first = is_body ? at == from : at == 0;
-      // The line of a header is that of its last instruction, at most that of the body.
-      const int32_t before =
-          is_first ? (is_body ? -1 : header_line(here)) : last_line(items[at - 1]);
-      const int32_t line = first_line(items[at]);
-      if (before > 0 && line >= before + 2) found = Gap{here, at};
-      const std::optional<Place> inner = list_with(items[at], name);
-      if (!inner) return found;
-      here = *inner;
-      items = items_at(tree_, here);
-      from = 0;
-    }
-  }
-
-  std::vector<Place> lists_in(NodeId statement) const {
-    const Statements only{statement};
-    Outline outline(tree_, only);
-    std::vector<Place> places;
-    for (const Listed& each : outline.lists()) places.push_back(each.place);
-    return places;
-  }
-
-  // Returns the list of a statement that has the first mention of a name; none if it is in none.
-  std::optional<Place> list_with(NodeId statement, Symbol name) const {
-    for (const Place place : lists_in(statement)) {
-      const Statements items = items_at(tree_, place);
-      if (first_with(items, 0, name) == items.size()) continue;
-      return mentions_outside(statement, name) ? std::nullopt : std::optional(place);
-    }
-    return std::nullopt;
-  }
-
-  // Returns true if a statement has a name outside of the lists in it, as in its test.
-  bool mentions_outside(NodeId statement, Symbol name) const {
-    std::vector<NodeId> inside;
-    for (const Place place : lists_in(statement)) {
-      for (const NodeId item : items_at(tree_, place)) inside.push_back(item);
-    }
-    std::sort(inside.begin(), inside.end());
-    std::vector<NodeId> todo{statement};
-    while (!todo.empty()) {
-      const NodeId node = todo.back();
-      todo.pop_back();
-      if (node != statement && std::binary_search(inside.begin(), inside.end(), node)) continue;
-      if (tree_.is(node, Kind::Name) && tree_.as<ast::Name>(node).id == name) return true;
-      if (tree_.is(node, Kind::ExceptHandler) && tree_.as<ast::ExceptHandler>(node).name == name) {
-        return true;
-      }
-      if (tree_.is(node, Kind::MatchAs) && tree_.as<ast::MatchAs>(node).name == name) return true;
-      for (const ast::ChildField field : ast::child_fields_of(tree_.kind(node))) {
-        const uint32_t slot = tree_.slot(node, field.slot);
-        if (!field.is_list) {
-          if (NodeId(slot).valid()) todo.push_back(NodeId(slot));
-          continue;
-        }
-        for (const NodeId item : tree_.items(ListId(slot))) {
-          if (item.valid()) todo.push_back(item);
-        }
-      }
-    }
-    return false;
-  }
-
-  // Returns the last line of what stands before a list in its statement.
-  int32_t header_line(Place place) const {
-    int32_t most = tree_.where(place.owner).line;
-    const auto fields = ast::fields_of(tree_.kind(place.owner));
-    for (size_t i = 0; i < place.field; ++i) {
-      if (fields[i].type == ast::FieldType::Node && NodeId(tree_.slot(place.owner, i)).valid()) {
-        most = std::max(most, last_line(NodeId(tree_.slot(place.owner, i))));
-      } else if (fields[i].type == ast::FieldType::List) {
-        // One line at least is that of `else:` or `finally:`.
-        for (const NodeId item : tree_.items(ListId(tree_.slot(place.owner, i)))) {
-          if (item.valid()) most = std::max(most, last_line(item) + 1);
-        }
-      }
-    }
-    return most;
   }
 
   Statements names_of(NodeId declaration) const {
@@ -238,38 +116,73 @@ class Declarations {
     declarations = made;
   }
 
-  // Moves each name of a declaration to its place. Returns false if one of them has none.
-  bool move(Statements& body, size_t from, NodeId declaration) {
-    const Statements names = names_of(declaration);
-    std::vector<std::pair<Gap, Statements>> moved;
-    for (const NodeId name : names) {
-      const auto gap = place_for(body, from, tree_.as<ast::Name>(name).id);
-      if (!gap) return false;
-      const auto same = std::find_if(moved.begin(), moved.end(), [&](const auto& each) {
-        return each.first.place.owner == gap->place.owner &&
-               each.first.place.field == gap->place.field && each.first.index == gap->index;
-      });
-      if (same == moved.end()) {
-        moved.push_back({*gap, {name}});
-      } else {
-        same->second.push_back(name);
+  // Moves each name to the innermost place before its first mention that has a line; a declaration
+  // stays in the list if one of its names has no such place.
+  void move(Statements& body, size_t from, Statements& declarations) {
+    std::vector<Symbol> names;
+    for (const NodeId each : declarations) {
+      for (const NodeId name : names_of(each)) names.push_back(tree_.as<ast::Name>(name).id);
+    }
+    const FirstMentions mentions(tree_, body, from, names);
+    std::map<size_t, NodeId> made;  // by the position that they come before
+    Statements stay;
+    for (const NodeId each : declarations) {
+      if (!place(each, mentions, made)) stay.push_back(each);
+    }
+    declarations = stay;
+    insert(body, mentions.positions(), made);
+  }
+
+  // Adds a declaration for each place that a name of this one gets. Returns false if one of them
+  // has none.
+  bool place(NodeId declaration, const FirstMentions& mentions, std::map<size_t, NodeId>& made) {
+    const auto positions = mentions.positions();
+    // By position: the innermost place there or further out. No line is left after a declaration.
+    std::vector<std::optional<size_t>> innermost(positions.size());
+    for (size_t i = 0; i < positions.size(); ++i) {
+      if (positions[i].has_free_line() && !made.contains(i)) {
+        innermost[i] = i;
+      } else if (positions[i].outer) {
+        innermost[i] = innermost[*positions[i].outer];
       }
     }
-    // From the last place on, so that the others stay where they are.
-    std::sort(moved.begin(), moved.end(), [](const auto& one, const auto& other) {
-      return one.first.index > other.first.index;
-    });
-    for (const auto& [gap, each] : moved) {
-      const NodeId made = declaration_like(declaration, each);
-      Statements items = gap.place.owner.valid() ? items_at(tree_, gap.place) : body;
-      items.insert(items.begin() + static_cast<std::ptrdiff_t>(gap.index), made);
-      if (gap.place.owner.valid()) {
-        tree_.set_slot(gap.place.owner, gap.place.field, tree_.list(items).value);
+    std::map<size_t, Statements> names_at;
+    for (const NodeId name : names_of(declaration)) {
+      const auto mention = mentions.of(tree_.as<ast::Name>(name).id);
+      const auto at = mention ? innermost[*mention] : std::nullopt;
+      if (!at) return false;
+      names_at[*at].push_back(name);
+    }
+    for (const auto& [at, names] : names_at) made.emplace(at, declaration_like(declaration, names));
+    return true;
+  }
+
+  // Inserts each declaration before its position, all those of one list at once.
+  void insert(Statements& body, std::span<const Position> positions,
+              const std::map<size_t, NodeId>& made) {
+    using List = std::pair<NodeId, size_t>;
+    std::map<List, std::vector<std::pair<size_t, NodeId>>> by_list;  // by index, as positions are
+    for (const auto& [at, declaration] : made) {
+      const Position& position = positions[at];
+      by_list[{position.place.owner, position.place.field}].emplace_back(position.index,
+                                                                         declaration);
+    }
+    for (const auto& [list, added] : by_list) {
+      const Place place{list.first, list.second};
+      const Statements old = place.owner.valid() ? items_at(tree_, place) : body;
+      Statements items;
+      items.reserve(old.size() + added.size());
+      auto next = added.begin();
+      for (size_t i = 0; i < old.size(); ++i) {
+        if (next != added.end() && next->first == i) items.push_back((next++)->second);
+        items.push_back(old[i]);
+      }
+      if (place.owner.valid()) {
+        tree_.set_slot(place.owner, place.field, tree_.list(items).value);
       } else {
         body = items;
       }
     }
-    return true;
   }
 
   ast::Tree& tree_;
