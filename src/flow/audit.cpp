@@ -9,6 +9,7 @@
 #include "bytecode/op_facts.h"
 #include "bytecode/traits.h"
 #include "flow/order.h"
+#include "flow/shared_bits.h"
 
 namespace pellucid::flow {
 namespace {
@@ -37,23 +38,9 @@ struct Slot {
 struct State {
   bool is_known = false;
   std::vector<Slot> stack;
-  std::vector<uint64_t> unbound;  // by slot of the frame: may be empty, or have no cell
-  std::vector<uint64_t> lent;  // by slot of the frame: an inlined comprehension has a local in it
+  SharedBits::Set unbound = 0;  // by slot of the frame: may be empty, or have no cell
+  SharedBits::Set lent = 0;     // by slot of the frame: an inlined comprehension has a local in it
 };
-
-void set(std::vector<uint64_t>& bits, uint32_t place, bool is) {
-  const uint64_t bit = uint64_t{1} << (place % 64);
-  uint64_t& word = bits[place / 64];
-  word = is ? word | bit : word & ~bit;
-}
-
-bool is_set(const std::vector<uint64_t>& bits, uint32_t place) {
-  return (bits[place / 64] >> (place % 64) & 1) != 0;
-}
-
-void set_unbound(State& state, uint32_t place, bool is) { set(state.unbound, place, is); }
-
-bool is_unbound(const State& state, uint32_t place) { return is_set(state.unbound, place); }
 
 // Returns what is known of a slot that has either content.
 Slot either(const Slot& x, const Slot& y) {
@@ -74,7 +61,8 @@ class Audit {
         graph_(graph),
         traits_(bytecode::traits_of(code_.version)),
         order_(edges_of(graph, EdgeSet::WithHandlers)),
-        minor_(code_.version.minor) {}
+        minor_(code_.version.minor),
+        bits_(code_.localsplus.size()) {}
 
   std::optional<Breach> run() {
     if (graph_.unrestored) say("an exception is left as being handled", *graph_.unrestored);
@@ -86,6 +74,7 @@ class Audit {
       if (std::exchange(is_open_[at], uint8_t{0}) == 0) continue;
       const BlockId block = order_.blocks[at];
       running_ = states_[block.index()];
+      bits_.freeze();
       walk(graph_[block], running_);
     }
     return found_;
@@ -100,6 +89,17 @@ class Audit {
     say(std::string(bytecode::name_of(instr.op)) + ": " + what, instr.offset);
   }
 
+  void set_unbound(State& state, uint32_t place, bool is) {
+    state.unbound = bits_.with(state.unbound, place, is);
+  }
+  void set_lent(State& state, uint32_t place, bool is) {
+    state.lent = bits_.with(state.lent, place, is);
+  }
+  bool is_unbound(const State& state, uint32_t place) const {
+    return bits_.has(state.unbound, place);
+  }
+  bool is_lent(const State& state, uint32_t place) const { return bits_.has(state.lent, place); }
+
   // -- the frame ------------------------------------------------------------------------------
   void begin() {
     for (uint32_t i = 0; i < code_.localsplus.size(); ++i) {
@@ -110,8 +110,7 @@ class Audit {
     for (auto* places : {&locals_, &cells_}) std::sort(places->begin(), places->end());
     State entry;
     entry.is_known = true;
-    entry.unbound.assign((code_.localsplus.size() + 63) / 64, 0);
-    entry.lent = entry.unbound;
+    entry.unbound = entry.lent = bits_.none();
     const size_t parameters = object::parameter_count(code_);
     for (uint32_t i = 0; i < code_.localsplus.size(); ++i) {
       const LocalKind kind = code_.localspluskinds[i];
@@ -131,7 +130,7 @@ class Audit {
   }
 
   // Makes the cells of the prologue, whose instructions have no canonical form.
-  void make_first_cells(State& entry) const {
+  void make_first_cells(State& entry) {
     if (minor_ < 11) return;
     std::vector<bool> is_told;  // by raw instruction
     for (size_t i = 0; i < stream_.raw.size(); ++i) {
@@ -160,6 +159,7 @@ class Audit {
 
   // -- joins ----------------------------------------------------------------------------------
   void meet(BlockId block, const State& state, size_t keep, const std::vector<Slot>& pushed = {}) {
+    bits_.freeze();
     State& entry = states_[block.index()];
     bool changes = !entry.is_known;
     if (changes) {
@@ -169,13 +169,12 @@ class Audit {
       entry.stack.assign(state.stack.begin(), state.stack.begin() + static_cast<ptrdiff_t>(keep));
       entry.stack.insert(entry.stack.end(), pushed.begin(), pushed.end());
     } else {
-      for (size_t i = 0; i < entry.unbound.size(); ++i) {
-        const uint64_t both = entry.unbound[i] | state.unbound[i];
-        changes = changes || both != entry.unbound[i];
-        entry.unbound[i] = both;
-        changes = changes || (entry.lent[i] | state.lent[i]) != entry.lent[i];
-        entry.lent[i] |= state.lent[i];
-      }
+      // (The union is the set that was there if that has all of the other.)
+      const SharedBits::Set unbound = bits_.either(entry.unbound, state.unbound);
+      const SharedBits::Set lent = bits_.either(entry.lent, state.lent);
+      changes = unbound != entry.unbound || lent != entry.lent;
+      entry.unbound = unbound;
+      entry.lent = lent;
       for (size_t i = 0; i < entry.stack.size(); ++i) {
         const Slot& now = i < keep ? state.stack[i] : pushed[i - keep];
         const Slot both = either(entry.stack[i], now);
@@ -418,7 +417,7 @@ class Audit {
         not_borrowed(instr, state);
         stack.push_back({What::Saved, is_unbound(state, *place) ? 0u : 1u});
         set_unbound(state, *place, true);
-        set(state.lent, *place, true);
+        set_lent(state, *place, true);
         return true;
       case Op::StoreFast:
         store(instr, state, *place);
@@ -428,7 +427,7 @@ class Audit {
         set_unbound(state, *place, true);
         return true;
       case Op::MakeCell:
-        hold(is_unbound(state, *place) || is_set(state.lent, *place), "the cell is there", instr);
+        hold(is_unbound(state, *place) || is_lent(state, *place), "the cell is there", instr);
         set_unbound(state, *place, false);
         return true;
       default:  // operations on a cell
@@ -457,12 +456,12 @@ class Audit {
     not_borrowed(instr, state);
     if (value.what == What::Saved) {
       set_unbound(state, place, value.of == 0);
-      set(state.lent, place, false);
+      set_lent(state, place, false);
       return;
     }
     hold(value.what == What::Value || value.what == What::Lasti, "of what is no object", instr);
     hold(value.of == 0, "of what is borrowed", instr);
-    hold(!is_cell(place) || is_set(state.lent, place), "in the place of a cell", instr);
+    hold(!is_cell(place) || is_lent(state, place), "in the place of a cell", instr);
     set_unbound(state, place, false);
   }
 
@@ -480,6 +479,7 @@ class Audit {
   const bytecode::TraitsTable& traits_;
   const Order order_;
   int minor_;
+  SharedBits bits_;                             // of the slots of the frame
   using Place = std::pair<uint32_t, uint32_t>;  // a symbol and its slot
   std::vector<Place> locals_, cells_;           // sorted
   std::vector<State> states_;                   // at the entry of each block
