@@ -15,6 +15,7 @@ from typing import Callable, Dict, Hashable, List, Tuple, Union
 
 OPCODES = {
     "POP_TOP": 1,
+    "DUP_TOP": 4,
     "BINARY_ADD": 23,
     "RETURN_VALUE": 83,
     "POP_BLOCK": 87,
@@ -28,6 +29,7 @@ OPCODES = {
     "LOAD_GLOBAL": 116,
     "SETUP_FINALLY": 122,
     "LOAD_FAST": 124,
+    "STORE_FAST": 125,
     "CALL_FUNCTION": 131,
 }
 EXTENDED_ARG = 144
@@ -185,6 +187,16 @@ def nested_sums(a: Assembler, n: int) -> None:
     a.op("RETURN_VALUE")
 
 
+def nested_walruses(a: Assembler, n: int) -> None:
+    """`y = (y := (y := ...`."""
+    a.op("LOAD_FAST")
+    for _ in range(n):
+        a.op("DUP_TOP")
+    for _ in range(n):
+        a.op("STORE_FAST", 1)
+    a.op("RETURN_VALUE")
+
+
 def high_stacks(a: Assembler, n: int) -> None:
     """Tests while there are `n` values on the stack."""
     for _ in range(n):
@@ -208,6 +220,7 @@ SHAPES: Dict[str, Callable[[Assembler, int], None]] = {
     "entries-of-a-loop": entries_of_a_loop,
     "nested-handlers": nested_handlers,
     "nested-sums": nested_sums,
+    "nested-walruses": nested_walruses,
     "high-stacks": high_stacks,
 }
 

@@ -278,6 +278,9 @@ FAMILIES: Dict[str, Family] = {
     "f-strings": Family(ROW, row("x = f'{a!r:>{b}} {i} {c}'")),
     "walrus": Family(ROW, row("if (x := a[{i}]) and x.y: g(x)")),
     "annotations": Family(ROW, lambda n: "".join(f"x{i}: List[a{i}] = {i}\n" for i in range(n))),
+    # No line is free for a declaration but before the statement that has the name.
+    "globals": Family(ROW, row("g(a[{i}])", "global x{i}", "x{i} = a")),
+    "globals-nested": Family(ROW, row("if a[{i}]:", "    global x{i}", "    x{i} = a")),
     "delete": Family(ROW, row("del a[{i}], b.c", "x = 1", "del x")),
     # In one expression.
     "operands-and": Family(ROW, expression("a", " and b[{i}]")),

@@ -3,6 +3,7 @@
 
 #include "driver/faults.h"
 #include "flow/build.h"
+#include "flow/carried.h"
 #include "ir/generated.h"
 #include "ir/lift.h"
 #include "ir/simplify.h"
@@ -13,18 +14,8 @@ namespace {
 
 using Lift = Result<ir::Function> (*)(const flow::Graph&);
 
-// Every block takes every value on the stack over from the blocks before it. Compilers of 3.8 and
-// 3.9 hold all elements of a display there, which may be some thousands; no code needs more than
-// this, which would take the square of its size.
-constexpr size_t kMostCarried = 1u << 22;
-
 Result<ir::Function> lifted_by(Lift lift, const flow::Graph& graph) {
-  size_t carried = 0;
-  for (const flow::Block& block : graph.blocks) {
-    carried += block.depth;
-    if (carried <= kMostCarried) continue;
-    return Error{ErrorCode::Limit, block.offset, "too many values on the stack in too many blocks"};
-  }
+  if (auto error = flow::carried_too_much(graph)) return *std::move(error);
   return lift(graph);
 }
 

@@ -48,7 +48,7 @@ ROWS = ["statements", "calls", "imports", "if", "if-else", "elif", "ternary", "a
         "async-for", "async-with", "try-except", "try-except-as", "try-finally",
         "try-finally-return", "try-all", "except-clauses", "if-in-try", "operands-and",
         "operands-or", "comparisons", "unpack", "arguments", "dict-display", "comprehensions",
-        "functions"]  # fmt: skip
+        "functions", "globals", "globals-nested"]  # fmt: skip
 
 # The proof looks at what changed, not at all that is known.
 VERIFIED = ["statements", "if-continue", "try-in-loop", "if-continue-in-with", "try-as-return",
@@ -60,6 +60,7 @@ VERIFIED = ["statements", "if-continue", "try-in-loop", "if-continue-in-with", "
 FILLED = 2000
 MOST_FILLED = 6.0
 JUMPS = ["if-raise", "if-return", "if-raise-then"]
+OWN_NAMES = ["own-for", "own-with", "own-try"]  # as many names as blocks
 
 
 def spent(command: Sequence[str]) -> float:
@@ -126,14 +127,15 @@ def test_twice_the_arms_that_raise_take_about_twice_as_many_instructions(
 def test_four_times_the_program_takes_about_four_times_as_much_memory(
     family: str, version: str, tmp_path: Path
 ) -> None:
-    source = FAMILIES[family].source
-    sources = {tmp_path / f"{n}.pyc": source(n) for n in (FILLED, 4 * FILLED)}
-    sources[tmp_path / "empty.pyc"] = ""
-    paths = compile_sources(str(need(f"python{version}")), sources)
-    assert len(paths) == 3
-    command = [str(need("native")), "decompile", "--no-verify", "--jobs", "1"]
-    few, many, none = (peak(command, str(path), tmp_path) or 0 for path in paths)
-    assert (many - none) / max(few - none, 1) <= MOST_FILLED
+    compare_memory(family, version, ["--no-verify"], tmp_path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+@pytest.mark.parametrize("family", OWN_NAMES)
+def test_the_proof_of_four_times_the_names_takes_about_four_times_as_much_memory(
+    family: str, tmp_path: Path
+) -> None:
+    compare_memory(family, "3.13", ["--verify"], tmp_path)
 
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
@@ -167,8 +169,9 @@ def test_what_no_compiler_makes_has_no_size_that_breaks_the_decompiler(
     command = [str(need("native")), "decompile", "--verify", "--jobs", "1"]
     done = subprocess.run([*command, str(path)], stdout=subprocess.DEVNULL, check=False)
     assert done.returncode in (0, 1, 3)
-    used = peak([*command, "--no-verify"], str(path), tmp_path)
-    assert used is not None and used < 512 * 1024
+    for tier in ("--no-verify", "--verify"):
+        used = peak([*command, tier], str(path), tmp_path)
+        assert used is not None and used < 512 * 1024
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -180,6 +183,17 @@ def test_the_largest_of_a_family_is_proven(family: str, tmp_path: Path) -> None:
     command = [str(need("native")), "decompile", "--verify", "-o", str(tmp_path), str(path)]
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def compare_memory(family: str, version: str, options: Sequence[str], tmp_path: Path) -> None:
+    source = FAMILIES[family].source
+    sources = {tmp_path / f"{n}.pyc": source(n) for n in (FILLED, 4 * FILLED)}
+    sources[tmp_path / "empty.pyc"] = ""
+    paths = compile_sources(str(need(f"python{version}")), sources)
+    assert len(paths) == 3
+    command = [str(need("native")), "decompile", *options, "--jobs", "1"]
+    few, many, none = (peak(command, str(path), tmp_path) or 0 for path in paths)
+    assert (many - none) / max(few - none, 1) <= MOST_FILLED
 
 
 def compare_sizes(family: str, options: Sequence[str], tmp_path: Path) -> None:
