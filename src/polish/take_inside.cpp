@@ -5,7 +5,9 @@
 // statement.
 //
 // Moving it there changes nothing but where it reads: control gets there in the same way. Out of a
-// `try` or a `with`, and into one, only jumps are moved, which cannot raise.
+// `try` or a `with`, and into one, only jumps are moved, which cannot raise; into a `with`, which
+// may swallow an exception and go on, only those that do nothing. Into a loop, no jumps of the loop
+// around it are moved.
 #include <algorithm>
 #include <optional>
 
@@ -25,7 +27,8 @@ namespace {
 // A list whose end leads to the statements that follow.
 struct Target {
   Place place;
-  bool quiet_only = false;  // takes only what cannot raise
+  bool quiet_only = false;   // takes only what cannot raise
+  bool may_swallow = false;  // is in a statement that an exception may lead past
 };
 
 class Inside {
@@ -42,34 +45,30 @@ class Inside {
     if (starts_.jump(items.back(), before) <= Starts::Jump::None) items.pop_back();
   }
 
-  void rewrite(Statements& items, int32_t column) {
+  void rewrite(Statements& items, End end, int32_t column) {
     if (column == Starts::kUnknown) return;
+    size_t stop = items.size();  // the end of the statements after `i` that start further right
     for (size_t i = items.size() - 1; i-- > 0;) {
-      const size_t end = end_of_deeper(items, i + 1, column);
-      if (end == i + 1) continue;
-      const Statements rest(items.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                            items.begin() + static_cast<std::ptrdiff_t>(end));
-      if (!take(items[i], rest)) continue;
+      if (!is_deeper(items[i + 1], column)) stop = i + 1;
+      if (stop == i + 1) continue;
+      const std::span<const NodeId> rest = std::span(items).subspan(i + 1, stop - i - 1);
+      if (!take(items[i], rest, stop == items.size() ? end : End::Other)) continue;
       items.erase(items.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                  items.begin() + static_cast<std::ptrdiff_t>(end));
+                  items.begin() + static_cast<std::ptrdiff_t>(stop));
+      stop = i + 1;
     }
   }
 
  private:
-  // Returns the end of the statements from `from` on that start further right than their list.
-  size_t end_of_deeper(const Statements& items, size_t from, int32_t column) const {
-    size_t end = from;
-    while (end < items.size()) {
-      const int32_t start = starts_.of(items[end]);
-      if (start == Starts::kUnknown || start < column + kElif || start > kDeepest) break;
-      ++end;
-    }
-    return end;
+  // Returns true if a statement starts further right than its list.
+  bool is_deeper(NodeId statement, int32_t column) const {
+    const int32_t start = starts_.of(statement);
+    return start != Starts::kUnknown && start >= column + kElif && start <= kDeepest;
   }
 
   // Moves statements into the one before them, or into the last one of its only arm that does not
   // leave, and so on, to where they are in line with others. Returns true if there is such a place.
-  bool take(NodeId owner, const Statements& rest) {
+  bool take(NodeId owner, std::span<const NodeId> rest, End end) {
     bool quiet_only = false;
     for (;;) {
       const Kind kind = tree_.kind(owner);
@@ -80,6 +79,7 @@ class Inside {
       const std::optional<Target> target = way_out(owner);
       quiet_only = quiet_only || (target && target->quiet_only);
       if (!target || (quiet_only && !is_quiet(rest))) return false;
+      if (target->may_swallow && !does_nothing(rest, end)) return false;
       Statements list = items_at(tree_, target->place);
       if (is_aligned(list, rest)) {
         if (list.size() == 1 && tree_.is(list[0], Kind::Pass)) list.clear();
@@ -92,7 +92,7 @@ class Inside {
   }
 
   // Returns true for a jump that cannot raise.
-  bool is_quiet(const Statements& rest) const {
+  bool is_quiet(std::span<const NodeId> rest) const {
     if (rest.size() != 1) return false;
     const Kind kind = tree_.kind(rest[0]);
     if (kind != Kind::Return) return kind == Kind::Continue || kind == Kind::Break;
@@ -100,8 +100,16 @@ class Inside {
     return !value.valid() || tree_.is(value, Kind::Constant);
   }
 
+  // Returns true for a jump to where control gets without it. `end`: that of the list around.
+  bool does_nothing(std::span<const NodeId> rest, End end) const {
+    if (rest.size() != 1) return false;
+    if (tree_.is(rest[0], Kind::Continue)) return end == End::Continue;
+    return end == End::Return && tree_.is(rest[0], Kind::Return) &&
+           !tree_.as<ast::Return>(rest[0]).value.valid();
+  }
+
   // Returns true if statements start in the column of a list, as far as that is known.
-  bool is_aligned(const Statements& list, const Statements& rest) const {
+  bool is_aligned(const Statements& list, std::span<const NodeId> rest) const {
     const int32_t column = column_of(starts_, list);
     if (column == Starts::kUnknown) return true;
     return std::abs(starts_.of(rest[0]) - column) <= error_of(rest[0]);
@@ -114,7 +122,7 @@ class Inside {
   }
 
   // Returns true if statements were written in the `else` of the `if` at the end of a list.
-  bool is_in_else(const Statements& list, const Statements& rest) const {
+  bool is_in_else(const Statements& list, std::span<const NodeId> rest) const {
     if (list.empty() || !tree_.is(list.back(), Kind::If)) return false;
     const auto branch = tree_.as<ast::If>(list.back());
     return tree_.items(branch.orelse).empty() && never_falls_through(tree_, branch.body) &&
@@ -124,7 +132,7 @@ class Inside {
   // Returns the only list in a statement from whose end control gets to the next statement.
   std::optional<Target> way_out(NodeId owner) const {
     std::vector<Place> arms;
-    bool quiet_only = false;
+    bool quiet_only = false, may_swallow = false;
     const auto add = [&](NodeId of, std::string_view name) {
       const auto fields = ast::fields_of(tree_.kind(of));
       for (size_t i = 0; i < fields.size(); ++i) {
@@ -141,7 +149,7 @@ class Inside {
         break;
       case Kind::With:
         add(owner, "body");
-        quiet_only = true;
+        quiet_only = may_swallow = true;
         break;
       case Kind::Try: {
         const auto attempt = tree_.as<ast::Try>(owner);
@@ -165,7 +173,7 @@ class Inside {
         return {};
     }
     if (arms.size() != 1) return {};
-    return Target{arms[0], quiet_only};
+    return Target{arms[0], quiet_only, may_swallow};
   }
 
   std::span<const NodeId> items_of(NodeId owner, size_t field) const {
@@ -178,7 +186,7 @@ class Inside {
   }
 
   // `match a: case b: return` and c after it, in the column of the bodies  ->  `case _: c`
-  bool take_as_case(NodeId owner, const Statements& rest) {
+  bool take_as_case(NodeId owner, std::span<const NodeId> rest) {
     auto match = tree_.as<ast::Match>(owner);
     const auto cases = tree_.items(match.cases);
     if (takes_rest(cases.back())) return false;
@@ -197,10 +205,12 @@ class Inside {
     return true;
   }
 
-  bool take_into_loop(NodeId loop, const Statements& rest) {
+  bool take_into_loop(NodeId loop, std::span<const NodeId> rest) {
     std::vector<Target> breaks;
     find_breaks(loop, breaks);
-    if (is_endless(loop)) return breaks.size() == 1 && take_for_break(breaks[0], rest);
+    if (is_endless(loop)) {
+      return breaks.size() == 1 && !has_jump_of_loop(rest) && take_for_break(breaks[0], rest);
+    }
     if (!breaks.empty() || !is_in_line_with_body(loop, rest)) return false;
     if (tree_.is(loop, Kind::For)) {
       auto each = tree_.as<ast::For>(loop);
@@ -212,6 +222,7 @@ class Inside {
     auto each = tree_.as<ast::While>(loop);
     if (!tree_.items(each.orelse).empty()) return false;
     if (is_after_test(each, rest)) {
+      if (has_jump_of_loop(rest)) return false;
       take_after_test(loop, rest);
     } else {
       each.orelse = tree_.list(rest);
@@ -222,7 +233,7 @@ class Inside {
 
   // Returns true if statements start in the column of the body of a loop. In an `if` before that
   // body, they start further right.
-  bool is_in_line_with_body(NodeId loop, const Statements& rest) const {
+  bool is_in_line_with_body(NodeId loop, std::span<const NodeId> rest) const {
     const ListId body =
         tree_.is(loop, Kind::For) ? tree_.as<ast::For>(loop).body : tree_.as<ast::While>(loop).body;
     const int32_t column = starts_.of_list(body);
@@ -239,21 +250,23 @@ class Inside {
            tree_.items(tree_.as<ast::While>(loop).orelse).empty();
   }
 
+  // Appends the lists of a statement in which a jump concerns the loop around the statement.
+  void add_lists_of_loop(NodeId statement, bool quiet_only, std::vector<Target>& lists) const {
+    std::vector<List> found;
+    add_lists(tree_, statement, End::Other, found);
+    const Kind kind = tree_.kind(statement);
+    const bool is_loop = kind == Kind::For || kind == Kind::While;
+    const bool is_region = kind == Kind::With || kind == Kind::Try;
+    for (const List& list : found) {
+      const auto fields = ast::fields_of(tree_.kind(list.place.owner));
+      if (is_loop && std::string_view(fields[list.place.field].name) == "body") continue;
+      lists.push_back({list.place, quiet_only || is_region});
+    }
+  }
+
   // Appends the lists in which a `break` leaves the loop.
   void find_breaks(NodeId loop, std::vector<Target>& breaks) const {
     std::vector<Target> todo;
-    const auto add_inside = [&](NodeId statement, bool quiet_only) {
-      std::vector<List> lists;
-      add_lists(tree_, statement, End::Other, lists);
-      const Kind kind = tree_.kind(statement);
-      const bool is_loop = kind == Kind::For || kind == Kind::While;
-      const bool is_region = kind == Kind::With || kind == Kind::Try;
-      for (const List& list : lists) {
-        const auto fields = ast::fields_of(tree_.kind(list.place.owner));
-        if (is_loop && std::string_view(fields[list.place.field].name) == "body") continue;
-        todo.push_back({list.place, quiet_only || is_region});
-      }
-    };
     for (size_t i = 0; i < ast::fields_of(tree_.kind(loop)).size(); ++i) {
       if (std::string_view(ast::fields_of(tree_.kind(loop))[i].name) == "body") {
         todo.push_back({{loop, i}, false});
@@ -262,15 +275,33 @@ class Inside {
     while (!todo.empty()) {
       const Target here = todo.back();
       todo.pop_back();
-      for (const NodeId item : items_at(tree_, here.place)) {
+      for (const NodeId item : items_of(here.place.owner, here.place.field)) {
         if (tree_.is(item, Kind::Break)) breaks.push_back(here);
-        add_inside(item, here.quiet_only);
+        add_lists_of_loop(item, here.quiet_only, todo);
       }
     }
   }
 
+  // Returns true if statements have a jump that would go elsewhere in another loop.
+  bool has_jump_of_loop(std::span<const NodeId> statements) const {
+    std::vector<Target> todo;
+    const auto has_jump = [&](std::span<const NodeId> items) {
+      return std::any_of(items.begin(), items.end(), [&](NodeId item) {
+        add_lists_of_loop(item, false, todo);
+        return tree_.is(item, Kind::Break) || tree_.is(item, Kind::Continue);
+      });
+    };
+    bool found = has_jump(statements);
+    while (!found && !todo.empty()) {
+      const Place place = todo.back().place;
+      todo.pop_back();
+      found = has_jump(items_of(place.owner, place.field));
+    }
+    return found;
+  }
+
   // `while True: … break` and a after it, in the column of the `break`  ->  a in its place
-  bool take_for_break(const Target& target, const Statements& rest) {
+  bool take_for_break(const Target& target, std::span<const NodeId> rest) {
     Statements list = items_at(tree_, target.place);
     if (!tree_.is(list.back(), Kind::Break) || (target.quiet_only && !is_quiet(rest))) return false;
     const NodeId leaving = list.back();
@@ -283,7 +314,7 @@ class Inside {
   }
 
   // Returns true if statements were written between the test of a loop and its body.
-  bool is_after_test(const ast::While& loop, const Statements& rest) const {
+  bool is_after_test(const ast::While& loop, std::span<const NodeId> rest) const {
     const auto body = tree_.items(loop.body);
     if (body.empty()) return false;
     const int32_t line = tree_.where(rest.back()).line, inside = tree_.where(body[0]).line;
@@ -291,11 +322,11 @@ class Inside {
   }
 
   // `while not a: b` and c after it, written before b  ->  `while True: if a: c` and b
-  void take_after_test(NodeId loop, const Statements& rest) {
+  void take_after_test(NodeId loop, std::span<const NodeId> rest) {
     auto each = tree_.as<ast::While>(loop);
     const auto where = tree_.where(each.test);
     const NodeId test = opposite(tree_, each.test);
-    Statements taken = rest;
+    Statements taken(rest.begin(), rest.end());
     if (!never_falls_through(tree_, taken)) taken.push_back(tree_.add(ast::Break{}));
     Statements body{tree_.add(ast::If{test, tree_.list(taken), {}}, where)};
     const auto before = tree_.items(each.body);
@@ -370,7 +401,7 @@ void take_inside(ast::Tree& tree, Statements& body, Outline& outline, bool is_fu
   for_each_block(tree, body, is_function, starts, kOwners,
                  [&](Statements& items, End end, int32_t column) {
                    if (end == End::Return) inside.drop_return(items);
-                   inside.rewrite(items, column);
+                   inside.rewrite(items, end, column);
                    if (end == End::Continue) write_continues(tree, items.back(), starts);
                  });
 }
