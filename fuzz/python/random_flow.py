@@ -258,7 +258,7 @@ def failures(interpreter: Interpreter, functions: Dict[str, str]) -> Dict[str, s
             return dict.fromkeys(functions, f"error: {error}")
         return of_halves(interpreter, functions)
     found = {}
-    for path, _, message in result.diagnostics:
+    for path, _, message, _ in result.diagnostics:
         found[path.split("/")[1]] = message
     again = interpreter.compile(result.source)
     if again is None:
