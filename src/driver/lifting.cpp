@@ -3,7 +3,6 @@
 
 #include "driver/faults.h"
 #include "flow/build.h"
-#include "flow/carried.h"
 #include "ir/generated.h"
 #include "ir/lift.h"
 #include "ir/simplify.h"
@@ -14,11 +13,6 @@ namespace {
 
 using Lift = Result<ir::Function> (*)(const flow::Graph&);
 
-Result<ir::Function> lifted_by(Lift lift, const flow::Graph& graph) {
-  if (auto error = flow::carried_too_much(graph)) return *std::move(error);
-  return lift(graph);
-}
-
 Result<ir::Function> lifted(flow::Graphs& graphs, object::Module& module, object::CodeId code,
                             bool keep_ends, Faults& faults, Lift lift) {
   const Result<bytecode::Stream>& stream = graphs.stream(code);
@@ -26,7 +20,7 @@ Result<ir::Function> lifted(flow::Graphs& graphs, object::Module& module, object
     const Result<flow::Graph>& graph =
         keep_ends ? graphs.graph_with_ends(code) : graphs.graph(code);
     if (graph.ok()) {
-      Result<ir::Function> function = lifted_by(lift, *graph);
+      Result<ir::Function> function = lift(*graph);
       if (function.ok()) {
         faults.clear();
         return function;
@@ -38,7 +32,7 @@ Result<ir::Function> lifted(flow::Graphs& graphs, object::Module& module, object
       module, stream, faults, [&](const bytecode::Stream& sayable) -> Result<ir::Function> {
         const bytecode::Stream spelled = spelled_out(module, sayable);
         PELLUCID_TRY(const flow::Graph graph, flow::build(module, spelled, keep_ends));
-        return lifted_by(lift, graph);
+        return lift(graph);
       });
 }
 

@@ -18,6 +18,11 @@ namespace {
 // Sums of counts below this cannot overflow; CPython's own limit is lower.
 constexpr uint32_t kMaxCount = 1u << 24;
 
+// What reads a graph keeps a stack for each of its blocks. Compilers of 3.8 and 3.9 hold all
+// elements of a display there, which may be some thousands; no code needs more slots than this, all
+// blocks together, which would take the square of its size.
+constexpr size_t kMostSlots = 1u << 22;
+
 Result<Survey> survey_of(const bytecode::Stream& stream) {
   Survey survey;
   for (size_t i = 0; i < stream.instrs.size(); ++i) {
@@ -76,6 +81,18 @@ Graph finish(const bytecode::Stream& stream, Draft draft, const Survey& survey,
   return graph;
 }
 
+std::optional<Error> too_many_slots(const Graph& graph) {
+  size_t slots = 0;
+  for (const Block& block : graph.blocks) {
+    slots += block.depth;
+    if (slots <= kMostSlots) continue;
+    return Error{ErrorCode::Limit, block.offset,
+                 "flow: too many values on the stack in too many blocks at offset " +
+                     std::to_string(block.offset)};
+  }
+  return std::nullopt;
+}
+
 Graph checked([[maybe_unused]] const object::Module& module, Graph graph) {
 #ifdef PELLUCID_CHECKS
   check(module, graph);
@@ -94,7 +111,9 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
     Result<Draft> with_ends = draft_from_block_stack(module, stream, true);
     // The ends are code that never runs, which need not be valid.
     if (with_ends.ok() && (with_ends->marks_ends || with_ends->marks_empty_bodies)) {
-      return checked(module, finish(stream, std::move(*with_ends), survey, version));
+      Graph graph = finish(stream, std::move(*with_ends), survey, version);
+      if (auto error = too_many_slots(graph)) return *error;
+      return checked(module, std::move(graph));
     }
     // Without markers and subroutines the draft is the plain one.
     if (with_ends.ok() && !with_ends->has_subroutines) kept = std::move(*with_ends);
@@ -104,6 +123,7 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
                                        : draft_from_exception_table(module, stream, survey));
   }
   Graph graph = finish(stream, std::move(*kept), survey, version);
+  if (auto error = too_many_slots(graph)) return *error;
   if (survey.has(Op::LoadFastAndClear)) {
     read_inlined_locals(graph);
     if (version == object::Version{3, 12}) mark_annotations(graph);

@@ -10,7 +10,6 @@
 #include "base/check.h"
 #include "bytecode/breaches.h"
 #include "flow/audit.h"
-#include "flow/carried.h"
 #include "object/fitting_names.h"
 #include "verify/headers/header.h"
 #include "verify/headers/identical.h"
@@ -100,11 +99,11 @@ class Comparison {
       return;
     }
     const flow::Graph* const a = graph_of(a_, todo.a, verdict.reason);
-    if (a == nullptr || carries_too_much(*a, verdict.reason)) return;
+    if (a == nullptr) return;
     const std::optional<bytecode::Breach> breach = find_breach(todo.a, *a);
     const flow::Graph* const b = lowered_ == nullptr ? graph_of(*b_, todo.b, verdict.reason)
                                                      : lowered_graph(todo.b, verdict.reason);
-    if (b == nullptr || carries_too_much(*b, verdict.reason)) return;
+    if (b == nullptr) return;
     if (!is_same(*a, *b, verdict, pairs)) {
       pairs.clear();
       walk(*a, *b, verdict, pairs);
@@ -152,13 +151,6 @@ class Comparison {
   const flow::Graph* lowered_graph(CodeId code, std::string& reason) const {
     reason = lowered_->problems[code.index()];
     return reason.empty() ? &lowered_->graphs[code.index()] : nullptr;
-  }
-
-  // Returns true, and says so in `reason`, if a graph is beyond what a proof could take.
-  static bool carries_too_much(const flow::Graph& graph, std::string& reason) {
-    const std::optional<Error> error = flow::carried_too_much(graph);
-    if (error) reason = error->message;
-    return error.has_value();
   }
 
   // Returns the first breach in the bytecode of A. Side B is always a compiler's output.

@@ -76,6 +76,20 @@ TEST("twenty blocks nest, twenty-one do not") {
   EXPECT_EQ(graph({3, 10}, nested(21)), "flow: too many nested blocks at offset 40");
 }
 
+TEST("high stacks in many blocks are refused, in one block or in few they are not") {
+  const auto code = [](int values, int blocks) {
+    std::string text;
+    for (int i = 0; i < values; ++i) text += "LoadConst None\n";
+    for (int i = 0; i < blocks; ++i) text += "LoadConst None\n BranchTrue end\n";
+    return text + "Jump end\n end: LoadConst None\n ReturnValue\n";
+  };
+  for (const object::Version version : {object::Version{3, 9}, object::Version{3, 15}}) {
+    EXPECT(graph(version, code(3000, 1000)).starts_with("\n"));
+    EXPECT_EQ(graph(version, code(3000, 3000)),
+              "flow: too many values on the stack in too many blocks at offset 11596");
+  }
+}
+
 TEST("errors say what is wrong and where") {
   EXPECT_EQ(graph({3, 9}, R"(
           LoadFast x
