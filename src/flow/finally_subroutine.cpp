@@ -3,9 +3,9 @@
 //
 // The top of the stack marks the way into a finally body: NULL (BEGIN_FINALLY: fall-through), a
 // return address (CALL_FINALLY), or the six slots of an exception. END_FINALLY continues, returns
-// or re-raises accordingly. WITH_CLEANUP_START calls __exit__ accordingly, duplicates the exception
-// or None, and pushes the result; WITH_CLEANUP_FINISH takes both and turns a handled exception into
-// NULL.
+// or re-raises accordingly. WITH_CLEANUP_START, which knows no return address, calls __exit__
+// accordingly, duplicates the exception or None, and pushes the result; WITH_CLEANUP_FINISH takes
+// both and turns a handled exception into NULL.
 #include "flow/block_stack.h"
 
 namespace pellucid::flow {
@@ -115,6 +115,9 @@ void BlockStack::mark_lost_jumps() {
 void BlockStack::pop_finally(const Instr& instr, State& state) {
   const bool keeps_top = instr.a != 0;
   if (state.depth < 1 + instr.a) return fail("stack underflow");
+  if (keeps_top && hidden_at(chains_, state, state.depth - 1)) {
+    return fail("a finally return address is taken for a value");
+  }
   if (hidden_at(chains_, state, state.depth - 1 - instr.a)) {
     state.hidden = chains_[state.hidden].parent;
     --state.depth;
@@ -135,6 +138,8 @@ void BlockStack::pop_finally(const Instr& instr, State& state) {
 void BlockStack::with_cleanup_start(State& state) {
   if (state.depth >= 2 && hidden_at(chains_, state, state.depth - 1)) {
     const Chains::Link way_in = chains_[state.hidden];
+    // CPython would take a return address for an exception.
+    if (way_in.kind != kNormal) return fail("a with statement's cleanup is called");
     state.hidden = way_in.parent;
     --state.depth;
     const auto none = none_of(module_, stream_.code);

@@ -177,6 +177,34 @@ TEST("a finally body of 3.8 that returns drops how it was entered") {
 )");
 }
 
+TEST("no return address of a finally body of 3.8 is kept above another one") {
+  // CPython returns to the upper one.
+  EXPECT_EQ(graph({3, 8}, R"(
+          CallFinally outer
+          LoadConst 1
+          ReturnValue
+   outer: CallFinally inner
+          LoadConst 2
+          ReturnValue
+   inner: PopFinally 1
+          EndFinally
+  )"),
+            "flow: a finally return address is taken for a value at offset 12");
+}
+
+TEST("the cleanup of a with statement of 3.8 is no finally body that is called") {
+  EXPECT_EQ(graph({3, 8}, R"(
+          LoadGlobal exit
+          CallFinally clean
+          LoadConst None
+          ReturnValue
+   clean: WithCleanupStart
+          WithCleanupFinish
+          EndFinally
+  )"),
+            "flow: a with statement's cleanup is called at offset 8");
+}
+
 TEST("a finally body inside of an except clause is told from one around it") {
   // Both contexts of `inner` have one exception and one finally slot; their order differs.
   const std::string text = R"(
