@@ -5,6 +5,7 @@
 #include "bytecode/decode.h"
 #include "bytecode/stream.h"
 #include "object/repr.h"
+#include "object/utf8.h"
 
 namespace pellucid::bytecode {
 namespace {
@@ -25,18 +26,23 @@ std::string with_second(std::string text, const Instr& instr) {
   return text;
 }
 
-// Shortens long texts, since many instructions may load the same one.
+// Long texts are shortened, since many instructions may load the same one.
+constexpr size_t kLongest = 1000;
+
 std::string constant_text(const object::Module& module, object::ConstId id) {
-  constexpr size_t kLongest = 1000;
   const object::Const& constant = module[id];
   const bool is_text = constant.kind == object::ConstKind::Str;
   if (!is_text && constant.kind != object::ConstKind::Bytes) return object::repr(module, id);
   const std::string_view text = module.text(constant.text);
   if (text.size() <= kLongest) return object::repr(module, id);
   if (!is_text) return "<bytes, " + std::to_string(text.size()) + " of them>";
-  size_t end = kLongest;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return object::repr_of_text(text.substr(0, end)) + "...";
+  return object::repr_of_text(object::front_of(text, kLongest)) + "...";
+}
+
+std::string name_text(const object::Module& module, Symbol name) {
+  const std::string_view text = module.text(name);
+  if (text.size() <= kLongest) return std::string(text);
+  return std::string(object::front_of(text, kLongest)) + "...";
 }
 
 class Dumper {
@@ -88,7 +94,7 @@ std::string text_of(const object::Module& module, const Instr& instr) {
     case Operand::Name:
     case Operand::Local:
     case Operand::Cell:
-      return with_second(name + ' ' + std::string(module.text(instr.symbol())), instr);
+      return with_second(name + ' ' + name_text(module, instr.symbol()), instr);
     case Operand::Target:
       return with_second(name + " ->" + a, instr);
     case Operand::Operator:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/shared_bodies.h"
 
+#include "bytecode/op_facts.h"
 #include "driver/faults.h"
 #include "object/written.h"
 
@@ -11,6 +12,13 @@ namespace {
 // The limits of a text's size, in values: per byte of bytecode, and for the smallest file.
 constexpr uint64_t kTextPerByte = 64;
 constexpr uint64_t kLeastText = 1u << 16;
+
+bool has_name(const ir::Value& value) {
+  if (value.kind != ir::ValueKind::Instr) return false;
+  const bytecode::Operand operand = bytecode::facts_of(value.op).operand;
+  return operand == bytecode::Operand::Name || operand == bytecode::Operand::Local ||
+         operand == bytecode::Operand::Cell;
+}
 
 }  // namespace
 
@@ -47,6 +55,9 @@ SharedBodies::SharedBodies(const object::Module& module, const std::vector<objec
     for (const object::ConstId id : module[code].consts) {
       most_ += kTextPerByte * object::written_alone(module, module[id]);
     }
+    for (const auto* names : {&module[code].names, &module[code].localsplus}) {
+      for (const Symbol name : *names) most_ += kTextPerByte * object::written_text(module, name);
+    }
     for_each_nested(code, [&](object::CodeId nested) {
       object::CodeId& first = owner[nested.index()];
       if (first.valid() && first != code) bodies_[nested] = {};
@@ -71,6 +82,7 @@ uint64_t SharedBodies::written(object::ConstId id) {
 bool SharedBodies::fits(const ir::Function& function) {
   uint64_t size = function.values.size();
   for (const ir::Value& value : function.values) {
+    if (has_name(value)) size += object::written_text(module_, value.symbol());
     if (!is_op(value, ir::Op::LoadConst)) continue;
     const object::Const& constant = module_[value.constant()];
     const bool is_code = constant.kind == object::ConstKind::Code;

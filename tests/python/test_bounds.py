@@ -21,6 +21,7 @@ LONGEST = 20 << 20  # bytes of text
 
 # CPython 3.11's numbers.
 RESUME, LOAD_CONST, MAKE_FUNCTION, STORE_NAME, RETURN_VALUE = 151, 100, 132, 90, 83
+STORE_GLOBAL = 97
 LOAD_FAST, STORE_FAST, BUILD_TUPLE, JUMP_FORWARD, BRANCH = 124, 125, 102, 110, 114
 EXTENDED_ARG, POP_TOP, UNKNOWN = 144, 1, 250
 REF = 0x80
@@ -131,6 +132,13 @@ def loads_of_a_long_constant() -> bytes:
     return module(code(whole, [b"N", value], local=["a"]))
 
 
+def uses_of_a_long_name() -> bytes:
+    name = b"a" + struct.pack("<i", 200_000) + b"x" * 200_000
+    body = [LOAD_CONST, 0, STORE_GLOBAL, 0] * 10_000
+    whole = code([RESUME, 0, *body, LOAD_CONST, 0, RETURN_VALUE, 0], [b"N"], ["NAME"])
+    return module(whole.replace(text("NAME"), name))
+
+
 def merges(count: int) -> bytes:
     """`if a: c = b` and `else: b = c`, one after the other: 2**count ways through."""
     one = [LOAD_FAST, 0, BRANCH, 3, LOAD_FAST, 1, STORE_FAST, 2, JUMP_FORWARD, 2]
@@ -156,6 +164,7 @@ INPUTS: Dict[str, Callable[[], bytes]] = {
     "code that is held twice by code that is held twice": lambda: held_twice(60),
     "a tuple that holds itself 2**60 times": lambda: tuples(60),
     "a long constant that is loaded 10,000 times": loads_of_a_long_constant,
+    "a long name that is used 10,000 times": uses_of_a_long_name,
     "900 functions in functions": lambda: nested(900),
     "3,000 functions in functions": lambda: nested(3000),
     "a tuple of 2**31 items": lambda: HEADER + b"(\xff\xff\xff\x7f",
