@@ -35,6 +35,7 @@ constexpr uint32_t kMasks[] = {2, 2 | 8, 8, 1 | 2 | 4, 4, 4 | 8};
 
 constexpr uint32_t kOfYieldFrom = 3;  // the argument of GET_ITER (3.15)
 constexpr uint8_t kEntryStart = 128;  // of the first byte of an entry of an exception table
+constexpr const char* kPartsCall = "the exception table parts a call from what is before it";
 
 class Finder {
  public:
@@ -362,20 +363,59 @@ class Finder {
   // of the raising operation, after its prefixes, or for a call by the last unit of its cache.
   void ranges() {
     if (code_.exceptiontable.empty()) return;
+    const Result<std::vector<RawException>> entries = read_exception_table(code_);
+    if (!entries.ok()) return;
     std::vector<bool> is_inside(code_.bytecode.size() + 2, false);
+    std::vector<bool> is_call(code_.bytecode.size() + 2, false);
     for (const RawInstr& instr : raw_) {
-      const size_t end =
-          instr.offset + 2 + 2 * size_t{traits_of(code_.version)[instr.opcode].caches};
+      const Traits& traits = traits_of(code_.version)[instr.opcode];
+      const size_t end = instr.offset + 2 + 2 * size_t{traits.caches};
       for (size_t at = instr.start + 2; at < end && at < is_inside.size(); at += 2) {
         is_inside[at] = true;
       }
+      if (instr.start < is_call.size()) is_call[instr.start] = may_enter_frame(traits);
     }
-    const Result<std::vector<RawException>> entries = read_exception_table(code_);
-    if (!entries.ok()) return;
     for (const RawException& entry : *entries) {
       for (const uint32_t at : {entry.begin, entry.end, entry.target}) {
         if (is_inside[at]) say("the exception table parts an instruction", at);
       }
+    }
+    if (minor_ >= 13) calls(*entries, is_call);
+  }
+
+  // Checks that no range starts or ends right before a call: since 3.13 an exception out of a frame
+  // that the call has entered is looked up by the unit before the call.
+  void calls(const std::vector<RawException>& entries, const std::vector<bool>& is_call) {
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const RawException& entry = entries[i];
+      const bool goes_on = i + 1 < entries.size() && goes_on_in(entry, entries[i + 1]);
+      const bool is_rest = i > 0 && goes_on_in(entries[i - 1], entry);
+      if (!is_rest && is_call[entry.begin]) say(kPartsCall, entry.begin);
+      if (!goes_on && is_call[entry.end]) say(kPartsCall, entry.end);
+    }
+  }
+
+  static bool goes_on_in(const RawException& entry, const RawException& next) {
+    return entry.end == next.begin && entry.target == next.target && entry.depth == next.depth &&
+           entry.lasti == next.lasti;
+  }
+
+  // Returns true for what may run Python code in a frame that it enters itself.
+  static bool may_enter_frame(const Traits& traits) {
+    if (traits.meaning == nullptr) return false;
+    switch (traits.meaning->op) {
+      case Op::Call:
+      case Op::CallKw:
+      case Op::CallEx:
+      case Op::Binary:
+      case Op::Subscr:
+      case Op::LoadAttr:
+      case Op::LoadMethod:
+      case Op::ForIter:
+      case Op::Send:
+        return true;
+      default:
+        return false;  // NOLINT: every other op calls from C
     }
   }
 

@@ -134,6 +134,14 @@ def within_a_prefix(code: CodeType) -> CodeType:
     return put_together(code, parts)
 
 
+def up_to_the_call(code: CodeType) -> CodeType:
+    """Let what is protected end right before the call in it."""
+    parts = take_apart(code)
+    call = next(instr for instr in parts.instrs if dis.opname[instr.op] == "CALL")
+    parts.entries[0] = parts.entries[0]._replace(end=call)
+    return put_together(code, parts)
+
+
 def late_pop(code: CodeType) -> CodeType:
     """Exchange POP_EXCEPT with the load that follows it."""
     parts = take_apart(code)
@@ -327,6 +335,7 @@ CASES: Dict[str, Case] = {
     "close() past it in 3.15": ((3, 15), NEWEST, YIELD, after("YIELD_VALUE", "RESUME", 9)),
     "thrown past what it waits for": ((3, 12), NEWEST, FROM, entry_without("CLEANUP_THROW")),
     "handling continues": ((3, 11), NEWEST, HANDLER, entry_without("COPY")),
+    "an entry up to a call": ((3, 13), NEWEST, HANDLER, up_to_the_call),
     "an entry from within a prefix": ((3, 11), NEWEST, DELETED, within_a_prefix),
     "an entry without a mark": ((3, 11), NEWEST, HANDLER, unmarked),
     "no place to raise from": ((3, 11), NEWEST, HANDLER, last_reraise),
