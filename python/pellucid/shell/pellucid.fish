@@ -62,7 +62,7 @@ complete -c pellucid -n _shtab_pellucid_using -l no-pager -d 'print long output 
 complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a decompile -d 'Turn whole modules back into source, and prove that it means the same. What is not proven has a'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -s h -l help -d 'show this help message and exit'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -s o -l out -xka "(__fish_complete_path (commandline -ct))" -d 'a file, or a folder for more than one file'
-complete -c pellucid -n '_shtab_pellucid_using decompile' -l no-verify -d 'prove nothing, which takes less than half the time'
+complete -c pellucid -n '_shtab_pellucid_using decompile' -l no-verify -d 'prove nothing, which takes three quarters of the time'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l verify -d 'prove, as is done anyway, and say the verdict of a file that is proven, too; --verify=TIER asks for one way of it'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l keep-lines -d 'put statements on their original lines, so that tracebacks and coverage fit'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l unstructured -d 'recover no control flow: write every body as a loop over a state'
