@@ -36,13 +36,16 @@ size_t stored_in_reverse(const Run& r, Items items, size_t i, size_t at) {
                                  r.graph[before].a == r.graph[store].a;
                         });
   };
+  bool has_local = r.graph[items[i]].op == Op::StoreFast;
   while (begin > 0 && k < items.size() && entries[begin - 1].uses_left == 1) {
     const ir::Value& next = r.graph[items[k]];
-    // A value that a later target overwrites is dropped instead (3.13): `a, a = v, w`.
+    // A value that a later target overwrites is dropped instead (3.13): `a, a = v, w`. That target
+    // is a local of the same group.
     const bool overwritten =
-        drops(next, ir::Dropped::Result) || drops(next, ir::Dropped::Overwritten);
+        has_local && (drops(next, ir::Dropped::Result) || drops(next, ir::Dropped::Overwritten));
     if (!overwritten && !(is_store(next) && next.op == Op::StoreFast && is_new(items[k]))) break;
     if (r.operand(items[k], 0) != entries[begin - 1].value) break;
+    has_local = has_local || next.op == Op::StoreFast;
     --begin;
     ++k;
   }

@@ -167,6 +167,7 @@ void pop(Run& r, Items items, size_t i) {
     // Dropped in favour of the target that was stored before.
     size_t before = i;
     while (before > 0 && r.graph[items[before]].op != Op::StoreFast) --before;
+    PELLUCID_CHECK(r.graph[items[before]].op == Op::StoreFast);
     return deliver(r, items, i, what, r.name(r.graph[items[before]].symbol(), r.where(id)));
   }
   if (is_overwritten) {
