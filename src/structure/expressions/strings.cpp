@@ -103,7 +103,8 @@ NodeId make_string(const ExpressionContext& c, const ir::Value& value, Nodes ope
     }
     case Op::BuildInterpolation: {
       const Const* text = constant_of(c.tree, operands[1]);
-      if (!text || value.a >= kConversions.size()) return NodeId();
+      const bool is_text = text != nullptr && text->kind == ConstKind::Str;
+      if (!is_text || value.a >= kConversions.size()) return NodeId();
       const NodeId spec = operands.size() > 2 ? format_spec(c.tree, operands[2]) : NodeId();
       const auto str = c.tree.as<ast::Constant>(operands[1]).value;
       return c.tree.add(ast::Interpolation{operands[0], str, kConversions[value.a], spec}, at);
