@@ -305,7 +305,12 @@ void close_alternative(PatternRead& r) {
     if (leads_to(r.graph, r.open.back().join, join)) {
       wrap(r, join);
     } else {
-      // `p | (q | r)`: the pattern read for the second one is the first of an inner group.
+      // `p | (q | r)`: the pattern read for the second one is the first of an inner group, and
+      // where it fails the second of them begins.
+      if (!r.fail.block.valid()) {
+        r.failed = true;
+        return;
+      }
       open_alternatives(r, r.open.back().value, r.fail);
       r.open.back().outer_fail = {};
       join_at(r, join);
