@@ -8,6 +8,7 @@
 
 #include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
+#include "structure/graph/not_structured.h"
 #include "structure/graph/same_code.h"
 #include "structure/graph/walk.h"
 
@@ -195,6 +196,10 @@ bool strip_copies(Graph& g, const object::Module& module, HandlerId handler,
     bridge.params = g[start].params;
     if (copy.end) {
       bridge.next[0] = {rests[copy.end->at], copy.end->args};
+      // No copy that a compiler makes is empty where values are brought to it.
+      if (copy.end->args.size() != g[rests[copy.end->at]].params.size()) {
+        throw NotStructured("a way that brings other values than are taken", g[start].offset);
+      }
     } else if (copy.dropped.valid()) {
       bridge.exit = ExitKind::Return;
       bridge.operands = {copy.dropped};
