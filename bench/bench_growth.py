@@ -9,7 +9,7 @@ grows over the same sources: what no longer fits the processor's caches takes lo
 whoever walks over it.
 
 With `--instructions` valgrind counts the instructions of the three largest sizes in place of the
-time: slower, and the same on a machine that has other work to do. `--most 1000000` goes on to a
+time: slower, and the same on a machine that has other work to do. `--most 1000000` continues to a
 million statements, for which CPython needs some gigabytes.
 """
 

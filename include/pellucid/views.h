@@ -16,6 +16,9 @@ namespace pellucid {
 // Returns the name of an error's kind, as Python's DecompileError has it: "unknown version".
 const char* name_of(ErrorCode code);
 
+// Returns the word for a verdict in all that is shown: "identical".
+const char* name_of(Status status);
+
 // One code object of a program.
 struct CodeView {
   enum class Kind : uint8_t { Module, Function, Class, Lambda, Comprehension, Other };

@@ -198,7 +198,7 @@ class Inspection {
   const object::Code& code_;
   const TraitsTable& table_;
   Fit& fit_;
-  // By code unit: whether an instruction starts there, or goes on after an EXTENDED_ARG.
+  // By code unit: whether an instruction starts there, or continues after an EXTENDED_ARG.
   enum : uint8_t { kNone, kFirst, kExtended };
   std::vector<uint8_t> starts_;
   std::array<uint64_t, static_cast<size_t>(Bound::FreeVars) + 1> limits_{};

@@ -251,6 +251,18 @@ const char* name_of(ErrorCode code) {
   return "internal";
 }
 
+const char* name_of(Status status) {
+  switch (status) {
+    case Status::Identical:
+      return "identical";
+    case Status::Equivalent:
+      return "equivalent";
+    case Status::Unproven:
+      return "unproven";
+  }
+  return "unproven";
+}
+
 Result<std::vector<CodeView>> view_codes(const Program& program) {
   return guarded([&]() -> Result<std::vector<CodeView>> {
     const object::Module module = shown_module(program);

@@ -125,7 +125,7 @@ void negate_runs(ast::Tree& tree, NodeId node, const Words& words) {
 }
 
 // Guesses where nothing shows a word: returns true for `not a == b or c` and for `not a and not b
-// and not c`, which nobody writes. What is not taken for a choice of its own has a `not` of ours.
+// and not c`, which nobody writes. The others keep each `not`.
 bool is_likely_negated(const ast::Tree& tree, NodeId node) {
   constexpr size_t kMany = 3;
   const auto both = tree.as<ast::BoolOp>(node);

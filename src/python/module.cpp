@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pellucid/generated.h"
+#include "pellucid/views.h"
 #include "python/boundary.h"
 #include "python/files.h"
 #include "python/from_code.h"
@@ -154,18 +155,6 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
   }
   for (const auto& [shown, original] : live.renamed) made.renamed[text(shown)] = text(original);
   return made;
-}
-
-const char* name_of(Status status) {
-  switch (status) {
-    case Status::Identical:
-      return "identical";
-    case Status::Equivalent:
-      return "equivalent";
-    case Status::Unproven:
-      return "unproven";
-  }
-  return "unproven";
 }
 
 // Returns (status, [(status, path, reason, offset a, offset b, code object number), ...]).

@@ -108,7 +108,7 @@ std::string json_of_functions(const Decompilation& made, const std::vector<CodeV
           .text();
     }
     const bool is_unproven = verdict->status == Status::Unproven;
-    return object.add("verdict", word_of(verdict->status))
+    return object.add("verdict", name_of(verdict->status))
         .add("reason", is_unproven ? std::optional(verdict->reason) : std::nullopt)
         .add("offset", is_unproven ? std::optional(verdict->offset) : std::nullopt)
         .text();
@@ -138,7 +138,7 @@ Result<std::string> decompiled(uint32_t minor, uint32_t flags) {
   Object object;
   object.add("python", text_of(program.version()));
   if (made.verdict) {
-    object.add("verdict", word_of(made.verdict->status));
+    object.add("verdict", name_of(made.verdict->status));
   } else {
     object.add_json("verdict", "null");
   }

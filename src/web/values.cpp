@@ -11,18 +11,6 @@ std::string word_of(ErrorCode code) {
   return word;
 }
 
-const char* word_of(Status status) {
-  switch (status) {
-    case Status::Identical:
-      return "identical";
-    case Status::Equivalent:
-      return "equivalent";
-    case Status::Unproven:
-      return "unproven";
-  }
-  return "unproven";
-}
-
 const char* word_of(Severity severity) {
   return severity == Severity::Refused ? "refused" : "unstructured";
 }

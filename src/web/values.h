@@ -17,7 +17,6 @@ namespace pellucid::web {
 
 // The words of name_of() without spaces: "unknown-version".
 std::string word_of(ErrorCode code);
-const char* word_of(Status status);
 const char* word_of(Severity severity);
 const char* word_of(CodeView::Kind kind);
 const char* word_of(cli::DataKind kind);
