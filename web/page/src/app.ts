@@ -219,7 +219,7 @@ export class App {
     else this.tell("modules");
   }
 
-  /** Goes on with what was cancelled. */
+  /** Takes up what was cancelled. */
   resume(): void {
     for (const module of this.modules) if (module.progress === "cancelled") module.progress = "waiting";
     this.tell("modules");

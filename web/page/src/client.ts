@@ -41,8 +41,8 @@ export class Client {
     this.back = new Seat({
       ...common,
       ready: () => this.pump(),
-      broken: () => this.goOnAlone(),
-      lacks: () => this.goOnAlone(),
+      broken: () => this.leaveToFront(),
+      lacks: () => this.leaveToFront(),
     });
   }
 
@@ -105,7 +105,7 @@ export class Client {
   }
 
   /** A machine may have the memory for one worker alone: the front does what is left. */
-  private goOnAlone(): void {
+  private leaveToFront(): void {
     const job = this.back?.leave();
     this.back = null;
     if (job) this.enqueue(job, (other) => other.rank >= job.rank);

@@ -49,12 +49,17 @@ export interface Ears {
   free(): void;
 }
 
+/** How often a worker may die on its own, without a call to blame, before its seat is given up. */
+const MOST_DEATHS = 3;
+
 export class Seat {
   private parts: Parts | null = null;
   private worker: Worker | null = null;
   private isReady = false;
   private running: Job | null = null;
   private timer = 0;
+  /** Deaths on its own since the last call that was answered. */
+  private deaths = 0;
 
   constructor(private readonly ears: Ears) {}
 
@@ -140,8 +145,8 @@ export class Seat {
       event.preventDefault();
       const silent = this.isReady ? "the worker stopped" : "the browser does not start its worker";
       const failure = { reason: event.message || silent, offset: -1, code: "crash" };
-      if (this.isReady) this.replace(new CallError(failure));
-      else this.fail(failure);
+      if (!this.isReady || (!this.running && ++this.deaths === MOST_DEATHS)) this.fail(failure);
+      else this.replace(new CallError(failure));
     });
   }
 
@@ -156,6 +161,7 @@ export class Seat {
     } else if (this.running && answer.id === this.running.id) {
       const job = this.running;
       this.running = null;
+      this.deaths = 0;
       clearTimeout(this.timer);
       if ("failure" in answer) job.reject(new CallError(answer.failure));
       else job.resolve(answer.result);

@@ -301,6 +301,20 @@ test("a worker that dies fails its call, and another one has what was open", asy
   }
 });
 
+test("a worker that dies again and again with nothing to do is given up", async (t) => {
+  const { client, all, input, now } = await crewWithArchive(t);
+  for (let death = 0; death < 3; death++) {
+    await settled();
+    assert.equal(all.length, death + 1);
+    assert.deepEqual(all[death].heard.map((each) => [each.method, each.input]), [["open", input]]);
+    all[death].die();
+  }
+  await settled();
+  assert.equal(all.length, 3, "no fourth one");
+  assert.equal(client.failure.reason, "out of memory");
+  assert.equal(await now().catch((error) => error.failure.reason), "out of memory");
+});
+
 test("what is opened next ends the rest of an archive, in both workers", async (t) => {
   const { client, all, later } = await crewWithArchive(t);
   const rest = [later(), later(), later()].map((call) => call.catch((error) => error.failure.code));
