@@ -41,11 +41,21 @@ bool keeps_order(const Tree& tree, const Assign& node) {
 
 bool starts_after_prefix(const Tree& tree, const Assign& node) {
   const auto targets = tree.items(node.targets);
-  if (targets.size() != 1 || !tree.is(targets[0], Kind::Name)) return false;
-  const Kind kind = tree.kind(node.value);
+  if (targets.size() != 1) return false;
+  NodeId target = targets[0], value = node.value;
+  if (tree.is(target, Kind::Tuple) && tree.is(value, Kind::Tuple)) {
+    // Assigned without a tuple: the last value is restored from right before the stores.
+    const auto names = tree.items(tree.as<Tuple>(target).elts);
+    const auto values = tree.items(tree.as<Tuple>(value).elts);
+    if (names.empty() || names.size() != values.size() || keeps_order(tree, node)) return false;
+    target = names[0];
+    value = values.back();
+  }
+  if (!tree.is(target, Kind::Name)) return false;
+  const Kind kind = tree.kind(value);
   if (kind != Kind::ListComp && kind != Kind::SetComp && kind != Kind::DictComp) return false;
-  const int32_t name = tree.where(targets[0]).line, value = tree.where(node.value).line;
-  return name > 0 && value > 0 && name != value;
+  const int32_t name_line = tree.where(target).line, value_line = tree.where(value).line;
+  return name_line > 0 && value_line > 0 && name_line != value_line;
 }
 
 bool keeps_lines(const Tree& tree, NodeId pattern) {

@@ -21,7 +21,8 @@ bool is_one_store(const Tree& tree, NodeId a, NodeId b);
 bool keeps_order(const Tree& tree, const Assign& node);
 
 // Returns true if an inlined comprehension (3.12+) starts on another line than the name that it is
-// assigned to: the stores that restore its variables would be reordered with that of the name.
+// assigned to, alone or as the last of several values: the stores that restore its variables would
+// be reordered with that of the name.
 bool starts_after_prefix(const Tree& tree, const Assign& node);
 
 // Returns true if the pattern both binds names and drops values, by a `_` or the copy that

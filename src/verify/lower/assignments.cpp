@@ -57,14 +57,12 @@ void move_down(Unit& unit, uint32_t depth) {
 
 void assignment(Unit& unit, const ast::Assign& node) {
   const auto targets = unit.tree.items(node.targets);
-  if (targets.size() == 1 &&
-      assign_in_parallel(unit, targets[0], node.value, ast::keeps_order(unit.tree, node))) {
-    return;
-  }
+  const Breaks breaks = {.before_values = unit.features.targets_have_lines &&
+                                          ast::starts_after_prefix(unit.tree, node),
+                         .between_targets = ast::keeps_order(unit.tree, node)};
+  if (targets.size() == 1 && assign_in_parallel(unit, targets[0], node.value, breaks)) return;
   expression(unit, node.value);
-  if (unit.features.targets_have_lines && ast::starts_after_prefix(unit.tree, node)) {
-    unit.emit.lines.next();
-  }
+  if (breaks.before_values) unit.emit.lines.next();
   for (size_t i = 0; i < targets.size(); ++i) {
     if (i + 1 < targets.size()) unit.emit.op(Op::Copy, 1);
     assign(unit, targets[i]);
@@ -185,7 +183,7 @@ void assign(Unit& unit, NodeId target) {
   }
 }
 
-bool assign_in_parallel(Unit& unit, NodeId target, NodeId value, bool keeps_order) {
+bool assign_in_parallel(Unit& unit, NodeId target, NodeId value, Breaks breaks) {
   if (!unit.features.assigns_in_parallel || !unit.tree.is(value, Kind::Tuple) ||
       !(unit.tree.is(target, Kind::Tuple) || unit.tree.is(target, Kind::List)) ||
       (!unit.features.folds_late && constant_of(unit, value))) {
@@ -199,11 +197,12 @@ bool assign_in_parallel(Unit& unit, NodeId target, NodeId value, bool keeps_orde
       return false;
   }
   expressions(unit, values);
+  if (breaks.before_values) unit.emit.lines.next();
   unit.emit.op(Op::Swap, static_cast<uint32_t>(values.size()));
   const bool stores_twice = unit.features.drops_overwritten_stores &&
                             unit.tree.is(target, Kind::Tuple) &&
                             ast::stores_twice(unit.tree, names);
-  assign_each(unit, names, keeps_order || stores_twice);
+  assign_each(unit, names, breaks.between_targets || stores_twice);
   return true;
 }
 

@@ -15,8 +15,15 @@ void delete_target(Unit& unit, NodeId target);
 void assign(Unit& unit, NodeId target);
 // Moves the top of the stack to a depth.
 void move_down(Unit& unit, uint32_t depth);
+// Where the text of an assignment breaks its line, which keeps compilers from reordering the stores
+// before and after (ast/lines.h).
+struct Breaks {
+  bool before_values = false;
+  bool between_targets = false;
+};
+
 // Assigns two or three values straight from the stack, without a tuple (3.11+); returns false if
-// that does not apply. `keeps_order`: the text keeps the compiler from exchanging the stores.
-bool assign_in_parallel(Unit& unit, NodeId target, NodeId value, bool keeps_order);
+// that does not apply.
+bool assign_in_parallel(Unit& unit, NodeId target, NodeId value, Breaks breaks);
 
 }  // namespace pellucid::verify::lower

@@ -113,7 +113,7 @@ void generator(Unit& unit, Comprehension& parts, size_t index) {
     if (unit.features.one_item_loops_assign && !part.is_async && only.size() == 1 &&
         !unit.tree.is(only[0], Kind::Starred)) {
       loops = false;
-      assigned = assign_in_parallel(unit, part.target, only[0], false);
+      assigned = assign_in_parallel(unit, part.target, only[0], {});
       if (!assigned) expression(unit, only[0]);
     } else {
       iterator_of(unit, part);
