@@ -201,7 +201,6 @@ class Finder {
       case Mark::LoadFast:
       case Mark::StoreFast:
       case Mark::DeleteFast:
-      case Mark::LoadFastCheck:
         return locals(op, arg);
       case Mark::LoadDeref:
       case Mark::StoreDeref:
@@ -315,8 +314,7 @@ class Finder {
     if (minor_ <= 10) {
       if (arg >= code_.varnames.size()) return;
       hold(!is_cell_.contains(code_.varnames[arg].value), "the argument has moved to its cell");
-    } else if ((op == Mark::DeleteFast || op == Mark::LoadFastCheck) &&
-               arg < code_.localspluskinds.size()) {
+    } else if (op == Mark::DeleteFast && arg < code_.localspluskinds.size()) {
       const LocalKind kind = code_.localspluskinds[arg];
       hold(kind == LocalKind::Local || kind == LocalKind::Hidden, "the local is a cell");
     }

@@ -432,6 +432,8 @@ class Audit {
         return true;
       default:  // operations on a cell
         hold(!is_unbound(state, *place) || !is_cell(*place), "the cell is not made yet", instr);
+        // A slot that an inlined comprehension has borrowed is loaded from by LoadFast.
+        hold(mark_of(instr) != Mark::LoadFastCheck, "the local is a cell", instr);
         take(instr, state, effect.pops);
         stack.resize(stack.size() + effect.pushes);
         return false;
@@ -443,6 +445,8 @@ class Audit {
     const bool checks = minor_ < 12 || mark == Mark::LoadFastCheck;
     const bool was_unbound = is_unbound(state, place);
     hold(checks || !was_unbound || is_cell(place), "the local may be unbound", instr);
+    hold(mark != Mark::LoadFastCheck || !is_cell(place) || is_lent(state, place),
+         "the local is a cell", instr);
     const bool borrows = mark == Mark::LoadFastBorrow || mark == Mark::LoadFastBorrowLoadFastBorrow;
     state.stack.push_back({What::Value, borrows ? instr.a + 1 : 0});
     // If the load succeeds, the local is bound.

@@ -321,6 +321,8 @@ CASES: Dict[str, Case] = {
     "a cell that nothing makes or asks for": ((3, 11), NEWEST, UNUSED, fields(co_cellvars=("y",))),
     "a cell that is made twice": ((3, 11), NEWEST, CELL, before("MAKE_CELL", "MAKE_CELL", 0)),
     "a local as a cell": ((3, 11), (3, 12), PLAIN, becomes("LOAD_FAST", "LOAD_DEREF")),
+    "a checked cell": ((3, 13), (3, 13), DEEP, becomes("LOAD_FAST", "LOAD_FAST_CHECK")),
+    "a cell, checked": ((3, 14), NEWEST, DEEP, becomes("LOAD_FAST_BORROW", "LOAD_FAST_CHECK")),
     "an argument in its cell": (ALL, (3, 10), CELL, becomes("LOAD_DEREF", "LOAD_FAST")),
     "flags of a generator": ((3, 11), NEWEST, PLAIN, flag(CO_GENERATOR)),
     "no flags of a generator": ((3, 11), NEWEST, YIELD, flag(CO_GENERATOR)),
