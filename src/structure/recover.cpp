@@ -54,7 +54,7 @@ void tell(const Reduction& reduction, const Step& step, std::string& before, Tra
 // The plan of the reduced graph, and its statements.
 ast::ListId written(Reduction& reduction, const std::vector<ast::ListId>& bodies, Trace* trace) {
   Graph& graph = reduction.graph;
-  const Analysis analysis = analyse(graph);
+  const Analysis& analysis = reduction.analysis.of(graph);
   Expressions expressions(graph.f, reduction.tree, bodies);
   FunctionContext context{graph, reduction.tree, expressions};
   context.analysis = &analysis;

@@ -81,9 +81,9 @@ constexpr std::array kSteps = {
     Step{"thread_last", "blocks without items that are left", kHasWays,
          [](Reduction& r) { thread_empty_blocks(r.graph); }},
     Step{"rotate", "loops get their test at the top, which is one value only now", kHasWays,
-         [](Reduction& r) { undo_rotation(r.graph); }},
+         [](Reduction& r) { undo_rotation(r.graph, r.analysis); }},
     Step{"headers", "every loop begins at a block of its own", kHasWays,
-         [](Reduction& r) { place_loop_headers(r.graph); }},
+         [](Reduction& r) { place_loop_headers(r.graph, r.analysis); }},
     Step{"split_exits", "a block ends where a clause or a loop does: what follows is no part of it",
          kHasLeaving, [](Reduction& r) { split_exits(r.graph, r.tree.module()); }},
 };

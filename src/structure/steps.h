@@ -12,6 +12,7 @@
 
 #include "ast/tree.h"
 #include "structure/graph/graph.h"
+#include "structure/graph/loops.h"
 
 namespace pellucid::structure {
 
@@ -21,6 +22,7 @@ struct Reduction {
   ast::Tree& tree;
   bool joins_copies = true;         // false: endings stay apart as they lie there
   std::vector<BlockId> joins = {};  // blocks that were made of endings that differ in a value
+  KnownAnalysis analysis = {};
 };
 
 // What a graph may have. Steps that need none of what it has are not run: two thirds of all code

@@ -75,6 +75,14 @@ bool Choices::is_comparison(ValueId id) const {
   return is_op(value, Op::Compare, Op::IsOp, Op::ContainsOp);
 }
 
+bool Choices::makes_container(BlockId id) const {
+  const auto& items = g_[id].items;
+  return std::any_of(items.begin(), items.end(), [&](ValueId item) {
+    return is_op(g_[item], Op::BuildList, Op::BuildSet, Op::BuildMap) ||
+           (!filled_.empty() && filled_.contains(item));
+  });
+}
+
 ValueId Choices::pivot_of(ValueId comparison) const {
   const ir::Value& value = g_[comparison];
   if (value.kind == ValueKind::Region) {

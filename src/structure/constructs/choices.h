@@ -34,6 +34,8 @@ class Choices {
   // use.
   ValueId pivot_of(ValueId comparison) const;
   bool is_comparison(ValueId id) const;
+  // Returns true if an item of the block may be the container that a comprehension fills.
+  bool makes_container(BlockId id) const;
   bool continues_chain(ValueId result, ValueId pivot) const;
   // Returns true if another comparison uses the value as its right operand.
   bool is_pivot(ValueId id) const { return pivots_.contains(id); }

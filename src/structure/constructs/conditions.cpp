@@ -86,7 +86,8 @@ class Conditions {
       const BlockId next = g_[id].next[0].to;
       if (!next.valid()) return false;
       return (next != id && is_short(next, id) && merge_into_predecessor(g_, next)) ||
-             fold_inlined_comprehension(g_, module_, id);
+             (g_[next].exit == ExitKind::ForIter && c_.makes_container(id) &&
+              fold_inlined_comprehension(g_, module_, id));
     }
     if (g_[id].exit != ExitKind::Branch) return false;
     bool absorbed = false;

@@ -32,6 +32,7 @@ NameCleanups::NameCleanups(Graph& graph, const object::Module& module, const Pro
 }
 
 void NameCleanups::drop_those_of_nothing() {
+  if (caught_.empty()) return;
   for (const BlockId id : g_.order()) {
     for (size_t i = 0; i < g_[id].items.size(); ++i) {
       const ir::Value& value = g_[g_[id].items[i]];

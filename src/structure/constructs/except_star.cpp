@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "structure/constructs/except_star.h"
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 #include <unordered_set>
@@ -10,6 +11,11 @@
 
 namespace pellucid::structure {
 namespace {
+
+// Returns true for the exceptions that remain after the clauses.
+bool combines_exceptions(const ir::Value& value) {
+  return is_op(value, Op::Intrinsic2) && value.a == bytecode::kPrepReraiseStar;
+}
 
 class ExceptStar {
  public:
@@ -47,8 +53,9 @@ class ExceptStar {
       for (const ValueId item : block.items) {
         const ir::Value& value = g_[item];
         if (is_op(value, Op::EgMatch)) splits_[operand(item, 0)] = {id, item};
-        const bool ends = is_op(value, Op::Intrinsic2) && value.a == bytecode::kPrepReraiseStar;
-        if (!ends || block.exit != ExitKind::BranchNone || block.items.back() != item) continue;
+        if (!combines_exceptions(value) || block.exit != ExitKind::BranchNone ||
+            block.items.back() != item)
+          continue;
         if (g_.resolve(block.operands[0]) != item) continue;
         statements_.push_back({operand(item, 0), id, block.next[0].to, block.next[1].to});
       }
@@ -260,6 +267,10 @@ class ExceptStar {
 
 }  // namespace
 
-void fold_except_star(Graph& graph) { ExceptStar(graph).run(); }
+void fold_except_star(Graph& graph) {
+  const auto& values = graph.f.values;
+  const bool may_have_any = std::any_of(values.begin(), values.end(), combines_exceptions);
+  if (may_have_any) ExceptStar(graph).run();
+}
 
 }  // namespace pellucid::structure

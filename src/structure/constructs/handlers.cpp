@@ -29,6 +29,7 @@ class Handlers {
   }
 
   void run() {
+    const bool was_current = g_.is_current();
     names_.drop_those_of_nothing();
     for (const BlockId id : g_.order()) {
       for (const ValueId item : g_[id].items) {
@@ -55,6 +56,7 @@ class Handlers {
     });
     // The graph is walked anew once a level: changes in sibling regions do not affect each other.
     for (const flow::Handler& handler : g_.f.handlers) entries_.insert(handler.entry);
+    const size_t known = g_.size();
     uint32_t level = ~0u;
     bool stale = false;
     for (const HandlerId id : order) {
@@ -72,7 +74,11 @@ class Handlers {
       stale = stale || (!is_left && needs_walk_);
     }
     if (aliased_) apply_aliases(g_);
-    g_.recompute();
+    if (stale || may_lose_more_ || !was_current || g_.size() != known) {
+      g_.recompute();
+    } else {
+      g_.drop_forgotten();
+    }
     const size_t blocks = g_.size();
     for (size_t i = 0; i < g_.handlers.size(); ++i) {
       const HandlerId id(i);
@@ -183,7 +189,11 @@ class Handlers {
     needs_walk_ = !again.valid() || !ends_here_only(g_, again) || entries_.count(again) > 0;
     entry.items.clear();
     g_.redirect(entry_of(id), 1, {});
-    if (!needs_walk_) g_.forget(again);
+    if (!needs_walk_) {
+      g_.forget(again);
+      // What protects it may protect nothing else.
+      may_lose_more_ = may_lose_more_ || g_[again].handler != entry.handler;
+    }
     entry.exit = ExitKind::Goto;
     entry.operands.clear();
     remove_exit_calls(exit);
@@ -350,6 +360,7 @@ class Handlers {
   NameCleanups names_;
   std::unordered_map<ValueId, std::vector<BlockId>> exit_calls_;  // exit functions -> their calls
   bool aliased_ = false;
+  bool may_lose_more_ = false;           // blocks that no way leads to any more
   bool needs_walk_ = true;               // the last fold has changed what can be reached
   std::unordered_set<BlockId> entries_;  // of handlers
   std::unordered_set<ValueId> matched_;  // exceptions whose type a clause tests

@@ -49,16 +49,17 @@ void forget_lone_copies(Graph& graph) {
   for (const BlockId id : graph.order()) {
     auto& items = graph[id].items;
     const ExitKind exit = graph[id].exit;
+    if (exit == ExitKind::Branch || exit == ExitKind::BranchNone) continue;
+    const auto is_copy = [&](ValueId item) { return drops(graph[item], ir::Dropped::Copy); };
     const auto names = [&](ValueId item) { return stores_name(graph[item]); };
-    if (exit == ExitKind::Branch || exit == ExitKind::BranchNone ||
+    if (std::none_of(items.begin(), items.end(), is_copy) ||
         std::any_of(items.begin(), items.end(), names)) {
       continue;
     }
-    std::erase_if(items, [&](ValueId item) {
-      const bool is_copy = drops(graph[item], ir::Dropped::Copy);
-      if (is_copy) release(graph, item);
-      return is_copy;
-    });
+    for (const ValueId item : items) {
+      if (is_copy(item)) release(graph, item);
+    }
+    std::erase_if(items, is_copy);
   }
 }
 

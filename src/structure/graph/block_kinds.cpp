@@ -26,6 +26,7 @@ bool has_marker(const Graph& graph, BlockId block, flow::Marker what) {
 }
 
 ValueId lost_jump(const Graph& graph, BlockId block) {
+  if (!marks_jumps(graph)) return {};
   for (const ValueId item : graph[block].items) {
     const ir::Value& value = graph[item];
     if (is_marker(value, flow::Marker::LostBreak) || is_marker(value, flow::Marker::LostContinue) ||

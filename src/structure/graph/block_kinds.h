@@ -14,6 +14,12 @@ ValueId marker(Graph& graph, flow::Marker what = flow::Marker::Left);
 // Returns true if all items of the block only leave regions and handlers.
 bool only_markers(const Graph& graph, const ir::Block& block);
 
+// Returns true if markers may say that a jump statement left a region, or was lost: only where a
+// block stack keeps what leads nowhere.
+inline bool marks_jumps(const Graph& graph) {
+  return graph.f.marks_ends || graph.f.marks_empty_bodies;
+}
+
 // Returns true if the block has a marker of this kind.
 bool has_marker(const Graph& graph, BlockId block, flow::Marker what);
 

@@ -88,6 +88,16 @@ class Ways {
 
   Into into(flow::BlockId block) const { return {*this, block}; }
 
+  // The same as set(), for an edge in no list, into a block that was there at clear().
+  void add(Way way, flow::BlockId to) {
+    const size_t at = index_of(way);
+    List& list = lists_[to.index()];
+    links_[at] = {list.last, kNone, to};
+    (list.last == kNone ? list.first : links_[list.last].after) = static_cast<uint32_t>(at);
+    list.last = static_cast<uint32_t>(at);
+    ++list.count;
+  }
+
   // Makes `to` the target of the edge, as the last of the ways into it; an invalid `to` removes the
   // edge.
   void set(Way way, flow::BlockId to) {
@@ -96,11 +106,7 @@ class Ways {
     remove(at);
     if (!to.valid()) return;
     if (to.index() >= lists_.size()) lists_.resize(to.index() + 1);
-    List& list = lists_[to.index()];
-    links_[at] = {list.last, kNone, to};
-    (list.last == kNone ? list.first : links_[list.last].after) = static_cast<uint32_t>(at);
-    list.last = static_cast<uint32_t>(at);
-    ++list.count;
+    add(way, to);
   }
 
  private:

@@ -80,47 +80,54 @@ Graph::Graph(ir::Function function) : f(std::move(function)), loop_spans(f) {
 
 void Graph::recompute() {
   is_current_ = true;
+  ++version_;
   const size_t count = f.blocks.size();
   ways_.clear(count);
   reachable_.assign(count, 0);
-  order_.clear();
-  struct Frame {
-    BlockId block;
-    uint32_t step;
+  // At the front of the list, the blocks on the way from the entry; at its end, those that are
+  // done. `reachable_` is one more than the number of successors that were looked at.
+  order_.resize(count);
+  size_t on_way = 0, done = count;
+  const auto enter = [&](BlockId id) {
+    reachable_[id.index()] = 1;
+    order_[on_way++] = id;
   };
-  order_.reserve(count);
-  std::vector<Frame> stack;
-  stack.reserve(count);
-  stack.push_back({entry(), 0});
-  reachable_[0] = 1;
-  while (!stack.empty()) {
-    Frame& frame = stack.back();
-    const ir::Block& block = f.blocks[frame.block.index()];
+  enter(entry());
+  while (on_way > 0) {
+    const BlockId id = order_[on_way - 1];
+    const ir::Block& block = f.blocks[id.index()];
+    uint8_t& step = reachable_[id.index()];
     BlockId next;
-    const uint32_t step = frame.step++;
-    if (step == 0) {
-      if (block.handler.valid()) next = f.handlers[block.handler.index()].entry;
-    } else if (step <= 2) {
+    while (step <= 3 && !next.valid()) {
       // The jump target first, so that the fall-through comes right after its block.
-      const uint8_t edge = step == 1 ? block.jump : static_cast<uint8_t>(1 - block.jump);
-      next = block.next[edge].to;
-    } else {
-      order_.push_back(frame.block);
-      stack.pop_back();
-      continue;
+      if (step > 1) {
+        next = block.next[step == 2 ? block.jump : 1 - block.jump].to;
+      } else if (block.handler.valid()) {
+        next = f.handlers[block.handler.index()].entry;
+      }
+      ++step;
+      if (next.valid() && reachable_[next.index()] != 0) next = BlockId();
     }
-    if (next.valid() && !reachable_[next.index()]) {
-      reachable_[next.index()] = 1;
-      stack.push_back({next, 0});
+    if (next.valid()) {
+      enter(next);
+    } else {
+      --on_way;
+      order_[--done] = id;
     }
   }
-  std::reverse(order_.begin(), order_.end());
+  order_.erase(order_.begin(), order_.begin() + static_cast<ptrdiff_t>(done));
   for (const BlockId id : order_) {
     for (uint8_t k = 0; k < 2; ++k) {
       const BlockId to = f.blocks[id.index()].next[k].to;
-      if (to.valid()) ways_.set({id, k}, to);
+      if (to.valid()) ways_.add({id, k}, to);
     }
   }
+}
+
+void Graph::drop_forgotten() {
+  is_current_ = true;
+  ++version_;
+  std::erase_if(order_, [&](BlockId id) { return !reachable(id); });
 }
 
 ValueId Graph::add(ir::Value value, std::span<const ValueId> operands) {
@@ -144,6 +151,7 @@ uint32_t Graph::exceptions_at(BlockId id, size_t index) const {
 
 BlockId Graph::split(BlockId id, size_t index) {
   is_current_ = false;
+  ++version_;
   ir::Block rest;
   ir::Block& block = f.blocks[id.index()];
   rest.exc_depth = exceptions_at(id, index);
@@ -170,6 +178,7 @@ BlockId Graph::split(BlockId id, size_t index) {
 
 void Graph::redirect(BlockId from, uint8_t k, BlockId to, std::vector<ValueId> args) {
   is_current_ = false;
+  ++version_;
   ir::Edge& edge = f.blocks[from.index()].next[k];
   edge.to = to;
   edge.args = std::move(args);
@@ -209,6 +218,7 @@ bool within(const Graph& g, HandlerId inner, HandlerId outer) {
 }
 
 void apply_aliases(Graph& g) {
+  if (!g.has_aliases()) return;
   for (ValueId& id : g.f.operand_pool) id = g.resolve(id);
   for (ir::Block& block : g.f.blocks) {
     for (ValueId& id : block.operands) id = g.resolve(id);
@@ -221,8 +231,7 @@ void apply_aliases(Graph& g) {
   }
 }
 
-bool merge_into_predecessor(Graph& g, BlockId id) {
-  if (id == g.entry() || g.ways_into(id).size() != 1) return false;
+bool merge_into_only_predecessor(Graph& g, BlockId id) {
   if (g.clause_ends.contains(id)) return false;
   const BlockId from = g.ways_into(id).front().from;
   ir::Block& first = g[from];

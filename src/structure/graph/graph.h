@@ -223,6 +223,8 @@ class Graph {
   void recompute();
   // Returns true if none of the functions below has changed an edge since the last recompute().
   bool is_current() const { return is_current_; }
+  // Another number after each recompute() and each of the functions below.
+  uint32_t version() const { return version_; }
 
   // Blocks reachable from the entry, by normal and handler edges, in reverse postorder.
   const std::vector<BlockId>& order() const { return order_; }
@@ -243,6 +245,9 @@ class Graph {
   // Makes a block without ways and successors unreachable from here on; order() contains it until
   // recompute().
   void forget(BlockId id) { reachable_[id.index()] = 0; }
+  // Does what recompute() does where nothing has happened since the last one but that blocks lost
+  // their only way and were forgotten.
+  void drop_forgotten();
 
   // Gives `into` the exit of `from`, which is dead from here on.
   void take_exit(BlockId into, BlockId from);
@@ -253,6 +258,7 @@ class Graph {
     return id;
   }
   void alias(ValueId from, ValueId to);
+  bool has_aliases() const { return !alias_.empty(); }
 
   // The number of blocks when ways were last computed.
   size_t known_ways() const { return ways_.size(); }
@@ -262,6 +268,7 @@ class Graph {
   std::vector<uint8_t> reachable_;
   std::vector<BlockId> order_;
   bool is_current_ = false;
+  uint32_t version_ = 0;
   std::vector<ValueId> alias_;
   std::vector<uint32_t> entered_;  // by block: 1 for handler entries that count their exception
 };
@@ -274,7 +281,11 @@ void apply_aliases(Graph& graph);
 
 // Merges a block into its only predecessor, if the handler is the same; never code after a loop
 // into code of the loop. Returns true if it did.
-bool merge_into_predecessor(Graph& graph, BlockId id);
+bool merge_into_only_predecessor(Graph& graph, BlockId id);
+inline bool merge_into_predecessor(Graph& graph, BlockId id) {
+  return id != graph.entry() && graph.ways_into(id).size() == 1 &&
+         merge_into_only_predecessor(graph, id);
+}
 
 // Redirects edges over empty blocks that only lead on and are not kept.
 void thread_empty_blocks(Graph& graph);

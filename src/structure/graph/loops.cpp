@@ -53,15 +53,7 @@ Analysis analyse(const Graph& graph) {
   out.loop_of_header.assign(count, kNone);
   out.innermost.assign(count, kNone);
   for (size_t i = 0; i < order.size(); ++i) out.number[order[i].index()] = static_cast<uint32_t>(i);
-  if (order.size() == 1 && graph.ways_into(graph.entry()).empty()) {
-    out.tree_.parent.resize(count);
-    out.tree_.enter.assign(count, flow::kUnreached);
-    out.tree_.leave.assign(count, 0);
-    out.tree_.enter[graph.entry().index()] = 0;
-    out.tree_.leave[graph.entry().index()] = 1;
-    out.children_ = flow::BlockLists(count, [](const auto&) {});
-    return out;
-  }
+  if (order.size() == 1 && graph.ways_into(graph.entry()).empty()) return out;
 
   const flow::Edges edges = edges_of(graph);
   out.tree_ = flow::dominators(edges, graph.entry());

@@ -2,6 +2,7 @@
 // Analysis: the dominators and the natural loops of a Graph, over normal and handler edges.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,13 +26,17 @@ struct Analysis {
   std::vector<Loop> loops;
   bool reducible = true;
 
-  bool dominates(BlockId a, BlockId b) const { return a == b || tree_.contains(a, b); }
+  bool dominates(BlockId a, BlockId b) const {
+    return a == b || (!tree_.enter.empty() && tree_.contains(a, b));
+  }
 
   // The immediate dominator; invalid for the entry and for blocks that it does not reach.
   BlockId idom(BlockId block) const { return tree_.parent[block.index()]; }
 
   // The blocks whose immediate dominator is `block`, in order.
-  std::span<const BlockId> children(BlockId block) const { return children_[block]; }
+  std::span<const BlockId> children(BlockId block) const {
+    return children_.size() == 0 ? std::span<const BlockId>() : children_[block];
+  }
 
   // Returns true if a block is in the natural loop.
   bool contains(const Loop& loop, BlockId block) const;
@@ -39,12 +44,28 @@ struct Analysis {
  private:
   friend Analysis analyse(const Graph& graph);
 
+  // Empty for a graph of one block.
   flow::Tree tree_;
   flow::BlockLists children_;
 };
 
 // Throws NotStructured if more loops nest than a text can have.
 Analysis analyse(const Graph& graph);
+
+// The analysis of a graph between steps, most of which change nothing.
+class KnownAnalysis {
+ public:
+  // Valid until the next call.
+  const Analysis& of(const Graph& graph) {
+    if (!known_ || version_ != graph.version()) known_ = analyse(graph);
+    version_ = graph.version();
+    return *known_;
+  }
+
+ private:
+  std::optional<Analysis> known_;
+  uint32_t version_ = 0;
+};
 
 // Returns false if no edge leads back in the order of the graph: then analyse() finds no loop. Most
 // functions have none, and to know that is far cheaper than their dominators.

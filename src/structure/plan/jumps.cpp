@@ -17,7 +17,7 @@ bool is_none(const PlanContext& c, object::ConstId constant) {
 }  // namespace
 
 bool left_by_jump(const Graph& graph, BlockId block) {
-  return has_marker(graph, block, flow::Marker::LeftByJump);
+  return marks_jumps(graph) && has_marker(graph, block, flow::Marker::LeftByJump);
 }
 
 bool starts_after_jump(const Graph& graph, BlockId block) {

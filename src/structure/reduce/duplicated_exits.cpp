@@ -16,93 +16,6 @@
 namespace pellucid::structure {
 namespace {
 
-constexpr uint32_t kInside = 0x80000000u;  // an operand that the tail computes itself
-constexpr uint32_t kPart = 0xfffffffdu;    // one that is a part of it
-
-// A number for each value that a tail computes itself: its place there.
-class Inside {
- public:
-  // Returns the place of a value; kNone for one from elsewhere.
-  uint32_t of(ValueId value) const {
-    return value.index() < places_.size() ? places_[value.index()] - 1 : kNone;
-  }
-  void add(ValueId value) {
-    if (places_.size() <= value.index()) places_.resize(2 * value.index() + 1);
-    values_.push_back(value);
-    places_[value.index()] = static_cast<uint32_t>(values_.size());
-  }
-  bool empty() const { return values_.empty(); }
-  void clear() {
-    for (const ValueId value : values_) places_[value.index()] = 0;
-    values_.clear();
-  }
-
-  static constexpr uint32_t kNone = ~0u;
-
- private:
-  std::vector<uint32_t> places_;  // by value: one more than its place
-  std::vector<ValueId> values_;
-};
-
-using Key = std::vector<uint32_t>;
-
-// The tails that were seen, by keys that lie in one list: a hash table with linear probing.
-class KnownTails {
- public:
-  // Adds a tail. If there is one with this key, returns its block instead, and false.
-  std::pair<BlockId*, bool> add(const Key& key, BlockId block) {
-    if (2 * tails_.size() >= slots_.size()) grow();
-    uint32_t hash = 0;
-    for (const uint32_t number : key) hash = (hash ^ number) * 0x9e3779b1u + (hash >> 15);
-    size_t at = slot_of(hash);
-    for (; slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
-      Tail& tail = tails_[slots_[at] - 1];
-      if (tail.hash == hash && is_key_of(tail, key)) return {&tail.block, false};
-    }
-    tails_.push_back({numbers_.size(), key.size(), hash, block});
-    numbers_.insert(numbers_.end(), key.begin(), key.end());
-    slots_[at] = static_cast<uint32_t>(tails_.size());
-    return {&tails_.back().block, true};
-  }
-
-  template <typename Visit>
-  void for_each(Visit visit) const {
-    for (const Tail& tail : tails_) visit(tail.block);
-  }
-
-  void clear() {
-    tails_.clear();
-    numbers_.clear();
-    std::fill(slots_.begin(), slots_.end(), 0);
-  }
-
- private:
-  struct Tail {
-    size_t begin, size;  // of its key, in numbers_
-    uint32_t hash;
-    BlockId block;
-  };
-
-  size_t slot_of(uint32_t hash) const { return (hash ^ (hash >> 16)) & (slots_.size() - 1); }
-  bool is_key_of(const Tail& tail, const Key& key) const {
-    const auto first = numbers_.begin() + static_cast<ptrdiff_t>(tail.begin);
-    return std::equal(key.begin(), key.end(), first, first + static_cast<ptrdiff_t>(tail.size));
-  }
-  void grow() {
-    constexpr size_t kFirst = 16;
-    slots_.assign(std::max(kFirst, 2 * slots_.size()), 0);
-    for (size_t i = 0; i < tails_.size(); ++i) {
-      size_t at = slot_of(tails_[i].hash);
-      while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = static_cast<uint32_t>(i + 1);
-    }
-  }
-
-  std::vector<Tail> tails_;
-  std::vector<uint32_t> numbers_;  // all keys, one after the other
-  std::vector<uint32_t> slots_;    // a power of two of them; 0: free, else one more than a tail
-};
-
 class Tails {
  public:
   Tails(Graph& graph, const object::Module& module)
@@ -114,46 +27,126 @@ class Tails {
         ends_.insert(g_[id].exit_line);
       }
     }
+    merge_exits();
+    merge_code_before_ends();
+  }
+
+ private:
+  // Merges returns and raises, with what comes before them.
+  void merge_exits() {
+    for (const BlockId id : g_.order()) {
+      if (may_have_tail(id)) signatures_.add(signature_of(id));
+    }
+    signatures_.find_shared();
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
-      if (g_[id].exit != ExitKind::Return && g_[id].exit != ExitKind::Raise) continue;
-      if (!g_[id].params.empty() && g_[id].items.empty()) continue;
-      if (g_[id].next[0].to.valid()) continue;
-      merge(id, returns_out_of_loop(id) ? start_of_line(id) : start_of_tail(id));
+      if (!may_have_tail(id)) continue;
+      if (may_equal_another(id)) {
+        merge(id, start_of_exit(id));
+      } else {
+        apart_.push_back(id);
+      }
     }
     merge_reraises();
     look_again();
     // A copied block is merged with its predecessor in every place except one at most.
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
       if (g_[id].exit != ExitKind::Return || g_[id].next[0].to.valid()) continue;
+      if (!may_equal_another(id)) continue;
       const std::optional<size_t> begin = start_of_statement(id);
       if (begin && *begin > start_of_tail(id)) merge(id, *begin);
     }
     look_again();
-    // The statement before the end of the body may have been copied with that end.
-    std::vector<uint8_t> is_end(g_.size(), 0);  // by block; those that are made now are none
-    tails_.for_each([&](BlockId tail) { is_end[tail.index()] = 1; });
-    for (const HandlerInfo& info : g_.handlers) {
-      if (info.end.valid()) is_end[info.end.index()] = 1;
-    }
-    const auto leads_to_end = [&](BlockId id) {
-      const BlockId to = g_[id].next[0].to;
-      return g_[id].exit == ExitKind::Goto && to.index() < is_end.size() && is_end[to.index()] != 0;
+  }
+
+  // Merges code that leads to a tail: the statement before the end of the body may have been copied
+  // with that end.
+  void merge_code_before_ends() {
+    if (!are_some_alike()) return;
+    const std::vector<uint8_t> is_end = ends();
+    const auto may_merge_with = [&](BlockId id) {
+      const ir::Block& block = g_[id];
+      const BlockId to = block.next[0].to;
+      return block.exit == ExitKind::Goto && to.index() < is_end.size() &&
+             is_end[to.index()] != 0 && !block.items.empty() &&
+             signatures_.is_shared(signature_of(id));
     };
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
-      if (leads_to_end(id)) merge(id, start_of_tail(id));
+      if (may_merge_with(id)) merge(id, start_of_tail(id));
     }
     look_again();
     // It may follow code that was not copied with it: the statements of an `else`.
     tails_.clear();
     starts_.clear();
+    if (!are_some_alike()) return;
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
-      if (!leads_to_end(id)) continue;
+      if (!may_merge_with(id)) continue;
       if (const std::optional<size_t> begin = start_of_statement(id)) merge(id, *begin);
     }
     look_again();
   }
 
- private:
+  // Looks at the blocks that lead on. Returns true if some may have equal tails.
+  bool are_some_alike() {
+    signatures_.clear();
+    for (const BlockId id : g_.order()) {
+      if (g_[id].exit == ExitKind::Goto && !g_[id].items.empty()) signatures_.add(signature_of(id));
+    }
+    return signatures_.find_shared();
+  }
+
+  // Returns which blocks are a tail or the end of a `finally` body, by block.
+  std::vector<uint8_t> ends() {
+    std::vector<uint8_t> is_end(g_.size(), 0);
+    tails_.for_each([&](BlockId tail) { is_end[tail.index()] = 1; });
+    for (const BlockId id : apart_) {
+      const size_t begin = start_of_exit(id);
+      bool is_tail = has_key(id, begin);
+      if (!is_tail && g_[id].exit == ExitKind::Return) {
+        const std::optional<size_t> statement = start_of_statement(id);
+        is_tail = statement && *statement > start_of_tail(id) && has_key(id, *statement);
+      }
+      is_end[id.index()] |= is_tail ? 1 : 0;
+    }
+    for (const HandlerInfo& info : g_.handlers) {
+      if (info.end.valid()) is_end[info.end.index()] = 1;
+    }
+    return is_end;
+  }
+
+  bool may_have_tail(BlockId id) const {
+    const ir::Block& block = g_[id];
+    return (block.exit == ExitKind::Return || block.exit == ExitKind::Raise) &&
+           (block.params.empty() || !block.items.empty()) && !block.next[0].to.valid();
+  }
+
+  // Returns true for a `return` out of loops, too: if it is a statement of its own, that begins
+  // where its line does, it ends up in a block of its own.
+  bool may_equal_another(BlockId id) const {
+    return signatures_.is_shared(signature_of(id)) || returns_out_of_loop(id);
+  }
+
+  size_t start_of_exit(BlockId id) const {
+    return returns_out_of_loop(id) ? start_of_line(id) : start_of_tail(id);
+  }
+
+  // Returns a number that is equal for blocks with equal tails.
+  uint32_t signature_of(BlockId id) const {
+    const ir::Block& block = g_[id];
+    uint32_t hash = block.handler.value * 31 + static_cast<uint32_t>(block.exit);
+    const auto add = [&](uint32_t number) { hash = (hash ^ number) * 0x9e3779b1u + (hash >> 15); };
+    // An implicit return may have any line.
+    if (!returns_none(id)) add(static_cast<uint32_t>(block.exit_line));
+    // A bare `raise` may be a tail without items.
+    const bool raises_again = block.exit == ExitKind::Raise && block.operands.empty();
+    if (raises_again || block.items.empty()) return hash;
+    const ir::Value& last = g_[block.items.back()];
+    add(static_cast<uint32_t>(last.op));
+    add(last.a);
+    add(last.b);
+    if (block.exit == ExitKind::Goto) add(static_cast<uint32_t>(last.line));
+    return hash;
+  }
+
   // Most functions have nothing to merge.
   void look_again() {
     if (std::exchange(has_merged_, false)) g_.recompute();
@@ -180,13 +173,13 @@ class Tails {
 
   // Merges those that share their last `length` items.
   void merge_reraises(const std::vector<BlockId>& ends, size_t length) {
-    std::map<Key, std::vector<BlockId>> same;
+    std::map<TailKey, std::vector<BlockId>> same;
     for (const BlockId id : ends) {
       const ir::Block& block = g_[id];
       if (block.items.size() < length) continue;
       const size_t begin = block.items.size() - length;
       if (begin == 0 && !block.params.empty()) continue;
-      Key key;
+      TailKey key;
       if (make_key(id, begin, key)) same[std::move(key)].push_back(id);
     }
     for (const auto& [key, blocks] : same) {
@@ -356,15 +349,26 @@ class Tails {
     return alone && ends_.count(block.exit_line) > 0;
   }
 
+  // Returns true if the end of a block that returns or raises has a key.
+  bool has_key(BlockId id, size_t begin) const {
+    const ir::Block& block = g_[id];
+    if (begin == 0 && !block.params.empty()) return false;
+    const bool raises_again = block.exit == ExitKind::Raise && block.operands.empty();
+    const auto first = block.items.begin() + static_cast<ptrdiff_t>(begin);
+    return (raises_again || first != block.items.end()) &&
+           std::all_of(first, block.items.end(),
+                       [&](ValueId item) { return g_[item].kind == ValueKind::Instr; });
+  }
+
   // Appends a key that is equal for equal tails. Returns false if the tail depends on values
   // computed before it.
-  bool make_key(BlockId id, size_t begin, Key& key) {
+  bool make_key(BlockId id, size_t begin, TailKey& key) {
     const bool has_key = append_key(id, begin, key);
     inside_.clear();
     return has_key;
   }
 
-  bool append_key(BlockId id, size_t begin, Key& key) {
+  bool append_key(BlockId id, size_t begin, TailKey& key) {
     const ir::Block& block = g_[id];
     const bool raises_again = block.exit == ExitKind::Raise && block.operands.empty();
     if (begin == 0 && !block.params.empty()) return false;
@@ -380,13 +384,13 @@ class Tails {
       if (part.kind == ValueKind::Element && part.count > 0) {
         // An element of a value that the tail itself unpacks.
         const uint32_t whole = inside_.of(g_.resolve(g_.f.operands(part)[0]));
-        if (whole != Inside::kNone) {
+        if (whole != InsideTail::kNone) {
           key.insert(key.end(), {kPart, part.a, whole | kInside});
           return;
         }
       }
       const uint32_t place = inside_.of(operand);
-      key.push_back(place != Inside::kNone ? place | kInside : operand.value);
+      key.push_back(place != InsideTail::kNone ? place | kInside : operand.value);
     };
     // With marked ends (3.8) the compiler copies no ending: only copies that the graph has made are
     // equal, and those share an offset.
@@ -429,8 +433,10 @@ class Tails {
   Graph& g_;
   const object::Module& module_;
   KnownTails tails_;
-  Key key_;
-  Inside inside_;
+  Signatures signatures_;
+  std::vector<BlockId> apart_;  // tails that are equal to no other one
+  TailKey key_;
+  InsideTail inside_;
   std::vector<size_t> starts_;        // by block: where its tail starts
   std::unordered_set<int32_t> ends_;  // lines of implicit returns
   bool has_merged_;

@@ -33,6 +33,32 @@ bool leaves_clause(const ir::Value& value) {
   return is_op(value, Op::PopExcept) || is_marker(value, flow::Marker::Left);
 }
 
+bool only_leaves_or_breaks(const Graph& g, const ir::Block& block) {
+  return std::all_of(block.items.begin(), block.items.end(), [&](ValueId item) {
+    return drops(g[item], ir::Dropped::Iterator) || leaves_clause(g[item]);
+  });
+}
+
+// Returns what blocks have in common that leave the same, on the way to one place.
+std::vector<uint32_t> key_of_way_out(const Graph& g, const ir::Block& block, bool is_clause) {
+  std::vector<uint32_t> key{block.handler.value, block.next[0].to.value, block.exc_depth};
+  for (const ValueId item : block.items) {
+    const ir::Value& value = g[item];
+    if (drops(value, ir::Dropped::Iterator)) {
+      key.push_back(g.resolve(g.f.operands(value)[0]).value);
+      key.push_back(static_cast<uint32_t>(value.line));
+    } else {
+      key.insert(key.end(), {kApart, is_op(value, Op::PopExcept) ? 1U : 0U});
+    }
+  }
+  // Each clause removes another exception from the stack.
+  for (const ValueId value : block.entry_stack) {
+    const ValueId held = g.resolve(value);
+    if (is_clause && g[held].kind == ValueKind::Exception) key.push_back(held.value);
+  }
+  return key;
+}
+
 // Merges blocks that only leave regions, clauses or loops on the way to one place, if only tests
 // lead to them: compilers copied their content, and the tests of a condition have to fail to one
 // place. The ends of two regions, to which their statements lead, stay apart, and so do two
@@ -44,32 +70,16 @@ void join_ways_out(Graph& g) {
     const ir::Block& block = g[id];
     const ir::Edge& next = block.next[0];
     if (block.exit != ExitKind::Goto || block.items.empty() || !block.params.empty()) continue;
-    bool is_clause = false;
-    std::vector<uint32_t> key{block.handler.value, next.to.value, block.exc_depth};
-    const bool only_left =
-        next.args.empty() && std::all_of(block.items.begin(), block.items.end(), [&](ValueId item) {
-          const ir::Value& value = g[item];
-          if (drops(value, ir::Dropped::Iterator)) {
-            key.push_back(g.resolve(g.f.operands(value)[0]).value);
-            key.push_back(static_cast<uint32_t>(value.line));
-            return true;
-          }
-          const bool pops = is_op(value, Op::PopExcept);
-          key.insert(key.end(), {kApart, pops ? 1U : 0U});
-          is_clause = is_clause || pops;
-          return leaves_clause(value);
-        });
-    // Each clause removes another exception from the stack.
-    for (const ValueId value : block.entry_stack) {
-      const ValueId held = g.resolve(value);
-      if (is_clause && g[held].kind == ValueKind::Exception) key.push_back(held.value);
-    }
+    if (next.to == id || !next.args.empty() || !only_leaves_or_breaks(g, block)) continue;
+    const bool is_clause = std::any_of(block.items.begin(), block.items.end(),
+                                       [&](ValueId item) { return is_op(g[item], Op::PopExcept); });
     const auto ways = g.ways_into(id);
     const auto tests = std::count_if(ways.begin(), ways.end(),
                                      [&](const Way& way) { return comes_from_tests(g, way.from); });
     // A clause has one end, to which the tested statement may lead as well.
     const bool is_failure = tests == static_cast<ptrdiff_t>(ways.size());
-    if (!only_left || next.to == id || !(is_failure || (is_clause && tests > 0))) continue;
+    if (!is_failure && !(is_clause && tests > 0)) continue;
+    std::vector<uint32_t> key = key_of_way_out(g, block, is_clause);
     const auto [first, fresh] = known.try_emplace(std::move(key), std::pair(id, is_failure));
     if (fresh || !(is_failure || first->second.second)) continue;
     for (const Way way : g.ways_into(id).copy()) {

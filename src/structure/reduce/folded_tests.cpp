@@ -76,7 +76,8 @@ void unfold_tested(Graph& graph, const object::Module& module) {
   if (!graph.f.folds.tuples) return;
   Unfolder unfolder(graph, module);
   for (const BlockId id : graph.order()) {
-    for (const ValueId item : std::vector<ValueId>(graph[id].items)) unfolder.unfold_set(item);
+    // By their places, since that adds values.
+    for (size_t i = 0; i < graph[id].items.size(); ++i) unfolder.unfold_set(graph[id].items[i]);
     if (graph[id].exit == ir::ExitKind::Branch) {
       unfolder.unfold(id, graph.resolve(graph[id].operands[0]));
     }

@@ -121,21 +121,18 @@ void part_from_outer(Graph& graph, const Analysis& analysis, const Loop& loop) {
   }
 }
 
-// Returns true if that has changed the graph.
 template <typename Visit>
-bool for_each_loop(Graph& graph, const Analysis& analysis, const Visit& visit) {
+void for_each_loop(Graph& graph, const Analysis& analysis, const Visit& visit) {
   const size_t before = graph.size();
   for (const Loop& loop : analysis.loops) {
     if (graph[loop.header].params.empty()) visit(loop);
   }
-  if (graph.size() == before) return false;
-  graph.recompute();
-  return true;
+  if (graph.size() != before) graph.recompute();
 }
 
 }  // namespace
 
-void place_loop_headers(Graph& graph) {
+void place_loop_headers(Graph& graph, KnownAnalysis& known) {
   const size_t before = graph.size();
   for (const BlockId id : std::vector<BlockId>(graph.order())) {
     if (graph[id].exit == ExitKind::ForIter && graph[id].params.empty() &&
@@ -145,11 +142,10 @@ void place_loop_headers(Graph& graph) {
   }
   if (graph.size() != before) graph.recompute();
   if (!may_loop(graph)) return;
-  Analysis analysis = analyse(graph);
-  const bool has_parted = for_each_loop(
-      graph, analysis, [&](const Loop& loop) { part_from_outer(graph, analysis, loop); });
-  if (has_parted) analysis = analyse(graph);
-  for_each_loop(graph, analysis, [&](const Loop& loop) { put_before_region(graph, loop); });
+  const Analysis& before_parting = known.of(graph);
+  for_each_loop(graph, before_parting,
+                [&](const Loop& loop) { part_from_outer(graph, before_parting, loop); });
+  for_each_loop(graph, known.of(graph), [&](const Loop& loop) { put_before_region(graph, loop); });
 }
 
 }  // namespace pellucid::structure

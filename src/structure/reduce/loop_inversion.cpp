@@ -28,7 +28,7 @@ struct Test {
 
 class Rotation {
  public:
-  explicit Rotation(Graph& graph) : g_(graph) {}
+  Rotation(Graph& graph, KnownAnalysis& analysis) : g_(graph), known_(analysis) {}
 
   void run() {
     if (may_loop(g_)) undo_all();
@@ -37,7 +37,7 @@ class Rotation {
 
  private:
   void undo_all() {
-    const Analysis analysis = analyse(g_);
+    const Analysis& analysis = known_.of(g_);
     bool changed = false;
     for (const BlockId body : std::vector<BlockId>(g_.order())) {
       const auto direct = g_.ways_into(body);
@@ -276,11 +276,12 @@ class Rotation {
   }
 
   Graph& g_;
+  KnownAnalysis& known_;
   std::unordered_map<BlockId, BlockId> ends_;
 };
 
 }  // namespace
 
-void undo_rotation(Graph& graph) { Rotation(graph).run(); }
+void undo_rotation(Graph& graph, KnownAnalysis& analysis) { Rotation(graph, analysis).run(); }
 
 }  // namespace pellucid::structure

@@ -9,11 +9,11 @@
 // header.
 #pragma once
 
-#include "structure/graph/graph.h"
+#include "structure/graph/loops.h"
 
 namespace pellucid::structure {
 
 // After reduce_conditions: a test is then one value of one block.
-void undo_rotation(Graph& graph);
+void undo_rotation(Graph& graph, KnownAnalysis& analysis);
 
 }  // namespace pellucid::structure

@@ -184,45 +184,36 @@ bool is_or_has_slice(const object::Module& module, const Const& constant) {
 
 }  // namespace
 
-bool may_need_order(const ast::Tree& tree, ListId body, const ir::Function& function) {
-  // A loop over a state has values of its own.
-  if (is_unstructured(tree, body)) return true;
-  const object::Module& module = tree.module();
-  const auto constant_at = [&](ir::ValueId id) -> const Const* {
-    const ir::Value& value = function[id];
-    return is_op(value, bytecode::Op::LoadConst) ? &module[value.constant()] : nullptr;
-  };
-  size_t loaded = 0, made = 0;  // code objects, and of these the ones that functions are made of
-  for (const ir::Value& value : function.values) {
-    if (value.kind != ir::ValueKind::Instr) continue;
-    switch (value.op) {
-      case bytecode::Op::BuildSlice:
-        return true;
-      case bytecode::Op::UnpackSequence: {
-        const ir::Value& unpacked = function[function.operands(value)[0]];
-        const bool may_be_constant =
-            unpacked.kind == ir::ValueKind::Phi || is_op(unpacked, bytecode::Op::LoadConst);
-        if (function.folds.unpacked && may_be_constant) return true;
-        break;
-      }
-      case bytecode::Op::MakeFunction:
-        for (const ir::ValueId operand : function.operands(value)) {
-          const Const* constant = constant_at(operand);
-          const bool is_code = constant != nullptr && constant->kind == ConstKind::Code;
-          made += is_code && function[operand].uses == 1 ? 1 : 0;
-        }
-        break;
-      case bytecode::Op::LoadConst: {
-        const Const& constant = module[value.constant()];
-        loaded += constant.kind == ConstKind::Code ? 1 : 0;
-        if (is_or_has_slice(module, constant)) return true;
-        break;
-      }
-      default:
-        break;
+void OrderClues::note(const object::Module& module, const ir::Function& function,
+                      const ir::Value& value) {
+  switch (value.op) {
+    case bytecode::Op::BuildSlice:
+      has_found_ = true;
+      break;
+    case bytecode::Op::UnpackSequence: {
+      const ir::Value& unpacked = function[function.operands(value)[0]];
+      const bool may_be_constant =
+          unpacked.kind == ir::ValueKind::Phi || is_op(unpacked, bytecode::Op::LoadConst);
+      has_found_ |= function.folds.unpacked && may_be_constant;
+      break;
     }
+    case bytecode::Op::MakeFunction:
+      for (const ir::ValueId id : function.operands(value)) {
+        const ir::Value& operand = function[id];
+        const bool is_code = is_op(operand, bytecode::Op::LoadConst) &&
+                             module[operand.constant()].kind == ConstKind::Code;
+        made_ += is_code && operand.uses == 1 ? 1 : 0;
+      }
+      break;
+    case bytecode::Op::LoadConst: {
+      const Const& constant = module[value.constant()];
+      loaded_ += constant.kind == ConstKind::Code ? 1 : 0;
+      has_found_ |= is_or_has_slice(module, constant);
+      break;
+    }
+    default:
+      break;
   }
-  return loaded != made;
 }
 
 void normalise(ast::Tree& tree, ListId body, const flow::Folds& folds,

@@ -33,9 +33,17 @@ void for_each_block(const ast::Tree& tree, ast::NodeId statement, Visit visit) {
 void normalise(ast::Tree& tree, ast::ListId body, const flow::Folds& folds,
                std::unordered_map<object::CodeId, object::ConstId>& opaques);
 
-// Returns false if normalise() would find nothing, which the values of the body tell sooner than
-// its text.
-bool may_need_order(const ast::Tree& tree, ast::ListId body, const ir::Function& function);
+// What the values of a body tell, sooner than its text, of whether normalise() finds something.
+class OrderClues {
+ public:
+  // Takes each BuildSlice, LoadConst, MakeFunction and UnpackSequence; others tell nothing.
+  void note(const object::Module& module, const ir::Function& function, const ir::Value& value);
+  bool may_need_order() const { return has_found_ || loaded_ != made_; }
+
+ private:
+  bool has_found_ = false;
+  size_t loaded_ = 0, made_ = 0;  // code objects; of these, the ones that functions are made of
+};
 
 // Removes the returns of a module or class body, where none can be written: one at the end is
 // dropped, the statements after a branch that ends in one become its `else`, one in a loop at the

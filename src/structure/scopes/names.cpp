@@ -42,7 +42,9 @@ std::string prefix_of(std::string_view class_name) {
 bool MangledNames::may_be_of(const StringPool& strings, std::string_view class_name) {
   for (; seen_ < strings.size(); ++seen_) {
     const std::string_view name = strings.view(Symbol(seen_));
-    if (name.starts_with('_') && name.find("__", 1) != name.npos) names_.push_back(name);
+    // The name of the class comes first, without the underscores at its start.
+    if (!name.starts_with('_') || name.starts_with("__")) continue;
+    if (name.find("__", 1) != name.npos) names_.push_back(name);
   }
   const std::string prefix = prefix_of(class_name);
   return !prefix.empty() && std::any_of(names_.begin(), names_.end(), [&](std::string_view name) {

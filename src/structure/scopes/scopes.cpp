@@ -296,11 +296,19 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
   const bool becomes_function = (scope == ScopeKind::Lambda || scope == ScopeKind::Comprehension) &&
                                 is_unstructured(tree_, body);
   if (becomes_function) scope = ScopeKind::Function;
-  if (may_need_order(tree_, body, function)) normalise(tree_, body, function.folds, opaques_);
   Symbols symbols = symbols_of(tree_.module(), function, scope, name_uses_);
+  // A loop over a state has values of its own.
+  if (symbols.may_need_order || is_unstructured(tree_, body)) {
+    normalise(tree_, body, function.folds, opaques_);
+  }
 
   const bool is_expression = scope == ScopeKind::Lambda || scope == ScopeKind::Comprehension;
   const bool can_declare = !is_expression && scope != ScopeKind::TypeParameters;
+  if (can_declare) {  // most reads of globals need no declaration
+    std::erase_if(symbols.global_reads,
+                  [&](Symbol name) { return !is_bound_outside(function.code, name); });
+  }
+  sort_by_text(tree_.module(), symbols.global_reads);
   if (!can_declare) {
     for (const Symbol name : entries(undeclared_stores_, function.code)) {
       symbols.declare_global(name);
@@ -435,12 +443,18 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
   if (!symbols.globals.empty()) front.push_back(names_statement(tree_, symbols.globals, true));
   if (!symbols.nonlocals.empty()) front.push_back(names_statement(tree_, symbols.nonlocals, false));
   if (!dead.empty()) front.push_back(dead_statement(tree_, dead));
+  // Most functions have nothing to restore.
+  const auto before = tree_.items(body);
+  if (front.empty() && symbols.late_cells.empty() && !statements.empty() &&
+      std::equal(statements.begin(), statements.end(), before.begin(), before.end())) {
+    return body;
+  }
   front.insert(front.end(), statements.begin() + static_cast<std::ptrdiff_t>(first),
                statements.end());
-  Symbols late;
-  late.unused_cells = symbols.late_cells;
-  if (const Statements last = dead_code(tree_, function.code, late); !last.empty()) {
-    front.push_back(dead_statement(tree_, last));
+  if (!symbols.late_cells.empty()) {
+    Symbols late;
+    late.unused_cells = std::move(symbols.late_cells);
+    front.push_back(dead_statement(tree_, dead_code(tree_, function.code, late)));
   }
   if (front.empty() && scope != ScopeKind::Module) front.push_back(tree_.add(ast::Pass{}));
   return tree_.list(front);

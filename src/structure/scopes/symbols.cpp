@@ -7,7 +7,9 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+
 #include "object/identifiers.h"
+#include "structure/scopes/blocks.h"
 
 namespace pellucid::structure {
 
@@ -47,10 +49,12 @@ struct Uses {
   bool yields = false;
   bool awaits = false;
   bool sets_up_annotations = false;
+  OrderClues order;
 };
 
+// `is_outer`: the instruction is in no inlined comprehension that hides a name.
 void add_use(const object::Module& module, const ir::Function& function, const ir::Value& value,
-             Uses& uses) {
+             bool is_outer, Uses& uses) {
   switch (value.op) {
     case Op::LoadFast:
       uses.of.add(value.symbol(), kFastLoad);
@@ -77,7 +81,7 @@ void add_use(const object::Module& module, const ir::Function& function, const i
       break;
     case Op::LoadGlobal:
       if (value.b == 1) break;  // the name was not written
-      uses.of.add(value.symbol(), kGlobalLoad);
+      uses.of.add(value.symbol(), is_outer ? kGlobalLoad | kOuterGlobalLoad : kGlobalLoad);
       uses.mentions_super |= module.text(value.symbol()) == "super";
       break;
     case Op::LoadSuper:
@@ -88,7 +92,7 @@ void add_use(const object::Module& module, const ir::Function& function, const i
       uses.of.add(value.symbol(), kNameUse | kNameBinding);
       break;
     case Op::LoadName:
-      uses.of.add(value.symbol(), kNameUse);
+      uses.of.add(value.symbol(), is_outer ? kNameUse | kOuterNameLoad : kNameUse);
       break;
     case Op::StoreGlobal:
     case Op::DeleteGlobal:
@@ -109,6 +113,12 @@ void add_use(const object::Module& module, const ir::Function& function, const i
     }
     case Op::SetupAnnotations:
       uses.sets_up_annotations = true;
+      break;
+    case Op::BuildSlice:
+    case Op::LoadConst:
+    case Op::MakeFunction:
+    case Op::UnpackSequence:
+      uses.order.note(module, function, value);
       break;
     default:
       break;
@@ -194,30 +204,45 @@ bool add_use_of_inlined(const HiddenLocals& hidden, const ir::Value& value, Uses
   return false;
 }
 
+void add_uses_with_inlined(const object::Module& module, const ir::Function& function, Uses& uses) {
+  const HiddenLocals hidden(function);
+  for (const ir::Value& value : function.values) {
+    if (value.kind != ir::ValueKind::Instr || add_use_of_inlined(hidden, value, uses)) continue;
+    add_use(module, function, value, hidden.empty() || !hidden.surround(value), uses);
+  }
+}
+
+// Returns false at the first inlined comprehension, which few bodies have.
+bool add_uses(const object::Module& module, const ir::Function& function, Uses& uses) {
+  for (const ir::Value& value : function.values) {
+    if (value.kind != ir::ValueKind::Instr) continue;
+    if (value.op == Op::LoadFastAndClear) return false;
+    add_use(module, function, value, true, uses);
+  }
+  return true;
+}
+
 Uses uses_of(const object::Module& module, const ir::Function& function, NameUses& names) {
   names.clear();
   Uses uses(names);
-  const HiddenLocals hidden(function);
-  for (const ir::Value& value : function.values) {
-    if (value.kind != ir::ValueKind::Instr) continue;
-    if (!hidden.empty() || value.op == Op::LoadFastAndClear) {
-      if (add_use_of_inlined(hidden, value, uses)) continue;
-    }
-    const bool is_outer = hidden.empty() || !hidden.surround(value);
-    if (is_outer && value.op == Op::LoadName) uses.of.add(value.symbol(), kOuterNameLoad);
-    if (is_outer && value.op == Op::LoadGlobal && value.b != 1) {
-      uses.of.add(value.symbol(), kOuterGlobalLoad);
-    }
-    add_use(module, function, value, uses);
+  if (!add_uses(module, function, uses)) {
+    names.clear();
+    uses.order = OrderClues();
+    add_uses_with_inlined(module, function, uses);
   }
   for (const ir::Block& block : function.blocks) uses.yields |= block.exit == ir::ExitKind::Send;
   return uses;
 }
 
+}  // namespace
+
 void sort_by_text(const object::Module& module, std::vector<Symbol>& names) {
+  if (names.size() < 2) return;
   std::sort(names.begin(), names.end(),
             [&](Symbol a, Symbol b) { return module.text(a) < module.text(b); });
 }
+
+namespace {
 
 // Sorts names by where the code mentions them first: so most code declares them.
 void sort_by_use(const ir::Function& function, std::vector<Symbol>& names) {
@@ -235,14 +260,20 @@ void sort_by_use(const ir::Function& function, std::vector<Symbol>& names) {
   std::stable_sort(names.begin(), names.end(), [&](Symbol a, Symbol b) { return at(a) < at(b); });
 }
 
-// Returns the names that are used in one of these ways, and in none of the others, in the order of
-// their texts.
-std::vector<Symbol> sorted(const object::Module& module, const NameUses& names, uint32_t ways,
-                           uint32_t others = 0) {
+// Returns the names that are used in one of these ways, and in none of the others.
+std::vector<Symbol> used(const NameUses& names, uint32_t ways, uint32_t others) {
   std::vector<Symbol> list;
+  if ((names.any() & ways) == 0) return list;
   for (const Symbol name : names.all()) {
     if (names.has(name, ways) && !names.has(name, others)) list.push_back(name);
   }
+  return list;
+}
+
+// The same, in the order of their texts.
+std::vector<Symbol> sorted(const object::Module& module, const NameUses& names, uint32_t ways,
+                           uint32_t others = 0) {
+  std::vector<Symbol> list = used(names, ways, others);
   sort_by_text(module, list);
   return list;
 }
@@ -305,6 +336,9 @@ std::vector<Symbol> globals_of(const object::Module& module, const NameUses& nam
   // comprehension in a class does not.
   if (scope == ScopeKind::Module) return sorted(module, names, kGlobalBinding | kGlobalLoad);
   std::vector<Symbol> globals;
+  const uint32_t any =
+      scope == ScopeKind::Class ? kOuterGlobalLoad | kGlobalBinding : kGlobalBinding;
+  if ((names.any() & any) == 0) return globals;
   for (const Symbol name : names.all()) {
     const bool is_read = scope == ScopeKind::Class && names.has(name, kOuterGlobalLoad) &&
                          !names.has(name, kNameUse);
@@ -352,6 +386,7 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
   const Uses uses = uses_of(module, function, names);
   Symbols symbols;
   symbols.sets_up_annotations = uses.sets_up_annotations;
+  symbols.may_need_order = uses.order.may_need_order();
   for (const Symbol name : code.freevars) names.add(name, kFree);
 
   symbols.globals = globals_of(module, names, scope);
@@ -363,7 +398,7 @@ Symbols symbols_of(const object::Module& module, const ir::Function& function, S
   sort_by_use(function, symbols.globals);
   sort_by_use(function, symbols.nonlocals);
   if (scope != ScopeKind::Class && scope != ScopeKind::Module) {
-    symbols.global_reads = sorted(module, names, kGlobalLoad, kGlobalBinding);
+    symbols.global_reads = used(names, kGlobalLoad, kGlobalBinding);
   }
 
   for (const Symbol name : code.freevars) {
