@@ -17,9 +17,15 @@ namespace {
 
 class Matches {
  public:
-  Matches(Graph& graph, const object::Module& module) : g_(graph), module_(module) {
+  Matches(Graph& graph, const object::Module& module)
+      : g_(graph), module_(module), known_(graph.size()), leaves_some_(graph.size()) {
+    const std::vector<uint8_t> is_left = left_by_tests(g_);
     for (const BlockId id : g_.order()) {
-      for (const ValueId item : g_[id].items) {
+      const auto is_left_one = [&](ValueId value) { return is_left[value.index()] != 0; };
+      const ir::Block& block = g_[id];
+      leaves_some_[id.index()] = std::any_of(block.items.begin(), block.items.end(), is_left_one) ||
+                                 std::any_of(block.params.begin(), block.params.end(), is_left_one);
+      for (const ValueId item : block.items) {
         if (!fills_container(g_[item])) continue;
         const ValueId container = g_.resolve(g_.f.operands(item)[0]);
         ++fills_[container];
@@ -29,11 +35,9 @@ class Matches {
   }
 
   void run() {
-    const size_t known = g_.size();
-    bool changed = false;
-    size_t cut_off = known;  // the first body of a case that has not been looked at
+    size_t cut_off = known_;  // the first body of a case that has not been looked at
     const auto look_at = [&](BlockId id) {
-      if (read_.count(id) == 0) changed |= fold(id);
+      if (read_.count(id) == 0) has_folded_ |= fold(id);
     };
     // In bytecode order, which the order of the blocks no longer is. A body may start with a nested
     // `match`, whose first case has to be found before its later cases, which test the same
@@ -46,27 +50,31 @@ class Matches {
       look_at(id);
       for (; cut_off < g_.size(); ++cut_off) look_at(BlockId(cut_off));
     }
-    if (changed) g_.recompute();
+    if (has_folded_) g_.recompute();
   }
 
  private:
   bool fold(BlockId id) {
-    const ValueId left = left_in(id);
+    const ValueId left = may_leave_one(id) ? left_in(id) : ValueId();
     if (left.valid() && fold(id, left)) return true;
     const ValueId tested = tested_by(g_, id);
     return tested.valid() && fold(id, tested);
   }
 
+  // Returns false if left_in() finds nothing, as for most blocks of a graph that is as it was.
+  bool may_leave_one(BlockId id) const {
+    return has_folded_ || g_.size() != known_ || !fills_.empty() || leaves_some_[id.index()] != 0;
+  }
+
   // Returns a value that stays on the stack while the block tests something else, and is tested
   // after that has failed: the subject of a first case that is a name or `_` with a guard.
   ValueId left_in(BlockId id) const {
-    const BlockId guard = end_of_guard(id);
+    const BlockId guard = end_of_guard(g_, id);
     if (!guard.valid()) return {};
     for (const ir::Edge& edge : g_[guard].next) {
       if (!edge.to.valid()) continue;
-      // A comparison chain keeps its next operand above the subject.
       const auto& stack = g_[edge.to].entry_stack;
-      for (size_t depth = 1; depth <= std::min<size_t>(stack.size(), 2); ++depth) {
+      for (size_t depth = 1; depth <= std::min<size_t>(stack.size(), kHeldDepths); ++depth) {
         const ValueId value = g_.resolve(stack[stack.size() - depth]);
         if (is_left_in(id, guard, value) && case_after_guard(id, value).valid()) return value;
       }
@@ -312,67 +320,9 @@ class Matches {
     return found;
   }
 
-  // The most blocks of a guard: some four comprehensions. Every block is tried as the start of one,
-  // so that a long sequence must not be followed to its end.
-  static constexpr size_t kGuardBlocks = 16;
-
-  // Returns the block with the test of a guard that begins in this one, after the inlined
-  // comprehensions in it (3.12+); invalid: it begins no guard.
-  BlockId end_of_guard(BlockId id) const {
-    for (size_t steps = 0; steps < kGuardBlocks; ++steps) {
-      const ir::Block& block = g_[id];
-      if (block.exit == ExitKind::Branch) {
-        const BlockId chosen = block_after_choice(id);
-        if (!chosen.valid()) return id;
-        id = chosen;
-        continue;
-      }
-      if (block.exit != ExitKind::Goto || !block.next[0].args.empty()) return {};
-      const BlockId next = block.next[0].to;
-      if (!next.valid()) return {};
-      const bool is_loop = g_[next].exit == ExitKind::ForIter && g_[next].items.empty();
-      if (!is_loop && g_.ways_into(next).size() != 1) return {};
-      const bool hides = std::any_of(block.items.begin(), block.items.end(), [&](ValueId item) {
-        return is_op(g_[item], Op::LoadFastAndClear, Op::BuildList, Op::BuildSet, Op::BuildMap);
-      });
-      if (is_loop && !hides) return {};
-      id = is_loop ? g_[next].next[1].to : next;
-      if (!id.valid()) return {};  // an endless loop
-    }
-    return {};
-  }
-
-  // Returns the merge point of a branch that chooses a value, as in `(a or b).c`; invalid: the
-  // branch decides where control goes. A block is passed once all ways into it have been passed, so
-  // that the only block ahead is on every way from the branch, and on no other.
-  BlockId block_after_choice(BlockId id) const {
-    std::vector<std::pair<BlockId, size_t>> ahead;  // and how many ways into it were passed
-    for (size_t steps = 0; steps < kGuardBlocks; ++steps) {
-      if (g_[id].exit != ExitKind::Branch && g_[id].exit != ExitKind::Goto) return {};
-      for (const ir::Edge& edge : g_[id].next) {
-        if (!edge.to.valid()) continue;
-        const auto known = std::find_if(ahead.begin(), ahead.end(),
-                                        [&](const auto& each) { return each.first == edge.to; });
-        if (known == ahead.end()) {
-          ahead.emplace_back(edge.to, 1);
-        } else {
-          ++known->second;
-        }
-      }
-      const auto passed = std::find_if(ahead.begin(), ahead.end(), [&](const auto& each) {
-        return each.second == g_.ways_into(each.first).size();
-      });
-      if (passed == ahead.end()) return {};
-      id = passed->first;
-      ahead.erase(passed);
-      if (ahead.empty()) return g_[id].params.empty() ? BlockId() : id;
-    }
-    return {};
-  }
-
   // Returns the target of a failing guard, which is the next case; invalid: it is unknown.
   BlockId case_after_guard(BlockId start, ValueId subject) const {
-    const BlockId guard = end_of_guard(start);
+    const BlockId guard = end_of_guard(g_, start);
     if (!guard.valid()) return {};
     const auto names = [&](ValueId item) {
       return stores_name(g_[item]) && g_.resolve(g_.f.operands(item)[0]) == subject;
@@ -469,6 +419,9 @@ class Matches {
 
   Graph& g_;
   const object::Module& module_;
+  bool has_folded_ = false;
+  size_t known_;                      // the number of blocks before any was cut
+  std::vector<uint8_t> leaves_some_;  // by block: it makes or takes a value that a test leaves
   std::unordered_map<ValueId, uint32_t> fills_;     // how often a comprehension adds to a container
   std::unordered_map<ValueId, BlockId> filled_in_;  // the block of the last one
   std::unordered_set<BlockId> read_;                // the blocks of cases that were found

@@ -28,11 +28,6 @@ bool Choices::is_pattern(ValueId id) const {
   return value->kind == ValueKind::Region && g_.regions[value->a].kind == RegionKind::Pattern;
 }
 
-bool Choices::owns(BlockId id, BlockId next) const {
-  return next.valid() && next != id && next != g_.entry() && g_.ways_into(next).size() == 1 &&
-         g_[next].handler == g_[id].handler;
-}
-
 bool Choices::computes(BlockId id, ValueId result, ValueId pivot) const {
   const ir::Block& block = g_[id];
   std::unordered_map<ValueId, uint32_t> uses, stores;

@@ -24,7 +24,10 @@ class Choices {
   // --- properties
 
   // Returns true if `id` is the only predecessor of `next`, with the same handler.
-  bool owns(BlockId id, BlockId next) const;
+  bool owns(BlockId id, BlockId next) const {
+    return next.valid() && next != id && next != g_.entry() && g_.ways_into(next).size() == 1 &&
+           g_[next].handler == g_[id].handler;
+  }
   // Returns true if the items of a block compute `result` and nothing else. `pivot`: a value of
   // another block that the result may compare once more.
   bool computes(BlockId id, ValueId result, ValueId pivot = {}) const;

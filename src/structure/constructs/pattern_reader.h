@@ -130,6 +130,17 @@ struct PatternTest {
   std::vector<ValueId> loads;  // items before it
 };
 
+// Where a test leads, the subject is the top of the stack, or below the next operand of a
+// comparison chain.
+inline constexpr size_t kHeldDepths = 2;
+
+// Returns which values are on the stack, at one of these depths, where a test leads.
+std::vector<uint8_t> left_by_tests(const Graph& graph);
+
+// Returns the block with the test of a guard that begins in this one, after the inlined
+// comprehensions in it (3.12+); invalid: it begins no guard.
+BlockId end_of_guard(const Graph& graph, BlockId id);
+
 // Returns the value that the test at the end of a block tests; invalid: the block does not end in a
 // test of a pattern.
 ValueId tested_by(const Graph& graph, BlockId block);

@@ -164,7 +164,78 @@ bool subscript(PatternRead& r, ValueId item) {
   return *back > 0 && set_from_end(r, r.nodes[whole], static_cast<size_t>(*back), item);
 }
 
+// The most blocks of a guard: some four comprehensions. Every block is tried as the start of one,
+// so that a long sequence must not be followed to its end.
+constexpr size_t kGuardBlocks = 16;
+
+// Returns the merge point of a branch that chooses a value, as in `(a or b).c`; invalid: the
+// branch decides where control goes. A block is passed once all ways into it have been passed, so
+// that the only block ahead is on every way from the branch, and on no other.
+BlockId block_after_choice(const Graph& g, BlockId id) {
+  std::vector<std::pair<BlockId, size_t>> ahead;  // and how many ways into it were passed
+  for (size_t steps = 0; steps < kGuardBlocks; ++steps) {
+    if (g[id].exit != ExitKind::Branch && g[id].exit != ExitKind::Goto) return {};
+    for (const ir::Edge& edge : g[id].next) {
+      if (!edge.to.valid()) continue;
+      const auto known = std::find_if(ahead.begin(), ahead.end(),
+                                      [&](const auto& each) { return each.first == edge.to; });
+      if (known == ahead.end()) {
+        ahead.emplace_back(edge.to, 1);
+      } else {
+        ++known->second;
+      }
+    }
+    const auto passed = std::find_if(ahead.begin(), ahead.end(), [&](const auto& each) {
+      return each.second == g.ways_into(each.first).size();
+    });
+    if (passed == ahead.end()) return {};
+    id = passed->first;
+    ahead.erase(passed);
+    if (ahead.empty()) return g[id].params.empty() ? BlockId() : id;
+  }
+  return {};
+}
+
 }  // namespace
+
+std::vector<uint8_t> left_by_tests(const Graph& g) {
+  std::vector<uint8_t> is_left(g.f.values.size());
+  for (const BlockId id : g.order()) {
+    if (g[id].exit != ExitKind::Branch) continue;
+    for (const ir::Edge& edge : g[id].next) {
+      if (!edge.to.valid()) continue;
+      const auto& stack = g[edge.to].entry_stack;
+      for (size_t depth = 1; depth <= std::min<size_t>(stack.size(), kHeldDepths); ++depth) {
+        is_left[g.resolve(stack[stack.size() - depth]).index()] = 1;
+      }
+    }
+  }
+  return is_left;
+}
+
+BlockId end_of_guard(const Graph& g, BlockId id) {
+  for (size_t steps = 0; steps < kGuardBlocks; ++steps) {
+    const ir::Block& block = g[id];
+    if (block.exit == ExitKind::Branch) {
+      const BlockId chosen = block_after_choice(g, id);
+      if (!chosen.valid()) return id;
+      id = chosen;
+      continue;
+    }
+    if (block.exit != ExitKind::Goto || !block.next[0].args.empty()) return {};
+    const BlockId next = block.next[0].to;
+    if (!next.valid()) return {};
+    const bool is_loop = g[next].exit == ExitKind::ForIter && g[next].items.empty();
+    if (!is_loop && g.ways_into(next).size() != 1) return {};
+    const bool hides = std::any_of(block.items.begin(), block.items.end(), [&](ValueId item) {
+      return is_op(g[item], Op::LoadFastAndClear, Op::BuildList, Op::BuildSet, Op::BuildMap);
+    });
+    if (is_loop && !hides) return {};
+    id = is_loop ? g[next].next[1].to : next;
+    if (!id.valid()) return {};  // an endless loop
+  }
+  return {};
+}
 
 ValueId tested_by(const Graph& g, BlockId id) {
   const ir::Block& block = g[id];
