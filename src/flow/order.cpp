@@ -2,24 +2,45 @@
 #include "flow/order.h"
 
 #include <algorithm>
+#include <array>
 
 namespace pellucid::flow {
 namespace {
 
-// Returns the blocks that `entry` reaches, in postorder.
-std::vector<BlockId> postorder(BlockId entry, const BlockLists& successors) {
+// The blocks that control may go to from one block of a graph.
+class SuccessorsOfBlock {
+ public:
+  SuccessorsOfBlock(const Graph& graph, BlockId block) {
+    for (const BlockId next : graph[block].exit.next) {
+      if (next.valid()) blocks_[count_++] = next;
+    }
+    const HandlerId handler = graph[block].handler;
+    if (handler.valid()) blocks_[count_++] = graph[handler].entry;
+  }
+  size_t size() const { return count_; }
+  BlockId operator[](size_t i) const { return blocks_[i]; }
+
+ private:
+  std::array<BlockId, 3> blocks_;
+  size_t count_ = 0;
+};
+
+// Returns those of so many blocks that `entry` reaches, in postorder. `successors(block)` returns
+// where control may go from it.
+template <typename Successors>
+std::vector<BlockId> postorder(BlockId entry, size_t count, const Successors& successors) {
   struct Visit {
     BlockId block;
     uint32_t next;
   };
   std::vector<BlockId> out;
-  out.reserve(successors.size());
-  std::vector<bool> seen(successors.size());
+  out.reserve(count);
+  std::vector<bool> seen(count);
   seen[entry.index()] = true;
   std::vector<Visit> stack{{entry, 0}};
   while (!stack.empty()) {
     Visit& top = stack.back();
-    const auto successors_of_top = successors[top.block];
+    const auto successors_of_top = successors(top.block);
     if (top.next == successors_of_top.size()) {
       out.push_back(top.block);
       stack.pop_back();
@@ -155,7 +176,19 @@ Edges edges_of(const Graph& graph, EdgeSet set) {
 
 Order::Order(const Edges& edges, BlockId entry) : number(edges.size(), kUnreached) {
   if (edges.size() == 0) return;
-  blocks = postorder(entry, edges.successors);
+  const auto successors = [&](BlockId block) { return edges.successors[block]; };
+  blocks = postorder(entry, edges.size(), successors);
+  reverse();
+}
+
+Order::Order(const Graph& graph) : number(graph.blocks.size(), kUnreached) {
+  if (graph.blocks.empty()) return;
+  const auto successors = [&](BlockId block) { return SuccessorsOfBlock(graph, block); };
+  blocks = postorder(BlockId(0u), graph.blocks.size(), successors);
+  reverse();
+}
+
+void Order::reverse() {
   std::reverse(blocks.begin(), blocks.end());
   for (size_t i = 0; i < blocks.size(); ++i) number[blocks[i].index()] = static_cast<uint32_t>(i);
 }

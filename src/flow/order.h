@@ -54,7 +54,13 @@ struct Order {
   std::vector<uint32_t> number;  // of a block in `blocks`, kUnreached for the others
 
   explicit Order(const Edges& edges, BlockId entry = BlockId(0u));
+  // That of edges_of(graph, EdgeSet::WithHandlers), which are not listed.
+  explicit Order(const Graph& graph);
   bool reached(BlockId block) const { return number[block.index()] != kUnreached; }
+
+ private:
+  // Turns `blocks` around and numbers them.
+  void reverse();
 };
 
 // A dominator tree. Blocks outside of it (those that the entry does not reach) have no parent and

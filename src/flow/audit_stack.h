@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// flow: what an audit knows of the slots of the stack. Private to audit.cpp.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace pellucid::flow {
+
+enum class What : uint8_t {
+  Value,     // an object; `of`: 1 + the slot of the local that it is borrowed from, 0: not borrowed
+  Null,      // as PUSH_NULL pushes it
+  Callee,    // the lower slot that LoadMethod pushes; `of` identifies which
+  Receiver,  // the upper slot
+  Saved,     // saved by LoadFastAndClear; `of`: 1 if it is certainly an object or a cell
+  Previous,  // the exception that was being handled before
+  Lasti,     // where the exception was raised
+};
+
+// The `of` of a Value that is borrowed from one of several locals.
+inline constexpr uint32_t kSomeLocal = 0xffffffffu;
+
+struct Slot {
+  What what = What::Value;
+  uint32_t of = 0;
+
+  // Returns true for what an instruction may pop as an object.
+  bool is_object() const { return what == What::Value || what == What::Lasti; }
+  bool is_borrowed() const { return what == What::Value && of != 0; }
+  bool operator==(const Slot&) const = default;
+};
+
+// Returns what is known of a slot that has either content.
+inline Slot either(const Slot& x, const Slot& y) {
+  if (x == y) return x;
+  if (x.what == What::Value && y.what == What::Value) {
+    const bool is_of_both = x.of != 0 && y.of != 0;
+    return {What::Value, is_of_both ? kSomeLocal : std::max(x.of, y.of)};
+  }
+  if (x.what == What::Saved && y.what == What::Saved) return {What::Saved, 0};
+  // An object on one path and another kind of slot on the other merge to that kind, so that no
+  // rule is skipped.
+  if (x.what == What::Value) return y;
+  return x;
+}
+
+// The stack in the block that is walked. It counts the slots that are borrowed from each local, so
+// that no store has to look through the stack for them.
+class AuditStack {
+ public:
+  explicit AuditStack(size_t locals) : borrowed_(locals, 0) {}
+
+  // Starts a block, or ends the last one.
+  void assign(std::span<const Slot> slots) {
+    for (const Slot& slot : slots_) uncount(slot);
+    slots_.assign(slots.begin(), slots.end());
+    for (const Slot& slot : slots_) count(slot);
+  }
+
+  bool empty() const { return slots_.empty(); }
+  size_t size() const { return slots_.size(); }
+  const Slot& back() const { return slots_.back(); }
+  // Returns the slot that is so many slots below the end: 1 is the last one.
+  const Slot& from_end(size_t distance) const { return slots_[slots_.size() - distance]; }
+  std::span<const Slot> first(size_t count) const { return {slots_.data(), count}; }
+
+  void push(Slot slot) {
+    count(slot);
+    slots_.push_back(slot);
+  }
+  void push_objects(uint32_t count) {
+    for (; count > 0; --count) slots_.push_back(Slot());
+  }
+  Slot pop() {
+    const Slot slot = slots_.back();
+    slots_.pop_back();
+    uncount(slot);
+    return slot;
+  }
+  void drop(size_t count) {
+    for (; count > 0; --count) pop();
+  }
+  // Swaps the last slot with the one at this distance from the end.
+  void swap(size_t distance) { std::swap(slots_.back(), slots_[slots_.size() - distance]); }
+  // Moves the last slot to this distance from the end.
+  void rotate(size_t distance) {
+    std::rotate(slots_.end() - static_cast<ptrdiff_t>(distance), slots_.end() - 1, slots_.end());
+  }
+
+  // Returns true if a slot is, or may be, borrowed from the local in this slot of the frame.
+  bool borrows_from(uint32_t local) const {
+    return borrowed_[local] != 0 || borrowed_of_some_ != 0;
+  }
+
+ private:
+  void count(const Slot& slot) {
+    if (slot.is_borrowed()) ++counter(slot);
+  }
+  void uncount(const Slot& slot) {
+    if (slot.is_borrowed()) --counter(slot);
+  }
+  uint32_t& counter(const Slot& slot) {
+    return slot.of == kSomeLocal ? borrowed_of_some_ : borrowed_[slot.of - 1];
+  }
+
+  std::vector<Slot> slots_;
+  std::vector<uint32_t> borrowed_;  // by slot of the frame
+  uint32_t borrowed_of_some_ = 0;
+};
+
+}  // namespace pellucid::flow
