@@ -365,8 +365,9 @@ class Finder {
     if (!entries.ok()) return;
     std::vector<bool> is_inside(code_.bytecode.size() + 2, false);
     std::vector<bool> is_call(code_.bytecode.size() + 2, false);
+    const TraitsTable& table = traits_of(code_.version);
     for (const RawInstr& instr : raw_) {
-      const Traits& traits = traits_of(code_.version)[instr.opcode];
+      const Traits& traits = table[instr.opcode];
       const size_t end = instr.offset + 2 + 2 * size_t{traits.caches};
       for (size_t at = instr.start + 2; at < end && at < is_inside.size(); at += 2) {
         is_inside[at] = true;

@@ -17,6 +17,7 @@ class Namesakes {
       : code_(code), raw_(raw), traits_(traits_of(code.version)), minor_(code.version.minor) {}
 
   bool run() const {
+    if (are_few_and_apart()) return false;
     std::unordered_map<uint32_t, size_t> places;
     for (size_t i = 0; i < code_.localsplus.size(); ++i) {
       const auto [other, is_new] = places.emplace(code_.localsplus[i].value, i);
@@ -26,6 +27,19 @@ class Namesakes {
   }
 
  private:
+  // Returns true for a few variables that all have names of their own, as nearly always.
+  bool are_few_and_apart() const {
+    constexpr size_t kFew = 16;
+    const std::vector<Symbol>& names = code_.localsplus;
+    if (names.size() > kFew) return false;
+    for (size_t i = 1; i < names.size(); ++i) {
+      for (size_t k = 0; k < i; ++k) {
+        if (names[k] == names[i]) return false;
+      }
+    }
+    return true;
+  }
+
   // Returns true if no instruction uses the variable and it never has a value, or is a free
   // variable of a class body, whose locals() omit it: only removed dead code used it.
   bool is_idle(size_t place) const {

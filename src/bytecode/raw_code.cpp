@@ -13,48 +13,39 @@ RawCode::RawCode(const object::Module& module, const Stream& stream)
       minor_(code_.version.minor) {
   if (raw_.empty()) return;
   const TraitsTable& traits = traits_of(code_.version);
-  marks_.reserve(raw_.size());
-  for (const RawInstr& instr : raw_) {
-    const Mark mark = traits[instr.opcode].mark;
-    marks_.push_back(mark);
-    present_[static_cast<size_t>(mark)] = true;
-  }
-  find_targets();
-  cover();
-}
-
-void RawCode::find_targets() {
-  is_target_.assign(raw_.size() + 1, false);
-  std::vector<bool> leads_to(code_.bytecode.size() + 1, false);  // by byte
-  for (const RawInstr& instr : raw_) {
-    const bool is_within = instr.target >= 0 && instr.target < std::ssize(leads_to);
-    if (is_within) leads_to[static_cast<size_t>(instr.target)] = true;
-  }
-  for (const ExceptionEntry& entry : stream_.exceptions) {
-    is_target_[stream_.instrs[entry.target].raw] = true;
-  }
+  marks_.resize(raw_.size());
+  is_target_.resize(raw_.size() + 1);
   for (size_t i = 0; i < raw_.size(); ++i) {
-    if (leads_to[raw_[i].start]) is_target_[i] = true;
+    marks_[i] = traits[raw_[i].opcode].mark;
+    present_[static_cast<size_t>(marks_[i])] = true;
+    if (raw_[i].target >= 0) find_target(raw_[i].target);
+  }
+  if (stream_.exceptions.empty()) return;
+  handlers_.assign(raw_.size(), kNoHandler);
+  for (const ExceptionEntry& entry : stream_.exceptions) {
+    const uint32_t handler = stream_.instrs[entry.target].raw;
+    is_target_[handler] = true;
+    for (uint32_t i = entry.begin; i < entry.end; ++i) handlers_[stream_.instrs[i].raw] = handler;
   }
 }
 
-void RawCode::cover() {
-  handler_.assign(raw_.size(), kNoHandler);
-  for (const ExceptionEntry& entry : stream_.exceptions) {
-    for (uint32_t i = entry.begin; i < entry.end; ++i) {
-      handler_[stream_.instrs[i].raw] = stream_.instrs[entry.target].raw;
-    }
+void RawCode::find_target(int64_t target) {
+  auto found =
+      std::lower_bound(raw_.begin(), raw_.end(), target,
+                       [](const RawInstr& instr, int64_t start) { return instr.start < start; });
+  for (; found != raw_.end() && found->start == target; ++found) {
+    is_target_[static_cast<size_t>(found - raw_.begin())] = true;
   }
 }
 
 bool RawCode::is_only_wrapped(size_t index) const {
-  if (handler_[index] == kNoHandler) return true;
+  const uint32_t handler = handler_of(index);
+  if (handler == kNoHandler) return true;
   // (A lambda has no wrapper.)
-  const bool is_bare = handler_[handler_[index]] == kNoHandler;
+  const bool is_bare = handler_of(handler) == kNoHandler;
   if (is_bare && is_protected_by(index, Mark::CleanupThrow)) return true;
-  return is_protected_by(index, Mark::CallIntrinsic1) &&
-         raw_[handler_[index]].arg == kStopIterationError &&
-         mark(handler_[index] + 1) == Mark::Reraise;
+  return is_protected_by(index, Mark::CallIntrinsic1) && raw_[handler].arg == kStopIterationError &&
+         mark(handler + 1) == Mark::Reraise;
 }
 
 bool RawCode::makes_bool(size_t index) const {

@@ -30,7 +30,8 @@ class RawCode {
   bool is_target(size_t index) const { return is_target_[index]; }
   // Returns true if the handler of an instruction starts with such a one.
   bool is_protected_by(size_t index, Mark first) const {
-    return handler_[index] != kNoHandler && mark(handler_[index]) == first;
+    const uint32_t handler = handler_of(index);
+    return handler != kNoHandler && mark(handler) == first;
   }
   // Returns true if no handler protects an instruction but those that wrap a generator.
   bool is_only_wrapped(size_t index) const;
@@ -38,9 +39,14 @@ class RawCode {
   bool makes_bool(size_t index) const;
 
  private:
-  void find_targets();
-  // Finds the handler of each raw instruction, as the index of its first raw instruction.
-  void cover();
+  static constexpr uint32_t kNoHandler = 0xffffffffu;
+
+  // Notes that the instruction that starts at this byte, if there is one, is jumped to.
+  void find_target(int64_t target);
+  // Returns the first raw instruction of the handler of a raw instruction.
+  uint32_t handler_of(size_t index) const {
+    return handlers_.empty() ? kNoHandler : handlers_[index];
+  }
 
   // Returns true for `GET_LEN; LOAD_CONST 2; COMPARE_OP >=`, a comparison of two numbers.
   bool compares_length(size_t index) const;
@@ -51,8 +57,6 @@ class RawCode {
   // Returns the constant that an instruction loads; null if it is another one.
   const object::Const* loaded(size_t index) const;
 
-  static constexpr size_t kNoHandler = ~size_t{0};
-
   const object::Module& module_;
   const object::Code& code_;
   const Stream& stream_;
@@ -61,7 +65,7 @@ class RawCode {
   std::vector<Mark> marks_;   // of each raw instruction
   std::bitset<256> present_;  // by Mark
   std::vector<bool> is_target_;
-  std::vector<size_t> handler_;
+  std::vector<uint32_t> handlers_;  // of each raw instruction; empty: none has one
 };
 
 }  // namespace pellucid::bytecode
