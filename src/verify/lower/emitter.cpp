@@ -4,21 +4,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "bytecode/op_facts.h"
 
 namespace pellucid::verify::lower {
 
 // The number of instructions that most blocks do not exceed.
 constexpr size_t kUsual = 8;
-
-Instr Lines::instr(Op op, uint32_t a, uint32_t b) const {
-  Instr made;
-  made.op = op;
-  made.a = a;
-  made.b = b;
-  made.offset = offset_;
-  made.line = line_;
-  return made;
-}
 
 Emitter::Emitter(const Features& features)
     : features_(features), block_stack_(!features.exceptions_are_one_value) {
@@ -70,7 +61,7 @@ void Emitter::place(Label label) {
 
 void Emitter::op(Op op, uint32_t a, uint32_t b) {
   const Instr made = lines.instr(op, a, b);
-  const bytecode::StackEffect moves = bytecode::stack_effect(made);
+  const bytecode::StackEffect moves = bytecode::effect_of(made);
   PELLUCID_CHECK(here_.depth >= moves.pops);
   here_.depth = here_.depth - moves.pops + moves.pushes;
   if (op == Op::PushExcInfo) ++here_.exceptions;

@@ -34,7 +34,15 @@ class Lines {
   void set(int32_t line) { line_ = line; }
 
   // Returns an instruction on this line.
-  Instr instr(Op op, uint32_t a, uint32_t b) const;
+  Instr instr(Op op, uint32_t a, uint32_t b) const {
+    Instr made;
+    made.op = op;
+    made.a = a;
+    made.b = b;
+    made.offset = offset_;
+    made.line = line_;
+    return made;
+  }
 
  private:
   uint32_t offset_ = 0;

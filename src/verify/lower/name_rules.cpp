@@ -89,7 +89,7 @@ std::string NameRules::quoted(ast::field::Name name) const {
 
 void NameRules::attribute(NodeId node, const Place& place) {
   const ast::field::Name name = tree_.as<ast::Attribute>(node).attr;
-  if (is_plain(name) || object::is_identifier(tree_.text(name))) return;
+  if (may_be_variable(name) || object::is_identifier(tree_.text(name))) return;
   fault(place, "no text can name " + quoted(name));
 }
 

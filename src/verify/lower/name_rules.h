@@ -18,16 +18,16 @@ class NameRules {
   void check(NodeId node, ast::Kind kind, const Place& place);
   // Checks a name that is bound or looked up; it may be absent.
   void variable(ast::field::Name name, const Place& place) {
-    if (name.valid() && !is_plain(name)) odd_variable(name, place);
+    if (name.valid() && !may_be_variable(name)) odd_variable(name, place);
+  }
+  // Returns true if a variable may have this name. Most names occur again and again.
+  bool may_be_variable(ast::field::Name name) {
+    return (name.index() < plain_.size() && plain_[name.index()]) || is_plain_at_first(name);
   }
 
  private:
   void fault(const Place& place, std::string what);
   std::string quoted(ast::field::Name name) const;
-  // Returns true if a variable may have this name. Most names occur again and again.
-  bool is_plain(ast::field::Name name) {
-    return (name.index() < plain_.size() && plain_[name.index()]) || is_plain_at_first(name);
-  }
   bool is_plain_at_first(ast::field::Name name);
   void odd_variable(ast::field::Name name, const Place& place);
   void attribute(NodeId node, const Place& place);

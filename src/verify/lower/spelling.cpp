@@ -51,23 +51,56 @@ class Rules {
       : tree_(tree),
         features_(features_of(tree.module().version)),
         names_(tree, found),
+        shapes_(tree),
         found_(found) {}
 
-  void check(std::span<const NodeId> roots, const Place& place) {
-    if (roots.empty()) return;
-    ast::walk(tree_, roots, place, [&](NodeId node, Place& own) { return enter(node, own); });
+  void run(NodeId root) {
+    Place place;
+    place.scope = root;
+    shapes_.start(root, place.shape);
+    check({&root, 1}, place);
+    found_.merge(shapes_.found());
   }
 
  private:
+  struct Todo {
+    NodeId node;
+    Place place;
+  };
+
+  // Checks these nodes and their descendants, in preorder.
+  void check(std::span<const NodeId> roots, const Place& place) {
+    const size_t before = todo_.size();
+    for (size_t i = roots.size(); i-- > 0;) {
+      if (roots[i].valid()) todo_.push_back({roots[i], place});
+    }
+    while (todo_.size() > before) {
+      Todo next = todo_.back();
+      todo_.pop_back();
+      if (!enter(next.node, next.place)) continue;
+      const bool asks_all = shapes_.asks_leaves(next.place.shape);
+      ast::for_each_child_backwards(tree_, next.node, [&](NodeId child) {
+        if (asks_all || !is_plain(child)) todo_.push_back({child, next.place});
+      });
+    }
+  }
+
+  // Returns true for a leaf that breaks no rule wherever it is, unless it is nested too deep. Every
+  // second node is one.
+  bool is_plain(NodeId node) {
+    const Kind kind = tree_.kind(node);
+    return kind == Kind::Constant ||
+           (kind == Kind::Name && names_.may_be_variable(tree_.as<ast::Name>(node).id));
+  }
+
   // Checks a node; returns true if its children are still to be checked, in `place`.
   bool enter(NodeId node, Place& place) {
     const Kind kind = tree_.kind(node);
-    // Every second node is one of these.
-    if (kind == Kind::Constant) return false;
-    if (kind == Kind::Name) {
-      names_.variable(tree_.as<ast::Name>(node).id, place);
+    if (kind == Kind::Constant || kind == Kind::Name) {
+      leaf(node, kind, place);
       return false;
     }
+    shapes_.enter(node, kind, place.shape);
     names_.check(node, kind, place);
     positions(node, kind, place);
     switch (kind) {
@@ -101,6 +134,11 @@ class Rules {
     return true;
   }
 
+  void leaf(NodeId node, Kind kind, Place& place) {
+    if (kind == Kind::Name) names_.variable(tree_.as<ast::Name>(node).id, place);
+    if (shapes_.asks_leaves(place.shape)) shapes_.enter(node, kind, place.shape);
+  }
+
   // -- scopes: their defaults, decorators and the like are evaluated outside of them --
 
   void outside(std::span<const NodeId> nodes, const Place& place) { check(nodes, place); }
@@ -112,25 +150,35 @@ class Rules {
   // in the tree.
   void annotation(NodeId node, const Place& place) {
     if (!tree_.is(node, Kind::Name)) return outside(node, place);
-    const ast::field::Name name = tree_.as<ast::Name>(node).id;
-    if (object::is_identifier(tree_.text(name))) return names_.variable(name, place);
-    if (!object::is_one_expression(tree_.text(name)))
-      fault(place, "an annotation is no expression");
+    const std::string_view text = tree_.text(tree_.as<ast::Name>(node).id);
+    if (object::is_identifier(text)) return outside(node, place);
+    if (!object::is_one_expression(text)) fault(place, "an annotation is no expression");
+    Place own = place;
+    if (shapes_.asks_leaves(own.shape)) shapes_.enter(node, Kind::Name, own.shape);
+  }
+  void annotation_of(NodeId parameter, const Place& place) {
+    if (!parameter.valid()) return;
+    const NodeId node = tree_.as<ast::arg>(parameter).annotation;
+    if (node.valid()) annotation(node, within(parameter, place));
+  }
+
+  // Returns the place of the children of a node that has no rule of its own.
+  static Place within(NodeId parent, const Place& place) {
+    Place own = place;
+    own.shape.parent = parent;
+    return own;
   }
 
   void evaluated_outside(NodeId node, const Place& place) {
     if (!node.valid()) return;
     const auto args = tree_.as<ast::arguments>(node);
     for (const ListId list : {args.posonlyargs, args.args, args.kwonlyargs}) {
-      for (const NodeId item : tree_.items(list)) {
-        annotation(tree_.as<ast::arg>(item).annotation, place);
-      }
+      for (const NodeId item : tree_.items(list)) annotation_of(item, place);
     }
-    for (const NodeId item : {args.vararg, args.kwarg}) {
-      if (item.valid()) annotation(tree_.as<ast::arg>(item).annotation, place);
+    for (const NodeId item : {args.vararg, args.kwarg}) annotation_of(item, place);
+    for (const ListId list : {args.defaults, args.kw_defaults}) {
+      if (!tree_.items(list).empty()) outside(tree_.items(list), within(node, place));
     }
-    outside(tree_.items(args.defaults), place);
-    outside(tree_.items(args.kw_defaults), place);
   }
 
   bool function(NodeId node, const ast::FunctionDef& def, const Place& place) {
@@ -140,6 +188,7 @@ class Rules {
     evaluated_outside(def.args, place);
     Place inner;
     inner.scope = node;
+    inner.shape = place.shape;
     inner.indents = place.indents + 1;
     inner.in_function = true;
     inner.in_async = def.is_async != 0;
@@ -153,6 +202,7 @@ class Rules {
     evaluated_outside(def.args, place);
     Place inner;
     inner.scope = node;
+    inner.shape = place.shape;
     inner.in_function = true;
     parameters(def.args, inner);
     check({&def.body, 1}, inner);
@@ -167,6 +217,7 @@ class Rules {
     outside(tree_.items(def.keywords), place);
     Place inner;
     inner.scope = node;
+    inner.shape = place.shape;
     inner.indents = place.indents + 1;
     inner.in_class = true;
     too_deep(inner);
@@ -360,7 +411,9 @@ class Rules {
   const Tree& tree_;
   const Features features_;
   NameRules names_;
+  Shapes shapes_;
   Misspelt& found_;
+  std::vector<Todo> todo_;
   std::unordered_set<ast::field::Name> bound_;
   std::unordered_set<NodeId> yielding_;  // asynchronous functions
   std::unordered_set<NodeId> returning_;
@@ -370,10 +423,7 @@ class Rules {
 
 Misspelt misspelt(const Tree& tree, NodeId root) {
   Misspelt found;
-  Place place;
-  place.scope = root;
-  Rules(tree, found).check({&root, 1}, place);
-  check_shapes(tree, root, found);
+  Rules(tree, found).run(root);
   return found;
 }
 
