@@ -364,7 +364,6 @@ class Finder {
     const Result<std::vector<RawException>> entries = read_exception_table(code_);
     if (!entries.ok()) return;
     std::vector<bool> is_inside(code_.bytecode.size() + 2, false);
-    std::vector<bool> is_call(code_.bytecode.size() + 2, false);
     const TraitsTable& table = traits_of(code_.version);
     for (const RawInstr& instr : raw_) {
       const Traits& traits = table[instr.opcode];
@@ -372,26 +371,31 @@ class Finder {
       for (size_t at = instr.start + 2; at < end && at < is_inside.size(); at += 2) {
         is_inside[at] = true;
       }
-      if (instr.start < is_call.size()) is_call[instr.start] = may_enter_frame(traits);
     }
     for (const RawException& entry : *entries) {
       for (const uint32_t at : {entry.begin, entry.end, entry.target}) {
         if (is_inside[at]) say("the exception table parts an instruction", at);
       }
     }
-    if (minor_ >= 13) calls(*entries, is_call);
+    if (minor_ >= 13) calls(*entries);
   }
 
   // Checks that no range starts or ends right before a call: since 3.13 an exception out of a frame
   // that the call has entered is looked up by the unit before the call.
-  void calls(const std::vector<RawException>& entries, const std::vector<bool>& is_call) {
+  void calls(const std::vector<RawException>& entries) {
     for (size_t i = 0; i < entries.size(); ++i) {
       const RawException& entry = entries[i];
       const bool goes_on = i + 1 < entries.size() && goes_on_in(entry, entries[i + 1]);
       const bool is_rest = i > 0 && goes_on_in(entries[i - 1], entry);
-      if (!is_rest && is_call[entry.begin]) say(kPartsCall, entry.begin);
-      if (!goes_on && is_call[entry.end]) say(kPartsCall, entry.end);
+      if (!is_rest && is_call(entry.begin)) say(kPartsCall, entry.begin);
+      if (!goes_on && is_call(entry.end)) say(kPartsCall, entry.end);
     }
+  }
+
+  // Returns true if an instruction that starts at this byte is a call.
+  bool is_call(uint32_t at) const {
+    const size_t index = raw_code_.starting_at(at);
+    return index < raw_.size() && may_enter_frame(traits_of(code_.version)[raw_[index].opcode]);
   }
 
   static bool goes_on_in(const RawException& entry, const RawException& next) {

@@ -18,7 +18,7 @@ RawCode::RawCode(const object::Module& module, const Stream& stream)
   for (size_t i = 0; i < raw_.size(); ++i) {
     marks_[i] = traits[raw_[i].opcode].mark;
     present_[static_cast<size_t>(marks_[i])] = true;
-    if (raw_[i].target >= 0) find_target(raw_[i].target);
+    if (raw_[i].target >= 0) is_target_[starting_at(raw_[i].target)] = true;
   }
   if (stream_.exceptions.empty()) return;
   handlers_.assign(raw_.size(), kNoHandler);
@@ -29,13 +29,12 @@ RawCode::RawCode(const object::Module& module, const Stream& stream)
   }
 }
 
-void RawCode::find_target(int64_t target) {
-  auto found =
-      std::lower_bound(raw_.begin(), raw_.end(), target,
+size_t RawCode::starting_at(int64_t byte) const {
+  const auto found =
+      std::lower_bound(raw_.begin(), raw_.end(), byte,
                        [](const RawInstr& instr, int64_t start) { return instr.start < start; });
-  for (; found != raw_.end() && found->start == target; ++found) {
-    is_target_[static_cast<size_t>(found - raw_.begin())] = true;
-  }
+  const bool is_it = found != raw_.end() && found->start == byte;
+  return is_it ? static_cast<size_t>(found - raw_.begin()) : raw_.size();
 }
 
 bool RawCode::is_only_wrapped(size_t index) const {

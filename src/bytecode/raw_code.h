@@ -27,6 +27,8 @@ class RawCode {
     return index < raw_.size() && !is_target_[index] ? mark(index) : Mark::None;
   }
   bool is_extended(size_t index) const { return raw_[index].start != raw_[index].offset; }
+  // Returns the first instruction that starts at this byte; the number of them if none does.
+  size_t starting_at(int64_t byte) const;
   bool is_target(size_t index) const { return is_target_[index]; }
   // Returns true if the handler of an instruction starts with such a one.
   bool is_protected_by(size_t index, Mark first) const {
@@ -41,8 +43,6 @@ class RawCode {
  private:
   static constexpr uint32_t kNoHandler = 0xffffffffu;
 
-  // Notes that the instruction that starts at this byte, if there is one, is jumped to.
-  void find_target(int64_t target);
   // Returns the first raw instruction of the handler of a raw instruction.
   uint32_t handler_of(size_t index) const {
     return handlers_.empty() ? kNoHandler : handlers_[index];

@@ -63,10 +63,19 @@ void note_renamed(const object::Module& module, Output& out) {
   }
 }
 
+// Makes room for the constants that a text adds, and for those of its proof: later, beside the tree
+// and all graphs, a copy of the constants would be what takes the most memory. What is not used is
+// never touched.
+void make_room(object::Module& module, bool is_proven) {
+  if (!is_proven) return module.make_room();
+  const size_t count = module.consts.size();
+  module.consts.reserve(count + count / 2 + 4 * module.codes.size() + 64);
+}
+
 Output written_without(const Request& request, const Forms& forms, Broken broken) {
   Output out;
   object::Module module = request.graphs.module();
-  module.make_room();
+  make_room(module, request.options.verify);
   ast::Tree tree(module);
   const ast::NodeId top = recover_all(request, forms, broken, tree, out.diagnostics);
   print::Source source =
@@ -82,6 +91,7 @@ Output written_without(const Request& request, const Forms& forms, Broken broken
   }
   out.source = std::move(source.text);
   note_lines(source, request.root, out);
+  source.map = {};
   note_problems(source, request.root, out);
   note_opaques(module, out);
   note_renamed(module, out);

@@ -67,9 +67,11 @@ class Audit {
   void say(std::string what, uint32_t offset) {
     if (!found_) found_ = Breach{std::move(what), offset};
   }
-  void hold(bool holds, const char* what, const Instr& instr) {
-    if (holds) return;
+  void say_of(const Instr& instr, const char* what) {
     say(std::string(bytecode::name_of(instr.op)) + ": " + what, instr.offset);
+  }
+  void hold(bool holds, const char* what, const Instr& instr) {
+    if (!holds) say_of(instr, what);
   }
 
   void set_unbound(uint32_t place, bool is) { unbound_ = bits_.with(unbound_, place, is); }

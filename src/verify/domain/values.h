@@ -98,7 +98,10 @@ class Values {
   }
   // Returns true if these are the same name.
   bool same_name(Symbol in_a, Symbol in_b) const {
-    return module(Side::A).text(in_a) == module(Side::B).text(in_b);
+    const std::string_view a = module(Side::A).text(in_a);
+    const std::string_view b = module(Side::B).text(in_b);
+    // (Modules of one origin share their bytes.)
+    return a.size() == b.size() && (a.data() == b.data() || a == b);
   }
   // Returns true if these are the qualified names of one code object that was moved out of A.
   bool same_qualname(Value of_a, Value of_b) const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bytecode/op_facts.h"
 #include "verify/headers/metadata.h"
 #include "verify/headers/operands.h"
 
@@ -116,7 +117,7 @@ bool InStep::advance(Place in_a, Place in_b, uint32_t steps) {
       const bool is_last = in_a.at + step + 1 == of_a.count || in_b.at + step + 1 == of_b.count;
       if (!is_block_of_names_ || is_last || !is_same_metadata(values_, x, y)) return false;
     }
-    if (!has_raised && bytecode::can_raise(x->op)) {
+    if (!has_raised && bytecode::facts_of(x->op).raises) {
       if (!same_handlers(of_a, of_b)) return false;
       has_raised = true;
     }

@@ -2,6 +2,7 @@
 // When two instructions have the same operand.
 #pragma once
 
+#include "bytecode/op_facts.h"
 #include "flow/graph.h"
 #include "verify/domain/values.h"
 
@@ -12,7 +13,7 @@ namespace pellucid::verify {
 template <typename Nest>
 bool same_operand(Values& values, const flow::Instr& in_a, const flow::Instr& in_b, Nest nest) {
   using bytecode::Operand;
-  switch (bytecode::operand_of(in_a.op)) {
+  switch (bytecode::facts_of(in_a.op).operand) {
     case Operand::Const: {
       const object::Const& x = values.module(Side::A)[in_a.constant()];
       const object::Const& y = values.module(Side::B)[in_b.constant()];

@@ -37,6 +37,8 @@ struct DraftBlock {
 
 class Draft {
  public:
+  Draft() { blocks_.reserve(kUsualBlocks); }
+
   // Adds a block, which is not placed yet.
   Label add();
   DraftBlock& operator[](Label block) { return blocks_[block.index()]; }
@@ -51,6 +53,9 @@ class Draft {
   flow::Graph finish(object::CodeId code, const Features& features);
 
  private:
+  // The number of blocks that most code objects do not exceed.
+  static constexpr size_t kUsualBlocks = 8;
+
   std::vector<DraftBlock> blocks_;
   std::vector<Label> order_;
   std::vector<flow::Handler> handlers_;

@@ -378,6 +378,8 @@ class Collector {
     for (NodeId parameter : tree_.items(parameters)) {
       scopes_[outer].type_parameters.push_back(Symbol(tree_.slot(parameter, 0)));
     }
+    std::vector<Symbol>& names = scopes_[outer].type_parameters;
+    std::sort(names.begin(), names.end());
     for (NodeId parameter : tree_.items(parameters)) {
       scopes_.note(outer, Symbol(tree_.slot(parameter, 0)), kBound);
       NodeId bound;

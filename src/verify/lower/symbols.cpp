@@ -328,14 +328,12 @@ ScopeId Symbols::scope_of(NodeId node, Role role) const {
   return it->second;
 }
 
-// Returns a name as it is in a scope of a class.
 Symbol Symbols::mangled(Symbol name, ScopeId scope) const {
   const std::string_view text = module_.text(name);
-  if (text.size() < 2 || text[0] != '_' || text[1] != '_') return name;
   const Symbol class_name = scopes_[scope.index()].class_name;
   if (const ScopeId only = scopes_[scope.index()].mangling; only.valid()) {
     const std::vector<Symbol>& names = scopes_[only.index()].type_parameters;
-    if (std::find(names.begin(), names.end(), name) == names.end()) return name;
+    if (!std::binary_search(names.begin(), names.end(), name)) return name;
   }
   if (text.ends_with("__") || text.find('.') != std::string_view::npos) {
     return name;

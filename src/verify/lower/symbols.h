@@ -10,6 +10,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -66,7 +67,7 @@ struct Scope {
   Symbol class_name;  // the innermost enclosing class, for mangling
   // The scope of the type parameters of a class, within which only their names are mangled (3.13).
   ScopeId mangling;
-  std::vector<Symbol> type_parameters;  // if this is such a scope
+  std::vector<Symbol> type_parameters;  // sorted; if this is such a scope
   bool is_generator = false;            // contains yield, or is a generator expression
   bool is_coroutine = false;
   bool is_generator_expression = false;
@@ -112,8 +113,10 @@ class Symbols {
   const Scope& operator[](ScopeId id) const { return scopes_[id.index()]; }
   ScopeId scope_of(NodeId node, Role role = Role::Body) const;
   Symbol mangle(Symbol name, ScopeId scope) const {
-    const bool is_in_class = scopes_[scope.index()].class_name.valid();
-    return is_in_class ? mangled(name, scope) : name;
+    if (!scopes_[scope.index()].class_name.valid()) return name;
+    const std::string_view text = module_.text(name);
+    const bool is_private = text.size() >= 2 && text[0] == '_' && text[1] == '_';
+    return is_private ? mangled(name, scope) : name;
   }
   bool has_future_annotations() const { return future_annotations_; }
   uint32_t future_flags() const { return future_flags_; }
@@ -126,6 +129,7 @@ class Symbols {
   static uint64_t key_of(ast::NodeId node, Role role) {
     return (static_cast<uint64_t>(node.value) << 3) | static_cast<uint64_t>(role);
   }
+  // Returns a name that starts with `__` as it is in a scope of a class.
   Symbol mangled(Symbol name, ScopeId scope) const;
   void collect(const ast::Tree& tree, ast::NodeId root);
   // Marks the scope as broken; for a comprehension also its parents, up to the first other scope.
