@@ -115,7 +115,7 @@ class Checker {
 
   void child(Kind parent, const FieldInfo& field, NodeId id) {
     visit(id);
-    PELLUCID_CHECK(fits(parent, field, tree_.kind(id)));
+    PELLUCID_CHECK(kinds_in(parent, field).has(tree_.kind(id)));
   }
 
   const Tree& tree_;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ast/walk.h"
@@ -45,6 +46,27 @@ bool is_star(const Tree& tree, ListId aliases) {
   return !only.asname.valid() && tree.text(only.name) == "*";
 }
 
+// Returns, by node, 1 for `top` and all nodes below it. Most children are made before their
+// parents: one pass from the last node to the first finds nearly all.
+std::vector<uint8_t> reached_from(const Tree& tree, NodeId top) {
+  std::vector<uint8_t> reached(tree.size());
+  reached[top.index()] = 1;
+  std::vector<NodeId> todo;
+  for (size_t i = tree.size(); i-- > 0;) {
+    if (!reached[i]) continue;
+    for (NodeId node(i);;) {
+      for_each_child(tree, node, [&](NodeId child) {
+        if (std::exchange(reached[child.index()], 1) == 0 && child.index() > i)
+          todo.push_back(child);
+      });
+      if (todo.empty()) break;
+      node = todo.back();
+      todo.pop_back();
+    }
+  }
+  return reached;
+}
+
 // Finds out whether there may be anything to replace, which is rare.
 class FitsAsItIs {
  public:
@@ -53,37 +75,30 @@ class FitsAsItIs {
   // Returns true if every name below `top` can be everywhere, or is one of an import that can be
   // there.
   bool all(NodeId top) {
-    std::vector<NodeId> todo{top};
-    bool all_fit = true;
-    while (!todo.empty() && all_fit) {
-      const NodeId node = todo.back();
-      todo.pop_back();
-      all_fit = fits(node);
-      for_each_child(tree_, node, [&](NodeId child) {
-        const Tree::Record& record = tree_[child];
-        if (record.kind == Kind::Name) {
-          all_fit = all_fit && is_usual(Symbol(record.slots[0]));
-        } else if (record.kind != Kind::Constant) {
-          todo.push_back(child);
-        }
-      });
+    // Of all nodes, also of those that are no part of the text.
+    std::vector<size_t> odd;
+    const auto records = tree_.records();
+    for (size_t i = 0; i < records.size(); ++i) {
+      if (!fits(records[i])) odd.push_back(i);
     }
-    return all_fit;
+    if (odd.empty()) return true;
+    const std::vector<uint8_t> reached = reached_from(tree_, top);
+    return std::none_of(odd.begin(), odd.end(), [&](size_t i) { return reached[i] != 0; });
   }
 
  private:
-  bool fits(NodeId node) {
-    const Tree::Record& record = tree_[node];
+  bool fits(const Tree::Record& record) {
     const Kind kind = record.kind;
+    if (kind == Kind::Name) return is_usual(Symbol(record.slots[0]));
     switch (kind) {
       case Kind::Comment:
       case Kind::Unstructured:
       case Kind::alias:  // with their import
         return true;
       case Kind::Import:
-        return have_places(tree_.as<Import>(node).names, Place::Module);
+        return have_places(Tree::as<Import>(record).names, Place::Module);
       case Kind::ImportFrom: {
-        const auto from = tree_.as<ImportFrom>(node);
+        const auto from = Tree::as<ImportFrom>(record);
         const std::string_view name =
             from.module.valid() ? tree_.text(from.module) : std::string_view();
         return (name.empty() ? from.level > 0 : object::may_stand(name, Place::Module)) &&

@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// ast: a set of kinds of nodes.
+// ast: the kinds of nodes, and sets of them.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 
-#include "ast/tree.h"
-
 namespace pellucid::ast {
+
+enum class Kind : uint8_t {
+#define FIELD(type, name)
+#define NODE(kind, category, fields) kind,
+#include "ast/nodes.def"
+#undef NODE
+#undef FIELD
+};
+
+inline constexpr size_t kKinds = 0
+#define FIELD(type, name)
+#define NODE(kind, category, fields) +1
+#include "ast/nodes.def"
+#undef NODE
+#undef FIELD
+    ;
 
 class Kinds {
  public:

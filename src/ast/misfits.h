@@ -13,24 +13,19 @@ namespace pellucid::ast {
 // expression. For a growing tree: each node is checked once, however often find() is called.
 class Misfits {
  public:
-  explicit Misfits(const Tree& tree) : tree_(tree), answers_(kKinds * kFields * (kKinds + 1)) {}
+  explicit Misfits(const Tree& tree) : tree_(tree) {}
 
   // Returns a node at or below the list that has a child it cannot have, or lacks a required one;
   // invalid if there is none.
   NodeId find(ListId body);
 
  private:
-  static constexpr size_t kFields = 7;
-
-  bool has_its_parts(NodeId id);
-  bool may_hold(Kind parent, ChildField field, size_t column);
   void visit(NodeId id);
 
   const Tree& tree_;
-  std::vector<NodeId> work_;      // of find(): the nodes to be checked, which all have children
-  std::vector<NodeId> seen_;      // those and the checked ones
-  std::vector<uint8_t> known_;    // by node: 1 if it was checked, or is to be
-  std::vector<uint8_t> answers_;  // by parent, field and child; 0: not known yet
+  std::vector<NodeId> work_;    // of find(): the nodes to be checked, which all have children
+  std::vector<NodeId> seen_;    // those and the checked ones
+  std::vector<uint8_t> known_;  // by node: 1 if it was checked, or is to be
 };
 
 }  // namespace pellucid::ast

@@ -14,6 +14,17 @@ bool is_one_of(std::string_view name, Names names) {
   return false;
 }
 
+constexpr Kinds kinds_of(Category wanted) {
+  Kinds kinds;
+#define FIELD(type, name)
+#define NODE(kind, category, fields) \
+  if (Category::category == wanted) kinds.add(Kind::kind);
+#include "ast/nodes.def"
+#undef NODE
+#undef FIELD
+  return kinds;
+}
+
 }  // namespace
 
 bool may_be_absent(Kind kind, std::string_view field) {
@@ -72,32 +83,25 @@ bool items_may_be_absent(Kind kind, std::string_view field) {
          (kind == Kind::arguments && field == "kw_defaults");
 }
 
-bool fits(Kind parent, const FieldInfo& field, Kind child) {
+Kinds kinds_in(Kind parent, const FieldInfo& field) {
   const std::string_view name = field.name;
   const bool is_list = field.type == FieldType::List;
-  const Category category = category_of(child);
-  if (is_list && is_one_of(name, {"body", "orelse", "finalbody"})) {
-    return category == Category::Stmt;
-  }
-  if (name == "handlers") return child == Kind::ExceptHandler;
-  if (name == "keywords") return child == Kind::keyword;
-  if (name == "generators") return child == Kind::comprehension;
-  if (name == "cases") return child == Kind::match_case;
-  if (name == "items") return child == Kind::withitem;
-  if (name == "type_params") return category == Category::TypeParam;
-  if (name == "kwd_attrs") return child == Kind::Name;
-  if (is_one_of(name, {"pattern", "patterns", "kwd_patterns"})) {
-    return category == Category::Pattern;
-  }
+  if (is_list && is_one_of(name, {"body", "orelse", "finalbody"})) return kinds_of(Category::Stmt);
+  if (name == "handlers") return {Kind::ExceptHandler};
+  if (name == "keywords") return {Kind::keyword};
+  if (name == "generators") return {Kind::comprehension};
+  if (name == "cases") return {Kind::match_case};
+  if (name == "items") return {Kind::withitem};
+  if (name == "type_params") return kinds_of(Category::TypeParam);
+  if (name == "kwd_attrs") return {Kind::Name};
+  if (is_one_of(name, {"pattern", "patterns", "kwd_patterns"})) return kinds_of(Category::Pattern);
   if (name == "names") {
     const bool scope = parent == Kind::Global || parent == Kind::Nonlocal;
-    return child == (scope ? Kind::Name : Kind::alias);
+    return {scope ? Kind::Name : Kind::alias};
   }
-  if (parent == Kind::arguments && name != "defaults" && name != "kw_defaults") {
-    return child == Kind::arg;
-  }
-  if (name == "args" && !is_list) return child == Kind::arguments;
-  return category == Category::Expr;
+  if (parent == Kind::arguments && name != "defaults" && name != "kw_defaults") return {Kind::arg};
+  if (name == "args" && !is_list) return {Kind::arguments};
+  return kinds_of(Category::Expr);
 }
 
 }  // namespace pellucid::ast

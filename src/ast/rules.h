@@ -16,7 +16,7 @@ bool may_be_absent(Kind kind, std::string_view field);
 // Returns true if items of the list may be absent.
 bool items_may_be_absent(Kind kind, std::string_view field);
 
-// Returns true if `field` of a node of kind `parent` may have a child of kind `child`.
-bool fits(Kind parent, const FieldInfo& field, Kind child);
+// Returns the kinds of children that `field` of a node of kind `parent` may have.
+Kinds kinds_in(Kind parent, const FieldInfo& field);
 
 }  // namespace pellucid::ast

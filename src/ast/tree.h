@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "ast/kinds.h"
 #include "base/check.h"
 #include "base/ids.h"
 #include "object/code.h"
@@ -32,22 +33,6 @@ using object::ConstId;
 using NodeId = Id<struct NodeTag>;
 using ListId = Id<struct ListTag>;        // of nodes
 using NumbersId = Id<struct NumbersTag>;  // of enumerators
-
-enum class Kind : uint8_t {
-#define FIELD(type, name)
-#define NODE(kind, category, fields) kind,
-#include "ast/nodes.def"
-#undef NODE
-#undef FIELD
-};
-
-inline constexpr size_t kKinds = 0
-#define FIELD(type, name)
-#define NODE(kind, category, fields) +1
-#include "ast/nodes.def"
-#undef NODE
-#undef FIELD
-    ;
 
 enum class Category : uint8_t { Mod, Stmt, Expr, Part, Pattern, TypeParam };
 
@@ -155,14 +140,14 @@ class Tree {
   template <typename T>
   NodeId add(const T& node, Where where = {}) {
     static_assert(std::is_trivially_copyable_v<T>);
-    Record record;
+    Record& record = records_.emplace_back();
     record.kind = T::kKind;
     record.where = where;
     if constexpr (!std::is_empty_v<T>) {
       static_assert(sizeof(T) <= sizeof(record.slots));
       std::memcpy(record.slots.data(), &node, sizeof(T));
     }
-    records_.push_back(record);
+    made_.add(T::kKind);
     return NodeId(records_.size() - 1);
   }
 
@@ -177,13 +162,17 @@ class Tree {
   NodeId copy(NodeId id) {
     const Record record = part_of(records_, id);
     records_.push_back(record);
+    made_.add(record.kind);
     return NodeId(records_.size() - 1);
   }
 
   // Returns the node as a T; its kind must be T's.
   template <typename T>
   T as(NodeId id) const {
-    const Record& record = part_of(records_, id);
+    return as<T>(part_of(records_, id));
+  }
+  template <typename T>
+  static T as(const Record& record) {
     PELLUCID_CHECK(record.kind == T::kKind);
     T node;
     if constexpr (!std::is_empty_v<T>) {
@@ -198,10 +187,15 @@ class Tree {
     Record& record = changed(id);
     record.kind = T::kKind;
     if constexpr (!std::is_empty_v<T>) std::memcpy(record.slots.data(), &node, sizeof(T));
+    made_.add(T::kKind);
   }
 
   // Returns the node itself, for walks. Invalidated by add() and copy().
   const Record& operator[](NodeId id) const { return part_of(records_, id); }
+
+  // Returns all nodes in the order in which they were made, those that no other one refers to as
+  // well: for what is asked of every node. Invalidated by add() and copy().
+  std::span<const Record> records() const { return records_; }
 
   Kind kind(NodeId id) const { return part_of(records_, id).kind; }
   bool is(NodeId id, Kind kind) const { return id.valid() && part_of(records_, id).kind == kind; }
@@ -221,7 +215,7 @@ class Tree {
     ++changes_;
     const auto count = static_cast<uint32_t>(items.size());
     spans_.push_back({static_cast<uint32_t>(items_.size()), count, count});
-    items_.insert(items_.end(), items.begin(), items.end());
+    if (count > 0) items_.insert(items_.end(), items.begin(), items.end());
     return ListId(spans_.size() - 1);
   }
   ListId list(std::initializer_list<NodeId> items) {
@@ -262,6 +256,11 @@ class Tree {
   // Returns how often a node or a list was changed, or a list made.
   size_t changes() const { return changes_; }
 
+  // Returns the kinds that nodes got since start_kinds(), and those that it was given: a step that
+  // concerns none of them has nothing to do.
+  Kinds made() const { return made_; }
+  void start_kinds(Kinds kinds) { made_ = kinds; }
+
   // Starts recording changes to the present nodes and lists, for an attempt that may fail:
   // restore() undoes the changes, and leaves added nodes, which are unreferenced.
   void remember() {
@@ -297,6 +296,7 @@ class Tree {
   std::vector<Span> spans_;
   std::vector<std::vector<uint32_t>> numbers_;
   size_t changes_ = 0;
+  Kinds made_;
   // The extent of the remembered state, and the previous values of what was changed.
   size_t known_nodes_ = 0;
   size_t known_lists_ = 0;

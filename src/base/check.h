@@ -5,6 +5,7 @@
 // into an Error{Internal}: a bug of ours costs one function, never the process.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -36,7 +37,9 @@ class InternalError : public std::logic_error {
 // nothing costs one code object, whoever made it up.
 template <typename Parts, typename Tag>
 constexpr auto& part_of(Parts& parts, Id<Tag> id) {
-  PELLUCID_CHECK(id.index() < parts.size());
+  // In bytes: a vector would divide to know its size.
+  constexpr uint64_t kSize = sizeof(parts[id.index()]);
+  PELLUCID_CHECK(id.index() * kSize < parts.size() * kSize);
   return parts[id.index()];
 }
 

@@ -57,9 +57,14 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
   const object::Module& module = tree.module();
   try {
     if (form == Form::Usual) {
-      const std::vector<object::Columns> columns = bytecode::columns_of_units(module[code]);
+      // What becomes an expression is not arranged by columns.
+      std::vector<object::Columns> columns;
+      if (kind != polish::Body::Expression) columns = bytecode::columns_of_units(module[code]);
+      // They tell of loops alone.
       std::vector<uint32_t> nops;
-      if (!columns.empty()) nops = bytecode::units_without_code(module[code]);
+      if (!columns.empty() && tree.made().has(ast::Kind::While)) {
+        nops = bytecode::units_without_code(module[code]);
+      }
       const flow::Folds folds = flow::folds_of(module.version);
       const flow::Habits habits = flow::habits_of(module.version);
       body = polish::run(tree, body, kind,
@@ -100,6 +105,7 @@ class Bodies {
         order_(innermost_first(module_, request.root)),
         shared_(module_, order_),
         bodies_(module_.codes.size()),
+        kinds_(module_.codes.size()),
         trace_(trace),
         text_{request.graphs, tree, scopes_, misfits_, shared_, bodies_, trace} {}
 
@@ -108,6 +114,7 @@ class Bodies {
     tell_of_surroundings(request_.graphs, order_, scopes_);
     for (const object::CodeId code : order_) {
       const size_t first = tree_.size();
+      tree_.start_kinds(kinds_inside(code));
       if (!shared_.hand_out(code, tree_, bodies_)) note(code, kTooLong, true);
       text_.trace =
           trace_ != nullptr && (!trace_->only.valid() || trace_->only == code) ? trace_ : nullptr;
@@ -118,6 +125,7 @@ class Bodies {
       bodies_[code.index()] = body.ok() ? *body : marker_body(tree_, body.error());
       shared_.note(code, bodies_[code.index()], !body.ok());
       tree_.mark_code(first, code);
+      kinds_[code.index()] = tree_.made();
     }
     const bool is_function = (module_[request_.root].flags & object::kOptimized) != 0;
     const ast::NodeId top = is_function ? structure::function_source(tree_, request_.root, bodies_)
@@ -130,6 +138,16 @@ class Bodies {
   }
 
  private:
+  // Returns the kinds of the nodes that the bodies in a code object have: some become part of it.
+  ast::Kinds kinds_inside(object::CodeId code) const {
+    ast::Kinds kinds;
+    for (const object::ConstId id : module_[code].consts) {
+      if (module_[id].kind != object::ConstKind::Code) continue;
+      kinds.add(kinds_[module_[id].code.index()]);
+    }
+    return kinds;
+  }
+
   void note(object::CodeId code, const Error& error, bool refused) {
     diagnostics_.push_back({code, static_cast<uint32_t>(error.offset), error.message, refused});
   }
@@ -191,6 +209,7 @@ class Bodies {
   const std::vector<object::CodeId> order_;
   SharedBodies shared_;
   std::vector<ast::ListId> bodies_;
+  std::vector<ast::Kinds> kinds_;  // of the nodes of each body and those in it, by CodeId
   structure::Trace* const trace_;
   Text text_;
 };
