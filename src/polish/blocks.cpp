@@ -35,6 +35,7 @@ void add_blocks(const ast::Tree& tree, const Starts& starts, std::span<const Nod
                 int32_t column, std::vector<Block>& todo) {
   std::vector<List> lists;
   for (const NodeId item : items) {
+    if (!kWithLists.has(tree.kind(item))) continue;
     lists.clear();
     add_lists(tree, item, item == items.back() ? end : End::Other, lists);
     for (const List& list : lists) {

@@ -47,18 +47,21 @@ void for_each_block(ast::Tree& tree, Statements& body, bool is_function, const S
     const Place place = block.list.place;
     const auto found =
         place.owner.valid() ? view_at(tree, place) : std::span<const ast::NodeId>(body);
-    if (found.empty()) continue;
+    ast::Kinds kinds;
+    for (const ast::NodeId item : found) kinds.add(tree.kind(item));
+    const bool is_wanted = kinds.meets(wanted);
+    if (!is_wanted && !kinds.meets(kWithLists)) continue;
     const int32_t column = column_of(tree, starts, found, block);
-    if (std::ranges::none_of(found,
-                             [&](ast::NodeId item) { return wanted.has(tree.kind(item)); })) {
+    if (!is_wanted) {
       add_blocks(tree, starts, found, block.list.end, column, todo);
       continue;
     }
-    const Statements before(found.begin(), found.end());
-    Statements items = before;
+    Statements items(found.begin(), found.end());
     rewrite(items, block.list.end, column);
     add_blocks(tree, starts, items, block.list.end, column, todo);
-    if (items == before) continue;
+    const auto before =
+        place.owner.valid() ? view_at(tree, place) : std::span<const ast::NodeId>(body);
+    if (std::ranges::equal(items, before)) continue;
     if (!place.owner.valid()) {
       body = items;
     } else {

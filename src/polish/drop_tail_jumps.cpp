@@ -41,6 +41,9 @@ class TailJumps {
     }
   }
 
+  // Returns true if a jump is the only statement of a clause.
+  bool has_bare() const { return !bare_.empty(); }
+
   // `except E: return`  ->  `except E: pass`
   void pass_instead() {
     for (const NodeId jump : bare_) tree_.set(jump, ast::Pass{});
@@ -236,7 +239,7 @@ bool is_on_own_line(const ast::Tree& tree, const Statements& body, const Starts&
 // Replaces `return` by `return None` where that was written; if the columns are not known, beside
 // others that return a value, as PEP 8 recommends.
 void write_nones(ast::Tree& tree, const Statements& body, Outline& outline, const Starts& starts) {
-  if (!outline.kinds().has(Kind::Return)) return;
+  if (!tree.made().has(Kind::Return)) return;
   if (!starts.known() && !returns_value(tree, body, outline)) return;
   const auto look_at = [&](const Statements& items, NodeId owner) {
     for (size_t i = 0; i < items.size(); ++i) {
@@ -248,9 +251,9 @@ void write_nones(ast::Tree& tree, const Statements& body, Outline& outline, cons
       tree.set(items[i], ast::Return{tree.add(ast::Constant{tree.module().add(none)})});
     }
   };
-  const auto lists = outline.lists();
   look_at(body, NodeId());
-  for (const Listed& each : lists) {
+  if (!tree.made().meets(kWithLists)) return;
+  for (const Listed& each : outline.lists()) {
     if (each.kinds.has(Kind::Return)) look_at(items_at(tree, each.place), each.place.owner);
   }
 }
@@ -259,7 +262,8 @@ void write_nones(ast::Tree& tree, const Statements& body, Outline& outline, cons
 
 void drop_tail_jumps(ast::Tree& tree, Statements& body, Outline& outline, Body kind,
                      bool copies_exits, const Starts& starts) {
-  for (const Listed& each : outline.lists()) {
+  const bool may_loop = tree.made().meets({Kind::For, Kind::While});
+  for (const Listed& each : may_loop ? outline.lists() : std::span<const Listed>()) {
     const Place place = each.place;
     const Kind owner = tree.kind(place.owner);
     if ((owner != Kind::For && owner != Kind::While) ||
@@ -278,7 +282,7 @@ void drop_tail_jumps(ast::Tree& tree, Statements& body, Outline& outline, Body k
   } else if (kind != Body::Block && !is_written) {
     TailJumps returns(tree, starts, Kind::Return, copies_exits);
     returns.drop(body, NodeId());
-    if (!returns_value(tree, body, outline)) returns.pass_instead();
+    if (returns.has_bare() && !returns_value(tree, body, outline)) returns.pass_instead();
   }
   if (kind == Body::Function && body.size() == 1 && is_jump(tree, body[0], Kind::Return) &&
       starts.jump(body[0], NodeId()) <= Starts::Jump::None) {

@@ -25,10 +25,6 @@ void end_by_jump(ast::Tree& tree, NodeId handler, End end) {
   tree.set(handler, clause);
 }
 
-// Those with lists that belong to the body around them.
-constexpr ast::Kinds kHolders = {Kind::If,  Kind::For,   Kind::While,         Kind::With,
-                                 Kind::Try, Kind::Match, Kind::ExceptHandler, Kind::match_case};
-
 // Returns true if a `break` leaves the loop.
 bool has_break(const ast::Tree& tree, NodeId loop) {
   std::vector<NodeId> todo{loop};
@@ -60,7 +56,7 @@ NodeId jump(ast::Tree& tree, End end, ast::Where at) {
 
 void add_lists(const ast::Tree& tree, NodeId statement, End end, std::vector<List>& lists) {
   const Kind kind = tree.kind(statement);
-  if (!kHolders.has(kind)) return;
+  if (!kWithLists.has(kind)) return;
   const bool is_loop = kind == Kind::For || kind == Kind::While;
   const bool is_try = kind == Kind::Try;
   const bool has_else = is_try && !tree.items(tree.as<ast::Try>(statement).orelse).empty();

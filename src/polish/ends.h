@@ -14,6 +14,11 @@ struct List {
   End end = End::Other;
 };
 
+// Statements and clauses with lists of statements that belong to the body around them.
+inline constexpr ast::Kinds kWithLists = {
+    ast::Kind::If,  ast::Kind::For,   ast::Kind::While,         ast::Kind::With,
+    ast::Kind::Try, ast::Kind::Match, ast::Kind::ExceptHandler, ast::Kind::match_case};
+
 // Appends the lists in a statement, given how the statement itself ends.
 void add_lists(const ast::Tree& tree, ast::NodeId statement, End end, std::vector<List>& lists);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "polish/polish.h"
 
+#include "polish/ends.h"
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {
@@ -9,13 +10,18 @@ namespace {
 
 using ast::Kind;
 
-// The nodes that rewrites of expressions look at: one walk finds them for all.
-constexpr ast::Kinds kRewritten = {
+// The expressions that are rewritten, and the nodes that those rewrites look at: one walk finds
+// them for all.
+constexpr ast::Kinds kRewritten = {Kind::UnaryOp, Kind::BoolOp, Kind::JoinedStr};
+constexpr ast::Kinds kLookedAt = {
     Kind::If,      Kind::While,     Kind::Assert,    Kind::IfExp,          Kind::comprehension,
     Kind::UnaryOp, Kind::NamedExpr, Kind::JoinedStr, Kind::FormattedValue, Kind::Interpolation};
 
 // The statements that may have an `else` which was written otherwise.
 constexpr ast::Kinds kChoices = {Kind::If, Kind::Try};
+
+// The statements whose test may have been two.
+constexpr ast::Kinds kTests = {Kind::If, Kind::While, Kind::Assert};
 
 }  // namespace
 
@@ -28,45 +34,51 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   if (kind == Body::Expression) seen.columns = {};
   const Starts starts(tree, statements, seen);
   Outline outline(tree, statements);
+  // Most bodies have few kinds of statements, which is known before their lists are looked for.
+  const auto has = [&](ast::Kinds kinds) {
+    return tree.made().meets(kinds) && outline.kinds().meets(kinds);
+  };
   // Before the step that drops the jumps it looks for.
-  chain_elif(tree, statements, outline);
+  if (has({Kind::If})) chain_elif(tree, statements, outline);
   // Duplicated tails hide the end of an `if`.
-  join_ends(tree, statements, outline);
-  if (outline.kinds().has(Kind::Try)) end_try(tree, statements, starts);
+  if (has({Kind::If})) join_ends(tree, statements, outline);
+  if (has({Kind::Try})) end_try(tree, statements, starts);
   // By lines, which tell more than the columns that are looked at next.
-  end_if(tree, statements, outline);
+  if (has({Kind::If})) end_if(tree, statements, outline);
   // By columns, before the step that arranges what is in one list.
   split_returns(tree, statements, outline, starts);
-  take_inside(tree, statements, outline, is_function, starts);
+  if (has(kWithLists)) take_inside(tree, statements, outline, is_function, starts);
   // Replaces the guesses of later steps where columns are known; leaves redundant jumps.
-  if (outline.kinds().meets(kChoices)) lay_out(tree, statements, is_function, starts);
+  if (has(kChoices)) lay_out(tree, statements, is_function, starts);
   // Tests are as they were written only now, not those of the opposite arm.
-  split_tests(tree, statements, outline, is_function, starts);
+  if (has(kTests)) split_tests(tree, statements, outline, is_function, starts);
   // The same where only lines are known: whole chains, before jumps are dropped from their ends.
-  if (outline.kinds().meets(kChoices)) lay_out_by_lines(tree, statements, is_function, starts);
+  if (has(kChoices)) lay_out_by_lines(tree, statements, is_function, starts);
   // Before the steps that look for bodies of one statement.
   drop_tail_jumps(tree, statements, outline, kind, compiler.copies_exits, starts);
   // Only now is an `if` alone in another one: a redundant jump was after it.
-  join_conditions(tree, statements, outline, starts);
+  if (has({Kind::If})) join_conditions(tree, statements, outline, starts);
   // Before the other walks, which would go down needless nesting.
-  if (outline.kinds().meets(kChoices)) flatten_rows(tree, statements, is_function, starts);
+  if (has(kChoices)) flatten_rows(tree, statements, is_function, starts);
   // Needs bodies of one statement.
-  join_try(tree, statements, outline);
-  join_with(tree, statements, outline, starts);
+  if (has({Kind::Try})) join_try(tree, statements, outline);
+  if (has({Kind::With})) join_with(tree, statements, outline, starts);
   // Statements of one line are adjacent only now.
-  join_lines(tree, statements, outline);
+  if (has({Kind::Delete, Kind::Import})) join_lines(tree, statements, outline);
   if (kind == Body::Block) write_end_of_block(tree, statements, starts);
-  write_ones(tree, statements, outline, starts);
+  if (has({Kind::While})) write_ones(tree, statements, outline, starts);
   // After all steps that move statements.
-  if (kind == Body::Function && outline.kinds().meets({Kind::Global, Kind::Nonlocal})) {
+  if (kind == Body::Function && has({Kind::Global, Kind::Nonlocal})) {
     place_names(tree, statements, starts);
   }
   // Expressions last: it is decided which of them stay.
-  const std::vector<ast::NodeId> nodes = own_nodes(tree, statements, kRewritten);
-  negate_comparisons(tree, nodes, compiler.looks_into_walrus);
-  // Counts the words of the text as it is now.
-  join_negations(tree, nodes, starts);
-  if (compiler.makes_f_strings_of_percent) percent_formats(tree, nodes);
+  if (tree.made().meets(kRewritten)) {
+    const std::vector<ast::NodeId> nodes = own_nodes(tree, statements, kLookedAt);
+    negate_comparisons(tree, nodes, compiler.looks_into_walrus);
+    // Counts the words of the text as it is now.
+    join_negations(tree, nodes, starts);
+    if (compiler.makes_f_strings_of_percent) percent_formats(tree, nodes);
+  }
   // After all steps that look at the end of a body.
   if (compiler.leaves_dropped && kind != Body::Expression) {
     keep_dropped_constants(tree, statements);

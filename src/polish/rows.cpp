@@ -61,7 +61,6 @@ bool is_guard(const ast::Tree& tree, NodeId statement) {
 }
 
 void flatten(ast::Tree& tree, Statements& items, const List& here, const Starts& starts) {
-  if (here.end == End::Other || items.empty()) return;
   const Kind owner = here.place.owner.valid() ? tree.kind(here.place.owner) : Kind::Module;
   const bool is_of_loop = owner == Kind::For || owner == Kind::While;
   bool in_row = false;
@@ -88,12 +87,22 @@ void flatten_rows(ast::Tree& tree, Statements& body, bool is_function, const Sta
     const List here = todo.back();
     todo.pop_back();
     const bool is_body = !here.place.owner.valid();
-    Statements items = is_body ? body : items_at(tree, here.place);
+    const auto found = is_body ? std::span<const NodeId>(body) : view_at(tree, here.place);
+    const auto add_inside = [&](std::span<const NodeId> items) {
+      for (size_t i = 0; i < items.size(); ++i) {
+        add_lists(tree, items[i], i + 1 == items.size() ? here.end : End::Other, todo);
+      }
+    };
+    const bool is_flat =
+        here.end == End::Other || found.empty() || tree.items(rest_in(tree, found.back())).empty();
+    if (is_flat) {
+      add_inside(found);
+      continue;
+    }
+    Statements items(found.begin(), found.end());
     const size_t before = items.size();
     flatten(tree, items, here, starts);
-    for (size_t i = 0; i < items.size(); ++i) {
-      add_lists(tree, items[i], i + 1 == items.size() ? here.end : End::Other, todo);
-    }
+    add_inside(items);
     if (items.size() == before) continue;
     if (is_body) {
       body = items;

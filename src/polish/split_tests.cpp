@@ -266,7 +266,7 @@ class TestSplits {
 }  // namespace
 
 void split_returns(ast::Tree& tree, Statements& body, Outline& outline, const Starts& starts) {
-  if (!starts.known()) return;
+  if (!tree.made().has(Kind::IfExp) || !starts.known()) return;
   TestSplits splits(tree, starts);
   for_each_list(tree, body, outline, {Kind::Return},
                 [&](Statements& items) { splits.split_returns(items); });

@@ -336,6 +336,14 @@ bool Starts::is_written_outside(NodeId statement, NodeId owner, ast::ListId insi
 
 int32_t Starts::of(NodeId statement) const {
   if (!known()) return kUnknown;
+  Found& last = found_[statement.index() % found_.size()];
+  if (last.statement != statement || last.changes != tree_.changes()) {
+    last = {statement, found(statement), tree_.changes()};
+  }
+  return last.column;
+}
+
+int32_t Starts::found(NodeId statement) const {
   switch (tree_.kind(statement)) {
     case Kind::Expr:
       return leftmost(tree_.as<ast::Expr>(statement).value).column;

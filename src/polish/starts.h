@@ -7,6 +7,7 @@
 // reads, never what it means.
 #pragma once
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -21,7 +22,7 @@ class Starts {
  public:
   static constexpr int32_t kUnknown = -1;
 
-  // Without columns nothing is known.
+  // Of the body as it is now. Without columns nothing is known.
   Starts(const ast::Tree& tree, const Statements& body, const Source& source)
       : tree_(tree), body_(body), source_(source) {}
 
@@ -92,11 +93,20 @@ class Starts {
   int32_t of_branch(ast::NodeId test, ast::ListId body, int32_t keyword) const;
   int32_t of_endless(ast::NodeId loop) const;
   int32_t of_try(ast::NodeId statement) const;
+  int32_t found(ast::NodeId statement) const;
+
+  // What of() found: several steps ask for the same statements, and few change the tree.
+  struct Found {
+    ast::NodeId statement;
+    int32_t column = kUnknown;
+    size_t changes = 0;  // of the tree, then
+  };
 
   const ast::Tree& tree_;
   Statements body_;
   Source source_;
-  mutable std::vector<int32_t> lines_;  // lines with more than a jump, sorted; filled on demand
+  mutable std::array<Found, 32> found_{};  // by the last bits of the node's number
+  mutable std::vector<int32_t> lines_;     // lines with more than a jump, sorted; filled on demand
 };
 
 }  // namespace pellucid::polish

@@ -393,12 +393,9 @@ void write_continues(ast::Tree& tree, NodeId statement, const Starts& starts) {
 
 void take_inside(ast::Tree& tree, Statements& body, Outline& outline, bool is_function,
                  const Starts& starts) {
-  // Those into which statements are moved.
-  constexpr ast::Kinds kOwners = {Kind::If,  Kind::For,   Kind::While,
-                                  Kind::Try, Kind::Match, Kind::With};
-  if (!starts.known() || !outline.kinds().meets(kOwners)) return;
+  if (!starts.known() || !outline.kinds().meets(kWithLists)) return;
   Inside inside(tree, starts);
-  for_each_block(tree, body, is_function, starts, kOwners,
+  for_each_block(tree, body, is_function, starts, kWithLists,
                  [&](Statements& items, End end, int32_t column) {
                    if (end == End::Return) inside.drop_return(items);
                    inside.rewrite(items, end, column);
