@@ -16,6 +16,7 @@ namespace {
 constexpr size_t kMostBroken = 8;
 
 void note_lines(const print::Source& source, object::CodeId root, Output& out) {
+  out.line_map.reserve(source.map.size());
   for (const print::LineEntry& entry : source.map) {
     const object::CodeId code = entry.where.code.valid() ? entry.where.code : root;
     out.line_map.push_back({entry.line, entry.where.line, entry.where.offset, code});

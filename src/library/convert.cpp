@@ -62,9 +62,11 @@ driver::Options own_options(const DecompileOptions& options) {
 Decompilation public_decompilation(const object::Module& module, driver::Output output) {
   Decompilation out;
   const std::vector<uint32_t> lines = driver::first_lines(module, module.root, output.line_map);
+  out.codes.reserve(lines.size());
   for (size_t i = 0; i < lines.size(); ++i) {
     out.codes.push_back({std::move(output.paths[i]), lines[i]});
   }
+  out.lines.reserve(output.line_map.size());
   for (const driver::LineMapEntry& entry : output.line_map) {
     out.lines.push_back(public_line(entry));
   }

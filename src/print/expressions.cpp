@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "print/expressions.h"
 
-#include "object/identifiers.h"
-#include "print/annotation_text.h"
 #include "print/expand.h"
 #include "print/lines.h"
 
@@ -261,20 +259,9 @@ void expand_bare(Writer& writer, NodeId id, Place place) {
       writer.text("*");
       writer.expr(tree.as<ast::Starred>(id).value, at(Level::BitOr));
       break;
-    case Kind::Name: {
-      // The text of an annotation is a name here.
-      const Symbol name = tree.as<ast::Name>(id).id;
-      const std::string_view shown = writer.module.text(name);
-      if (writer.is_plain_word(name, shown)) {
-        writer.out += shown;
-      } else if (!object::is_one_expression(shown)) {
-        writer.write_word(name);
-      } else {
-        const bool has_calls = writer.before(9) && shown.find('(') != std::string_view::npos;
-        has_calls ? writer.write(with_ellipses(shown)) : writer.write(shown);
-      }
+    case Kind::Name:
+      writer.name(tree.as<ast::Name>(id).id);
       break;
-    }
     case Kind::Slice:
       slice(writer, id);
       break;
@@ -309,6 +296,8 @@ void expand(Writer& writer, NodeId id, Place place) {
       writer.put(Task::Line, static_cast<uint32_t>(writer.tree->where(id).line));
     expand_bare(writer, id, {});
     writer.close(")");
+  } else if (!kLooser.has(kind)) {
+    expand_bare(writer, id, place);
   } else if (needs_parentheses(level_of(*writer.tree, id), place)) {
     const bool is_row = place.has(Place::kPart) && kind == Kind::BoolOp;
     writer.open("(");

@@ -19,9 +19,7 @@ namespace {
 // The levels of indentation at which CPython's tokenizer stops (MAXINDENT).
 constexpr uint32_t kMaxIndents = 100;
 
-bool is_definition(const ast::Tree& tree, NodeId id) {
-  return tree.is(id, Kind::FunctionDef) || tree.is(id, Kind::ClassDef);
-}
+constexpr ast::Kinds kDefinitions = {Kind::FunctionDef, Kind::ClassDef};
 
 // Returns true if a statement may follow another one after a semicolon.
 bool can_share_a_line(const ast::Tree& tree, NodeId id) {
@@ -100,11 +98,13 @@ void Page::place(NodeId id, uint32_t depth, NodeId previous) {
       out.append(static_cast<size_t>(to) - line, '\n');
       line = static_cast<uint32_t>(to);
     }
-  } else if (previous.valid() && (is_definition(tree, previous) ||
-                                  (is_definition(tree, id) && !tree.is(previous, Kind::Comment)))) {
-    const uint32_t count = depth == 0 ? 2 : 1;
-    out.append(count, '\n');
-    line += count;
+  } else if (previous.valid()) {
+    const Kind before = tree.kind(previous);
+    if (kDefinitions.has(before) || (kDefinitions.has(tree.kind(id)) && before != Kind::Comment)) {
+      const uint32_t count = depth == 0 ? 2 : 1;
+      out.append(count, '\n');
+      line += count;
+    }
   }
   begin_line(depth);
   map_line(id);

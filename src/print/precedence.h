@@ -93,6 +93,12 @@ inline constexpr const char* kUnary[] = {"-", "+", "not ", "~"};
 inline constexpr const char* kCompare[] = {" < ",  " <= ", " == ",     " != ", " > ",
                                            " >= ", " is ", " is not ", " in ", " not in "};
 
+// The expressions that may bind less tightly than Primary.
+inline constexpr ast::Kinds kLooser = {ast::Kind::BoolOp,    ast::Kind::NamedExpr, ast::Kind::BinOp,
+                                       ast::Kind::UnaryOp,   ast::Kind::Lambda,    ast::Kind::IfExp,
+                                       ast::Kind::Await,     ast::Kind::Compare,   ast::Kind::Yield,
+                                       ast::Kind::YieldFrom, ast::Kind::Tuple};
+
 Level level_of(const ast::Tree& tree, ast::NodeId id);
 Level level_of(const object::Module& module, object::ConstId id, object::Version version);
 

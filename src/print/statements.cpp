@@ -54,52 +54,61 @@ void statement(Page& page, NodeId id, uint32_t depth) {
   }
 }
 
-void next_in_body(Page& page, Step step) {
-  const auto items = page.tree.items(ListId(step.id));
-  if (step.index == items.size()) {
-    if (!step.is_empty) return;
-    if (!step.is_inline) {
-      page.begin_line(step.depth);
-      page.out += "pass";
-      page.end_line();
-    } else if (step.is_empty) {
-      page.pass_at = page.out.size();
-      page.pass_depth = step.depth;
-      page.out += " pass";
-      page.end_line();
-    }
-    return;
+// Writes what a body without statements has.
+void pass(Page& page, const Step& body) {
+  if (!body.is_inline) {
+    page.begin_line(body.depth);
+    page.out += "pass";
+  } else {
+    page.pass_at = page.out.size();
+    page.pass_depth = body.depth;
+    page.out += " pass";
   }
-  const NodeId id = items[step.index];
-  if (step.is_inline) {
+  page.end_line();
+}
+
+void next_in_body(Page& page, std::span<const NodeId> items, Step& body) {
+  const NodeId id = items[body.index];
+  if (body.is_inline) {
     page.where = page.tree.where(id);
     if (items.size() == 1 && page.tree.is(id, Kind::Pass) && page.where.line <= 0) {
       page.pass_at = page.out.size();
-      page.pass_depth = step.depth;
+      page.pass_depth = body.depth;
     }
-    page.append_to_line(step.index > 0 ? "; " : " ");
+    page.append_to_line(body.index > 0 ? "; " : " ");
     page.map_line(id);
   } else {
-    page.place(id, step.depth, step.index > 0 ? items[step.index - 1] : NodeId());
+    page.place(id, body.depth, body.index > 0 ? items[body.index - 1] : NodeId());
   }
-  if (step.may_have_docstring && is_docstring(page, id)) {
-    docstring(page, id, step.depth,
-              step.index + 1 < items.size() ? items[step.index + 1] : NodeId());
+  if (body.may_have_docstring && is_docstring(page, id)) {
+    docstring(page, id, body.depth,
+              body.index + 1 < items.size() ? items[body.index + 1] : NodeId());
   } else {
-    statement(page, id, step.depth);
+    statement(page, id, body.depth);
   }
   const bool is_comment = page.tree.is(id, Kind::Comment);
-  step.is_empty = step.is_empty && is_comment;
-  step.may_have_docstring = step.may_have_docstring && is_comment;
-  ++step.index;
-  page.work.push_back(step);
+  body.is_empty = body.is_empty && is_comment;
+  body.may_have_docstring = body.may_have_docstring && is_comment;
+  ++body.index;
+}
+
+// Writes the statements of the body on top up to one that has steps of its own: those come next.
+void run_body(Page& page) {
+  const size_t steps = page.work.size();
+  Step body = page.work.back();
+  const auto items = page.tree.items(ListId(body.id));
+  while (page.work.size() == steps) {
+    if (body.index == items.size()) {
+      page.work.pop_back();
+      if (body.is_empty) pass(page, body);
+      return;
+    }
+    next_in_body(page, items, body);
+  }
+  page.work[steps - 1] = body;
 }
 
 void step(Page& page, const Step& step) {
-  if (step.what == Step::Body) {
-    next_in_body(page, step);
-    return;
-  }
   if (step.what == Step::Line) {
     page.begin_line(step.depth);
     page.out += step.text;
@@ -119,12 +128,19 @@ void step(Page& page, const Step& step) {
 
 void run_steps(Page& page) {
   while (!page.work.empty()) {
-    const Step next = page.work.back();
-    page.work.pop_back();
-    const auto mark = static_cast<std::ptrdiff_t>(page.work.size());
-    step(page, next);
+    const bool is_body = page.work.back().what == Step::Body;
+    size_t mark = page.work.size();
+    if (is_body) {
+      run_body(page);
+      mark = std::min(mark, page.work.size());
+    } else {
+      const Step next = page.work.back();
+      page.work.pop_back();
+      --mark;
+      step(page, next);
+    }
     // A step pushes its pieces in reading order; the first has to be on top.
-    std::reverse(page.work.begin() + mark, page.work.end());
+    std::reverse(page.work.begin() + static_cast<std::ptrdiff_t>(mark), page.work.end());
   }
 }
 

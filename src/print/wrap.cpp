@@ -29,13 +29,23 @@ size_t columns(std::string_view text) {
   return count;
 }
 
+// Returns true if each byte is a column.
+bool is_ascii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
 bool opens(const Mark& mark) { return mark.what <= Mark::OpenBare; }
 
 // `text` is the line without its indentation; it starts at `start` of what the marks count.
 class Wrapper {
  public:
   Wrapper(std::string text, size_t indent, const std::vector<Mark>& marks, size_t start)
-      : line_(std::move(text)), indent_(indent), marks_(marks), start_(start), column_(indent) {
+      : line_(std::move(text)),
+        is_ascii_(is_ascii(line_)),
+        indent_(indent),
+        marks_(marks),
+        start_(start),
+        column_(indent) {
     match();
   }
 
@@ -201,9 +211,10 @@ class Wrapper {
     return hugs || !would_fit;
   }
 
-  size_t columns_here() const { return columns(std::string_view(out_).substr(text_)); }
+  size_t columns_of(std::string_view text) const { return is_ascii_ ? text.size() : columns(text); }
+  size_t columns_here() const { return columns_of(std::string_view(out_).substr(text_)); }
   size_t columns_between(size_t from, size_t to) const {
-    return columns(std::string_view(line_).substr(from, to - from));
+    return columns_of(std::string_view(line_).substr(from, to - from));
   }
   static size_t room_in(size_t column) { return most_columns(column) - column; }
 
@@ -248,7 +259,7 @@ class Wrapper {
     const size_t room = room_in(column_);
     if (end - position(i) > 4 * room) return false;
     const std::string_view rest = std::string_view(line_).substr(position(i), end - position(i));
-    return columns(std::string_view(out_).substr(text_)) + columns(rest) <= room;
+    return columns_here() + columns_of(rest) <= room;
   }
 
   void new_line() {
@@ -260,6 +271,7 @@ class Wrapper {
   }
 
   std::string line_;
+  bool is_ascii_;
   size_t indent_;
   const std::vector<Mark>& marks_;
   size_t start_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "object/identifiers.h"
+#include "print/annotation_text.h"
 #include "print/expand.h"
 #include "print/lines.h"
 
@@ -41,28 +42,37 @@ void Writer::put(const Task& task) {
 
 void Writer::expr(ast::NodeId id, Place place) {
   if (is_deferring || level >= kDeepest || failed) return put(Task::Expr, id.value, place);
+  // Most expressions are names, which need no brackets in any place.
+  const ast::Tree::Record& node = (*tree)[id];
+  if (node.kind == ast::Kind::Name && !keeps_lines && !place.has(Place::kApart)) {
+    return name(ast::Tree::as<ast::Name>(node).id);
+  }
   ++level;
   expand(*this, id, place);
   --level;
 }
 
-void Writer::write_word(Symbol symbol) {
-  const std::string_view name = module.text(symbol);
-  if (is_plain_word(symbol, name)) {
-    out += name;
-  } else {
-    out += object::as_identifier(name);
-  }
-}
+void Writer::write_odd_word(std::string_view name) { out += object::as_identifier(name); }
 
-bool Writer::is_plain_word(Symbol symbol, std::string_view name) {
+bool Writer::look_at_word(Symbol symbol, std::string_view name) {
   // A part of a text has few words.
   if (is_confined || is_trial) return object::is_identifier(name);
-  enum : uint8_t { kUnknown, kPlain, kOdd };
   if (words.size() <= symbol.index()) words.resize(module.strings.size(), kUnknown);
-  uint8_t& known = part_of(words, symbol);
+  Spelling& known = part_of(words, symbol);
   if (known == kUnknown) known = object::is_identifier(name) ? kPlain : kOdd;
   return known == kPlain;
+}
+
+void Writer::name(Symbol symbol) {
+  const std::string_view shown = module.text(symbol);
+  if (is_plain_word(symbol, shown)) {
+    out += shown;
+  } else if (!object::is_one_expression(shown)) {
+    write_odd_word(shown);
+  } else {
+    const bool has_calls = before(9) && shown.find('(') != std::string_view::npos;
+    has_calls ? write(with_ellipses(shown)) : write(shown);
+  }
 }
 
 void Writer::line_before(ast::NodeId id) {

@@ -142,9 +142,18 @@ struct Writer {
     mark(what);
     write(piece);
   }
-  void write_word(Symbol symbol);
+  void write_word(Symbol symbol) {
+    const std::string_view name = module.text(symbol);
+    if (!is_plain_word(symbol, name)) return write_odd_word(name);
+    out += name;
+  }
+  void write_odd_word(std::string_view name);
   // Returns true if the name is an identifier.
-  bool is_plain_word(Symbol symbol, std::string_view name);
+  bool is_plain_word(Symbol symbol, std::string_view name) {
+    const size_t at = symbol.index();
+    return (at < words.size() && words[at] == kPlain) || look_at_word(symbol, name);
+  }
+  bool look_at_word(Symbol symbol, std::string_view name);
   void mark(Mark::What what, bool may_hug = false) {
     if (inside || is_confined) return;
     marks.push_back({what, static_cast<uint32_t>(out.size()), may_hug});
@@ -192,6 +201,8 @@ struct Writer {
     put(Task::Operator);
     text(piece.substr(1));
   }
+  // Writes a Name: the text of an annotation is one too.
+  void name(Symbol symbol);
   // The next piece starts with this expression, or is on the line where it starts.
   void line_before(ast::NodeId id);
   void expr(ast::NodeId id, Place place);
@@ -203,6 +214,7 @@ struct Writer {
   void go_to_line(int32_t to);
 
   static constexpr uint32_t kDeepest = 40;
+  enum Spelling : uint8_t { kUnknown, kPlain, kOdd };
 
   const object::Module& module;
   const ast::Tree* tree;
@@ -226,8 +238,8 @@ struct Writer {
   bool is_deferring = false;  // pieces go to `work`
   std::vector<Task> work = {};
   std::vector<Mark> marks = {};
-  bool has_broken_line = false;     // one of the marks is an OpenLine
-  std::vector<uint8_t> words = {};  // by name: whether it is an identifier, once that is known
+  bool has_broken_line = false;      // one of the marks is an OpenLine
+  std::vector<Spelling> words = {};  // by name: whether it is an identifier, once that is known
   std::vector<std::string> problems = {};
 };
 
