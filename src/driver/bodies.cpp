@@ -57,7 +57,7 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
   const object::Module& module = tree.module();
   try {
     if (form == Form::Usual) {
-      // What becomes an expression is not arranged by columns.
+      // (A body that becomes an expression is not arranged by columns.)
       std::vector<object::Columns> columns;
       if (kind != polish::Body::Expression) columns = bytecode::columns_of_units(module[code]);
       // They tell of loops alone.

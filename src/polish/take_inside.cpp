@@ -47,8 +47,13 @@ class Inside {
 
   void rewrite(Statements& items, End end, int32_t column) {
     if (column == Starts::kUnknown) return;
+    // Nothing is taken into the statements before the first one with lists.
+    const auto first =
+        std::ranges::find_if(items, [&](NodeId item) { return kWithLists.has(tree_.kind(item)); });
+    const auto least = static_cast<size_t>(first - items.begin());
     size_t stop = items.size();  // the end of the statements after `i` that start further right
-    for (size_t i = items.size() - 1; i-- > 0;) {
+    for (size_t i = items.size() - 1; i > least;) {
+      --i;
       if (!is_deeper(items[i + 1], column)) stop = i + 1;
       if (stop == i + 1) continue;
       const std::span<const NodeId> rest = std::span(items).subspan(i + 1, stop - i - 1);
