@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -30,7 +30,7 @@ class StringPool {
     const Symbol symbol(views_.size());
     views_.push_back(copied(text));
     if (2 * views_.size() > slots_.size()) {
-      grow();
+      grow(hash);
     } else {
       fill({hash, symbol});
     }
@@ -68,8 +68,29 @@ class StringPool {
     size_t used;
   };
 
+  // Eight bytes at a time; most strings are names of less than sixteen.
   static uint32_t hash_of(std::string_view text) {
-    return static_cast<uint32_t>(std::hash<std::string_view>()(text));
+    uint64_t hash = text.size();
+    size_t at = 0;
+    for (; at + sizeof(uint64_t) <= text.size(); at += sizeof(uint64_t)) {
+      hash = mixed(hash, number_at<uint64_t>(text, at));
+    }
+    if (at + sizeof(uint32_t) <= text.size()) {
+      hash = mixed(hash, number_at<uint32_t>(text, at));
+      at += sizeof(uint32_t);
+    }
+    for (; at < text.size(); ++at) hash = mixed(hash, static_cast<uint8_t>(text[at]));
+    return static_cast<uint32_t>(hash);
+  }
+  static uint64_t mixed(uint64_t hash, uint64_t part) {
+    hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+  }
+  template <typename Number>
+  static Number number_at(std::string_view text, size_t at) {
+    Number number = 0;
+    std::memcpy(&number, text.data() + at, sizeof number);
+    return number;
   }
   size_t next(size_t at) const { return (at + 1) & (slots_.size() - 1); }
 
@@ -87,10 +108,14 @@ class StringPool {
     slots_[at] = slot;
   }
 
-  void grow() {
-    slots_.assign(std::max<size_t>(64, 4 * views_.size()), {});
-    slots_.resize(std::bit_ceil(slots_.size()));
-    for (size_t i = 0; i < views_.size(); ++i) fill({hash_of(views_[i]), Symbol(i)});
+  // Makes room for the last string, too, which has no slot yet.
+  void grow(uint32_t hash_of_last) {
+    const std::vector<Slot> before = std::exchange(
+        slots_, std::vector<Slot>(std::bit_ceil(std::max<size_t>(64, 4 * views_.size()))));
+    for (const Slot& slot : before) {
+      if (slot.symbol.valid()) fill(slot);
+    }
+    fill({hash_of_last, Symbol(views_.size() - 1)});
   }
 
   std::string_view copied(std::string_view text) {

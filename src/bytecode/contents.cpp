@@ -189,10 +189,7 @@ class Reading {
   }
 
   void docstring() {
-    if (out_.loads.empty() || !(code_.flags & object::kOptimized)) return;
-    const bool is_text = module_[code_.consts[0]].kind == object::ConstKind::Str;
-    const bool is_said = code_.version.minor < 14 || (code_.flags & object::kHasDocstring);
-    if (is_text && is_said) out_.loads[0] = true;
+    if (has_docstring(module_, code_)) out_.loads[0] = true;
   }
 
   const object::Module& module_;
@@ -203,6 +200,12 @@ class Reading {
 };
 
 }  // namespace
+
+bool has_docstring(const object::Module& module, const object::Code& code) {
+  if (code.consts.empty() || !(code.flags & object::kOptimized)) return false;
+  const bool is_text = module[code.consts[0]].kind == object::ConstKind::Str;
+  return is_text && (code.version.minor < 14 || (code.flags & object::kHasDocstring));
+}
 
 Contents contents_of(const object::Module& module, const object::Code& code, bool is_straight) {
   return Reading(module, code).run(is_straight);

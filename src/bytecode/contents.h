@@ -19,6 +19,9 @@ struct Contents {
   uint32_t junk_at = 0;
 };
 
+// Returns true if the first constant of a code object is a docstring: no instruction loads it.
+bool has_docstring(const object::Module& module, const object::Code& code);
+
 // Returns the contents. If all bytes are instructions, dead code counts as a use too, since
 // compilers leave some; otherwise only reachable code counts. `is_straight`: nothing is junk, since
 // Fit::is_straight is known.

@@ -71,7 +71,7 @@ struct Spot {
 class Emission {
  public:
   explicit Emission(const Spot& spot) : spot_(spot) {
-    made_.first.reserve(spot.raw.size() + 1);
+    made_.first.resize(spot.raw.size() + 1);
     made_.instrs.reserve(spot.raw.size());
   }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bytecode/contents.h"
 #include "bytecode/decode.h"
 #include "bytecode/raw_table.h"
 #include "bytecode/read_raw.h"
@@ -18,6 +19,17 @@
 
 namespace pellucid::bytecode {
 namespace {
+
+using object::ConstKind;
+
+// Returns the number of code units that the entries cover which start in eight bytes of a line
+// table of 3.11+: in each byte with its highest bit set, one more than its three lowest bits.
+uint64_t units_of_eight(uint64_t eight) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  const uint64_t starts = eight >> 7 & kOnes;
+  const uint64_t units = (eight & starts * 7) + starts;
+  return units * kOnes >> 56;  // the sum of its bytes, at most 64
+}
 
 // Returns the number of code units (bytes until 3.10) that a line table covers; nothing if it is
 // cut off.
@@ -31,24 +43,46 @@ std::optional<uint64_t> extent_of_lines(const object::Code& code) {
   }
   // An entry starts at each byte with its highest bit set.
   if (!table.empty() && (table[0] & 0x80) == 0) return std::nullopt;
-  for (const uint8_t byte : table) extent += (byte & 0x80) != 0 ? (byte & 7) + 1u : 0u;
+  size_t at = 0;
+  for (uint64_t eight = 0; at + sizeof eight <= table.size(); at += sizeof eight) {
+    std::memcpy(&eight, table.data() + at, sizeof eight);
+    extent += units_of_eight(eight);
+  }
+  for (; at < table.size(); ++at) extent += (table[at] & 0x80) != 0 ? (table[at] & 7) + 1u : 0u;
   return extent;
 }
 
 constexpr uint8_t kCache = 0;  // the opcode (3.11+); no instruction up to 3.10
 
+// Lists of an Inspection that the next one uses again.
+struct Scratch {
+  std::vector<uint8_t> starts;
+  std::vector<uint64_t> targets;
+  std::vector<uint8_t> used;
+};
+
 class Inspection {
  public:
-  Inspection(const object::Code& code, Fit& fit)
-      : code_(code), table_(traits_of(code.version)), fit_(fit) {}
+  Inspection(const object::Module& module, const object::Code& code, Fit& fit, Scratch& scratch)
+      : module_(module),
+        code_(code),
+        table_(traits_of(code.version)),
+        fit_(fit),
+        starts_(scratch.starts),
+        targets_(scratch.targets),
+        used_(scratch.used) {}
 
-  void run() {
-    if (!code_.fault.empty()) return fault();
-    if (code_.bytecode.empty() || code_.bytecode.size() % 2 != 0) return fault();
+  // Returns true if the code object uses all that it has (Fit::uses_all).
+  bool run() {
+    if (!code_.fault.empty() || code_.bytecode.empty() || code_.bytecode.size() % 2 != 0) {
+      fault();
+      return false;
+    }
     instructions();
     jumps();
     tables();
     habits();
+    return !has_idle_operand_ && uses_all();
   }
 
  private:
@@ -60,7 +94,10 @@ class Inspection {
     const std::span<const uint8_t> bytes = code_.bytecode;
     find_limits();
     starts_.assign(bytes.size() / 2 + 1, kNone);
+    targets_.clear();
+    used_.assign(code_.consts.size() + code_.names.size(), 0);
     uint8_t* const starts = starts_.data();
+    const TraitsTable& table = table_;
     const bool folds_constants = minor() == 9 || minor() == 12 || minor() == 13;
     uint64_t count = 0;
     bool is_extended = false;
@@ -68,7 +105,7 @@ class Inspection {
     for (size_t at = 0; at < bytes.size();) {
       ++count;
       starts[at / 2] = is_extended ? kExtended : kFirst;
-      const Traits& opcode = table_[bytes[at]];
+      const Traits opcode = table[bytes[at]];
       arg = (arg << 8 | bytes[at + 1]) & 0xffffffffu;
       const size_t end = at + 2 + 2 * size_t{opcode.caches};
       const bool is_cache = bytes[at] == kCache;  // more than an instruction has
@@ -80,12 +117,15 @@ class Inspection {
         continue;
       }
       // Code taken out of a running interpreter may have counters in its caches.
-      if (opcode.caches > 0 && !is_zero(bytes.subspan(at + 2, 2 * size_t{opcode.caches}))) fault();
+      if (opcode.caches > 0 && !is_zero(bytes.data() + at + 2, opcode.caches)) fault();
       at = end;
-      is_extended = opcode.mark == Mark::ExtendedArg;
-      if (is_extended) continue;
+      if (opcode.mark == Mark::ExtendedArg) {
+        is_extended = true;
+        continue;
+      }
       if (opcode.bound != Bound::None) argument(opcode, arg);
-      if (arg != 0 && !(opcode.kinds & kArg)) odd();
+      if (!(opcode.kinds & kArg) && (arg != 0 || is_extended)) idle_operand(arg);
+      is_extended = false;
       if (opcode.kinds & kAnyJump) jump(opcode.kinds, arg, end);
       if (folds_constants) constant(opcode.mark, arg);
       has_resume_ = has_resume_ || opcode.mark == Mark::Resume;
@@ -95,9 +135,16 @@ class Inspection {
     fit_.instructions += count;
   }
 
-  static bool is_zero(std::span<const uint8_t> caches) {
-    static constexpr std::array<uint8_t, 2 * 255> kZeros{};
-    return std::memcmp(caches.data(), kZeros.data(), caches.size()) == 0;
+  // Returns true if so many code units are zero.
+  static bool is_zero(const uint8_t* caches, uint8_t units) {
+    uint8_t all = 0;
+    for (size_t i = 0; i < 2 * size_t{units}; ++i) all |= caches[i];
+    return all == 0;
+  }
+
+  void idle_operand(uint64_t arg) {
+    has_idle_operand_ = true;
+    if (arg != 0) odd();
   }
 
   void find_limits() {
@@ -126,7 +173,25 @@ class Inspection {
       if (arg != limit) fault();
     } else if (arg >> opcode.name_shift >= limit) {
       fault();
+    } else if (opcode.bound == Bound::Const) {
+      used_[arg] = 1;
+    } else if (opcode.bound == Bound::Name) {
+      used_[code_.consts.size() + (arg >> opcode.name_shift)] = 1;
     }
+  }
+
+  // Returns true if instructions use each name, and each constant that is a text, bytes or a code
+  // object, as far as a text would tell of it.
+  bool uses_all() const {
+    for (size_t i = 0; i < used_.size(); ++i) {
+      if (used_[i] != 0) continue;
+      if (i >= code_.consts.size()) return false;
+      const ConstKind kind = module_[code_.consts[i]].kind;
+      const bool tells =
+          kind == ConstKind::Str || kind == ConstKind::Bytes || kind == ConstKind::Code;
+      if (tells && !(i == 0 && has_docstring(module_, code_))) return false;
+    }
+    return true;
   }
 
   void jump(uint16_t kinds, uint64_t arg, size_t end) {
@@ -195,14 +260,17 @@ class Inspection {
     if (minor() >= 11 && !has_resume_) fault();
   }
 
+  const object::Module& module_;
   const object::Code& code_;
   const TraitsTable& table_;
   Fit& fit_;
   // By code unit: whether an instruction starts there, or continues after an EXTENDED_ARG.
   enum : uint8_t { kNone, kFirst, kExtended };
-  std::vector<uint8_t> starts_;
+  std::vector<uint8_t>& starts_;
   std::array<uint64_t, static_cast<size_t>(Bound::FreeVars) + 1> limits_{};
-  std::vector<uint64_t> targets_;  // of jumps, in bytes
+  std::vector<uint64_t>& targets_;  // of jumps, in bytes
+  std::vector<uint8_t>& used_;      // by index of the constants, then of the names: 1 or 0
+  bool has_idle_operand_ = false;   // with a value, of an instruction that takes none
   bool has_resume_ = false;
   uint64_t constants_ = 0;  // loaded right before, one after the other
 };
@@ -253,7 +321,11 @@ bool is_same_entry(const ExceptionEntry& a, const ExceptionEntry& b) {
 
 Fit fit_of(const object::Module& module) {
   Fit fit;
-  for (const object::Code& code : module.codes) Inspection(code, fit).run();
+  Scratch scratch;
+  fit.uses_all.reserve(module.codes.size());
+  for (const object::Code& code : module.codes) {
+    fit.uses_all.push_back(Inspection(module, code, fit, scratch).run());
+  }
   if (fit.faults != 0) fit.is_straight = false;
   fit.oddities += comprehensions_without_lines(module);
   const std::vector<int> minors = minors_in(module.text(module[module.root].filename));

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "object/code.h"
 
@@ -21,6 +22,10 @@ struct Fit {
   // All bytes are instructions whose names and constants exist, and each jump and handler leads to
   // where one starts.
   bool is_straight = true;
+  // By code object: its instructions use every name, text and code object that it has, and no
+  // operand without a meaning is other than zero. What of it the text does not show, no table
+  // tells.
+  std::vector<bool> uses_all;
   bool is_named = false;   // file names contain this version ("lib/python3.9/os.py")
   bool is_missed = false;  // ... or another one
 };

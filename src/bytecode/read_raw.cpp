@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "bytecode/lines.h"
@@ -20,7 +21,7 @@ Error malformed(size_t offset, const std::string& what) {
 }
 
 // Returns the number of instructions, including EXTENDED_ARGs, for valid bytes.
-size_t count_of(const TraitsTable& traits, const std::vector<uint8_t>& bytes) {
+size_t count_of(const TraitsTable& traits, std::span<const uint8_t> bytes) {
   size_t count = 0;
   for (size_t at = 0; at < bytes.size(); at += 2 + 2 * size_t{traits[bytes[at]].caches}) ++count;
   return count;
@@ -77,7 +78,7 @@ int64_t target_of(const object::Code& code, const Traits& opcode, const RawInstr
 }
 
 Result<std::vector<RawInstr>> read_raw(const object::Code& code) {
-  const std::vector<uint8_t>& bytes = code.bytecode;
+  const std::span<const uint8_t> bytes = code.bytecode;
   if (bytes.size() % 2 != 0) return malformed(bytes.size(), "half a code unit");
   if (bytes.size() > kMaxBytecode) return Error{ErrorCode::Limit, 0, "bytecode: too long"};
   const TraitsTable& traits = traits_of(code.version);
@@ -100,7 +101,7 @@ Result<std::vector<RawInstr>> read_raw(const object::Code& code) {
     extended = opcode.mark == Mark::ExtendedArg;
     if (extended) continue;
     if (!(opcode.kinds & kArg)) instr.arg = 0;
-    instr.target = target_of(code, opcode, instr);
+    instr.target = (opcode.kinds & kAnyJump) != 0 ? target_of(code, opcode, instr) : -1;
     raw.push_back(instr);
     instr.arg = 0;
   }

@@ -2,9 +2,9 @@
 #include "bytecode/traits.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "bytecode/raw_table.h"
 
@@ -68,17 +68,25 @@ TraitsTable make(object::Version version) {
   return table;
 }
 
+// Made when it is first asked for: few runs need more than one.
+template <uint8_t minor>
+const TraitsTable& table_of() {
+  static const TraitsTable table = make(object::Version{object::kOldestVersion.major, minor});
+  return table;
+}
+
+template <size_t... offsets>
+constexpr auto tables(std::index_sequence<offsets...> /*of minor versions*/) {
+  return std::array{&table_of<object::kOldestVersion.minor + offsets>...};
+}
+
+constexpr auto kTables = tables(
+    std::make_index_sequence<object::kNewestVersion.minor - object::kOldestVersion.minor + 1>());
+
 }  // namespace
 
 const TraitsTable& traits_of(object::Version version) {
-  static const std::vector<TraitsTable> all = [] {
-    std::vector<TraitsTable> made;
-    for (object::Version v = object::kOldestVersion; v <= object::kNewestVersion; ++v.minor) {
-      made.push_back(make(v));
-    }
-    return made;
-  }();
-  return all[static_cast<size_t>(version.minor - object::kOldestVersion.minor)];
+  return kTables[static_cast<size_t>(version.minor - object::kOldestVersion.minor)]();
 }
 
 }  // namespace pellucid::bytecode

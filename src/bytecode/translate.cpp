@@ -43,7 +43,7 @@ class Translator {
     const bool has_steps = !spot_.facts.steps.empty();
     for (size_t at = 0; at < spot_.raw.size(); ++at) {
       spot_.go_to(at);
-      made.first.push_back(static_cast<uint32_t>(made.instrs.size()));
+      made.first[at] = static_cast<uint32_t>(made.instrs.size());
       if (skip_ > 0) {
         --skip_;
       } else if (has_steps) {
@@ -52,7 +52,7 @@ class Translator {
         return out_.error();
       }
     }
-    made.first.push_back(static_cast<uint32_t>(made.instrs.size()));
+    made.first.back() = static_cast<uint32_t>(made.instrs.size());
     return std::move(made);
   }
 

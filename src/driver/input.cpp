@@ -190,12 +190,14 @@ class Search {
     tell_of_header(reading, out.notes);
     out.doubt = std::move(doubt_);
     out.is_straight = reading.fit.is_straight;
+    if (out.is_straight) out.uses_all = std::move(reading.fit.uses_all);
     out.module = std::move(reading.module);
     out.subject = bytecode::hold(out.module);
     if (!out.subject.empty()) {
       out.notes.push_back("the code is that of " + out.subject +
                           ", without what was around it (defaults, decorators, bases)");
       out.is_straight = false;
+      out.uses_all.clear();
     }
     return out;
   }

@@ -28,6 +28,7 @@ struct Input {
   size_t size = 0;                 // of all bytes
   std::string rest;                // the first kShownRest bytes of the rest
   bool is_straight = false;        // bytecode::Fit::is_straight is known of its module
+  std::vector<bool> uses_all;      // bytecode::Fit::uses_all; empty if that is not known
   std::vector<std::string> notes;  // unusual things, for people
   std::string doubt;               // why the version may be another; else empty
   std::string subject;             // what the code belongs to, if it is no module

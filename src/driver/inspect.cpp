@@ -95,6 +95,14 @@ class Inspector {
   void one(CodeReport& report) {
     const Code& code = module_[report.code];
     if (!code.fault.empty()) return add(report, {"fault", code.fault});
+    if (is_brief_ && report.code.index() < input_.uses_all.size() &&
+        input_.uses_all[report.code.index()]) {
+      // Only common findings would be made of its instructions.
+      for (const ConstId id : code.consts) {
+        if (module_[id].kind == ConstKind::Bytes) code_in_bytes(report, module_[id]);
+      }
+      return names_by_themselves(report, code);
+    }
     const bytecode::Contents found = bytecode::contents_of(module_, code, input_.is_straight);
     has_parts_ = false;
     parts_.clear();
@@ -200,6 +208,10 @@ class Inspector {
       finding.text += finding.value;
       add(report, std::move(finding));
     }
+    names_by_themselves(report, code);
+  }
+
+  void names_by_themselves(CodeReport& report, const Code& code) {
     const std::array<std::pair<const char*, const std::vector<Symbol>*>, 4> lists = {{
         {"names", &code.names},
         {"local variables", &code.varnames},

@@ -29,7 +29,10 @@ Result<Survey> survey_of(const bytecode::Stream& stream) {
     const Instr& instr = stream.instrs[i];
     survey.ops[static_cast<size_t>(instr.op)] = true;
     const bytecode::Operand operand = bytecode::facts_of(instr.op).operand;
-    if (operand == bytecode::Operand::Target) survey.jumps_back |= instr.a <= i;
+    if (operand == bytecode::Operand::Target) {
+      survey.jumps = true;
+      survey.jumps_back |= instr.a <= i;
+    }
     if (operand != bytecode::Operand::Count && operand != bytecode::Operand::Depth) continue;
     if (instr.a < kMaxCount && instr.b < kMaxCount) continue;
     return Error{ErrorCode::Limit, instr.offset,
@@ -71,14 +74,32 @@ std::vector<uint32_t> find_loop_ends(const bytecode::Stream& stream, const Draft
   return ends;
 }
 
-Graph finish(const bytecode::Stream& stream, Draft draft, const Survey& survey,
-             object::Version version) {
-  draft.loop_ends = find_loop_ends(stream, draft, survey);
-  Graph graph = assemble(std::move(draft));
+Graph finish(const bytecode::Stream& stream, Graph graph, object::Version version) {
   graph.folds = folds_of(version);
   graph.habits = habits_of(version);
   graph.faults = stream.faults;
   return graph;
+}
+
+Graph finish(const bytecode::Stream& stream, Draft draft, const Survey& survey,
+             object::Version version) {
+  draft.loop_ends = find_loop_ends(stream, draft, survey);
+  return finish(stream, assemble(std::move(draft)), version);
+}
+
+// Returns the graph of a code object, with all but what the last steps of build() add.
+Result<Graph> graph_of(const object::Module& module, const bytecode::Stream& stream,
+                       const Survey& survey) {
+  const object::Version version = module[stream.code].version;
+  if (version < object::Version{3, 11}) {
+    PELLUCID_TRY(Draft draft, draft_from_block_stack(module, stream));
+    return finish(stream, std::move(draft), survey, version);
+  }
+  if (std::optional<Graph> straight = graph_of_straight_line(stream, survey)) {
+    return finish(stream, std::move(*straight), version);
+  }
+  PELLUCID_TRY(Draft draft, draft_from_exception_table(module, stream, survey));
+  return finish(stream, std::move(draft), survey, version);
 }
 
 std::optional<Error> too_many_slots(const Graph& graph) {
@@ -106,7 +127,7 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
   PELLUCID_TRY(const Survey survey, survey_of(stream));
   const object::Version version = module[stream.code].version;
   const bool has_block_stack = version < object::Version{3, 11};
-  std::optional<Draft> kept;
+  std::optional<Graph> kept;
   if (keep_ends && has_block_stack) {
     Result<Draft> with_ends = draft_from_block_stack(module, stream, true);
     // The ends are code that never runs, which need not be valid.
@@ -116,13 +137,14 @@ Result<Graph> build(const object::Module& module, const bytecode::Stream& stream
       return checked(module, std::move(graph));
     }
     // Without markers and subroutines the draft is the plain one.
-    if (with_ends.ok() && !with_ends->has_subroutines) kept = std::move(*with_ends);
+    if (with_ends.ok() && !with_ends->has_subroutines) {
+      kept = finish(stream, std::move(*with_ends), survey, version);
+    }
   }
   if (!kept) {
-    PELLUCID_TRY(kept, has_block_stack ? draft_from_block_stack(module, stream)
-                                       : draft_from_exception_table(module, stream, survey));
+    PELLUCID_TRY(kept, graph_of(module, stream, survey));
   }
-  Graph graph = finish(stream, std::move(*kept), survey, version);
+  Graph graph = std::move(*kept);
   if (auto error = too_many_slots(graph)) return *error;
   if (survey.has(Op::LoadFastAndClear)) {
     read_inlined_locals(graph);

@@ -47,7 +47,7 @@ std::optional<Control> control_of(const Instr& instr) {
 
 uint32_t reach_of(const Instr& instr) { return reach_of(instr, bytecode::effect_of(instr).pops); }
 
-uint32_t reach_of(const Instr& instr, uint32_t pops) {
+uint32_t deep_reach_of(const Instr& instr, uint32_t pops) {
   switch (instr.op) {
     case Op::Copy:
     case Op::Swap:
@@ -77,7 +77,7 @@ uint32_t reach_of(const Instr& instr, uint32_t pops) {
       return 2;
     case Op::Send:
       return instr.b == 2 ? 3 : 2;
-    default:  // NOLINT: every other op looks at what it pops
+    default:  // NOLINT: every other op looks at what it pops (looks_deeper)
       return pops;
   }
 }

@@ -35,6 +35,7 @@ struct DraftBlock {
 // What one look at a stream tells of the steps that have something to do.
 struct Survey {
   std::bitset<256> ops;     // by Op: whether there is one
+  bool jumps = false;       // some instruction has a target
   bool jumps_back = false;  // some jump leads back, or to itself
 
   bool has(Op op) const { return ops[static_cast<size_t>(op)]; }
@@ -62,6 +63,10 @@ Result<Draft> draft_from_block_stack(const object::Module& module, const bytecod
                                      bool keep_ends = false);
 Result<Draft> draft_from_exception_table(const object::Module& module,
                                          const bytecode::Stream& stream, const Survey& survey);
+
+// Returns the graph of code of 3.11+ that is one straight line, as most code is, without a draft;
+// nothing if it is not, or may be invalid.
+std::optional<Graph> graph_of_straight_line(const bytecode::Stream& stream, const Survey& survey);
 
 // Threads jumps over empty blocks, joins straight lines, drops unreachable blocks, and numbers the
 // rest in the order of the bytecode.
@@ -101,10 +106,45 @@ constexpr bool transfers_control(Op op) {
 // No stack is deeper than this, so that no depth overflows.
 inline constexpr uint32_t kMaxDepth = 1u << 28;
 
+// Returns true if an instruction may look at slots below those that it pops.
+constexpr bool looks_deeper(Op op) {
+  switch (op) {
+    case Op::Copy:
+    case Op::Swap:
+    case Op::Rot:
+    case Op::WithExceptStart:
+    case Op::ListAppend:
+    case Op::SetAdd:
+    case Op::MapAdd:
+    case Op::ListExtend:
+    case Op::SetUpdate:
+    case Op::DictUpdate:
+    case Op::DictMerge:
+    case Op::Reraise:
+    case Op::GetAnext:
+    case Op::ImportFrom:
+    case Op::GetLen:
+    case Op::MatchMapping:
+    case Op::MatchSequence:
+    case Op::ForIter:
+    case Op::CopyDictWithoutKeys:
+    case Op::MatchKeys:
+    case Op::Send:
+      return true;
+    default:  // NOLINT: every other op looks at what it pops
+      return false;
+  }
+}
+
+// reach_of() of an instruction that looks deeper.
+uint32_t deep_reach_of(const Instr& instr, uint32_t pops);
+
 // Returns the number of slots that the instruction looks at, including those that it pops.
 uint32_t reach_of(const Instr& instr);
 // The same of an instruction that is known to pop so many.
-uint32_t reach_of(const Instr& instr, uint32_t pops);
+inline uint32_t reach_of(const Instr& instr, uint32_t pops) {
+  return looks_deeper(instr.op) ? deep_reach_of(instr, pops) : pops;
+}
 
 // A chain of facts about stack positions, interned: equal chains have equal ids, 0 is the empty
 // one. `shape` is the same for chains that differ in their levels only.

@@ -47,7 +47,8 @@ class ExceptionTable {
   void walk(uint32_t index);
   void step(const Instr& instr, State& state);
   void transfer(const Instr& instr, const Control& control, const State& state);
-  void go_on(BlockId next);
+  void go_on(BlockId next, const Instr& last);
+  void store_body(DraftBlock& block, uint32_t start, uint32_t end, uint32_t count);
   void protect(uint32_t index, uint32_t region, const State& state);
   bool has_outer(uint32_t at) const { return !outer_.empty() && outer_[at] != kNoOuter; }
   void confirm(const Folded& folded, const State& state);
@@ -85,7 +86,6 @@ ExceptionTable::ExceptionTable(const object::Module& module, const bytecode::Str
   draft_.code = stream.code;
   draft_.wraps_stop_iteration = code_.wraps_stop_iteration;
   draft_.stream = stream.instrs;
-  draft_.instrs.reserve(size_);
   find_leaders();
 }
 
@@ -171,6 +171,7 @@ Result<Draft> ExceptionTable::run() {
   follow(kNoRegion, 0, State());
   for (uint32_t i = 0; i < draft_.blocks.size() && !error_; ++i) walk(i);
   if (error_) return *error_;
+  draft_.instrs = std::move(code_.instrs);
   return std::move(draft_);
 }
 
@@ -242,7 +243,8 @@ void ExceptionTable::walk(uint32_t index) {
   const uint32_t region = code_.cover[start];
   State state = states_[index];
   bool protects = region != kNoRegion;
-  const size_t first = draft_.instrs.size();
+  uint32_t last = start;  // instruction of the body
+  uint32_t count = 0;     // of these
   exit_ = Exit();
   for (at_ = start; !error_; ++at_) {
     if (at_ >= size_) {
@@ -251,7 +253,7 @@ void ExceptionTable::walk(uint32_t index) {
     }
     if (code_.gone[at_]) continue;
     if (at_ != start && (leader_[at_] || code_.cover[at_] != region)) {
-      go_on(follow(region, at_, state));
+      go_on(follow(region, at_, state), code_.instrs[last]);
       break;
     }
     const Instr& instr = code_.instrs[at_];
@@ -270,19 +272,34 @@ void ExceptionTable::walk(uint32_t index) {
       break;
     }
     step(instr, state);
+    last = at_;
+    ++count;
   }
   if (protects && !error_) protect(index, region, state);
   DraftBlock& block = draft_.blocks[index];
-  block.first = static_cast<uint32_t>(first);
-  block.count = static_cast<uint32_t>(draft_.instrs.size() - first);
+  store_body(block, start, last + 1, count);
   block.exit = exit_;
 }
 
-void ExceptionTable::go_on(BlockId next) {
+// Stores which instructions a block has: `count` of those in a range, without those that are gone.
+// A range with gaps is copied to the end, beyond the instructions that are still to be walked.
+void ExceptionTable::store_body(DraftBlock& block, uint32_t start, uint32_t end, uint32_t count) {
+  block.first = start;
+  block.count = count;
+  if (count == 0 || count == end - start) return;
+  block.first = static_cast<uint32_t>(code_.instrs.size());
+  for (uint32_t at = start; at < end; ++at) {
+    if (code_.gone[at]) continue;
+    const Instr instr = code_.instrs[at];
+    code_.instrs.push_back(instr);
+  }
+}
+
+void ExceptionTable::go_on(BlockId next, const Instr& last) {
   exit_.kind = ExitKind::Goto;
   exit_.falls = true;
   exit_.next[0] = next;
-  exit_.instr = draft_.instrs.back();
+  exit_.instr = last;
 }
 
 void ExceptionTable::step(const Instr& instr, State& state) {
@@ -296,7 +313,6 @@ void ExceptionTable::step(const Instr& instr, State& state) {
   }
   state.depth = state.depth - effect.pops + effect.pushes;
   if (state.depth > kMaxDepth) return fail("stack overflow");
-  draft_.instrs.push_back(instr);
 }
 
 void ExceptionTable::transfer(const Instr& instr, const Control& control, const State& state) {

@@ -54,10 +54,9 @@ struct Regions {
     return folded[at];
   }
 
-  // Returns the first instruction at or after `at` that is not gone; instrs.size() if there is
-  // none.
+  // Returns the first instruction at or after `at` that is not gone; gone.size() if there is none.
   uint32_t live(uint32_t at) const {
-    while (at < instrs.size() && gone[at]) ++at;
+    while (at < gone.size() && gone[at]) ++at;
     return at;
   }
   // Returns the innermost region that contains both; kNoRegion if there is none.

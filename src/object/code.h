@@ -75,12 +75,12 @@ enum class ConstKind : uint8_t {
 // One constant. Only the members named at its kind are used.
 struct Const {
   ConstKind kind = ConstKind::None;
+  Symbol text{};
+  CodeId code{};
   int64_t integer = 0;
   double real = 0;
   double imag = 0;
-  Symbol text{};
   std::vector<ConstId> items{};
-  CodeId code{};
 };
 
 // The kind of a slot of the fast-locals array (3.11+ co_localspluskinds; derived before).
@@ -178,6 +178,11 @@ class Codes {
 
   CodeId push_back(Code code) {
     codes_.push_back(std::make_shared<Code>(std::move(code)));
+    return CodeId(codes_.size() - 1);
+  }
+  // Adds an empty code object.
+  CodeId add() {
+    codes_.push_back(std::make_shared<Code>());
     return CodeId(codes_.size() - 1);
   }
 

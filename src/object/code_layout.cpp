@@ -87,9 +87,8 @@ class Assembler {
   }
 
   void bytes(Field field, const char* what, std::vector<uint8_t>& out) {
-    const Const& value = object(field);
-    if (value.kind != ConstKind::Bytes) return fail(std::string(what) + " is not bytes");
-    const std::string_view text = module_.text(value.text);
+    if (object(field).kind != ConstKind::Bytes) return fail(std::string(what) + " is not bytes");
+    const std::string_view text = fields_.bytes[static_cast<size_t>(field)];
     const auto* const first = reinterpret_cast<const uint8_t*>(text.data());
     out.assign(first, first + text.size());
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "object/code.h"
 
@@ -44,6 +45,7 @@ bool is_number(Field field);
 struct CodeFields {
   std::array<int32_t, kFieldCount> numbers{};
   std::array<ConstId, kFieldCount> objects{};
+  std::array<std::string_view, kFieldCount> bytes{};  // of objects that are Bytes
 };
 
 // Fills `code`, deriving the fields that the version does not write. Returns an error message, or

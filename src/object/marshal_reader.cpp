@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "object/marshal_reader.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "object/code_layout.h"
@@ -23,6 +26,10 @@ constexpr size_t kBudgetPerByte = 64;
 // The limit for the written-out size of a constant, in values.
 constexpr size_t kMinWritten = 1 << 16;
 constexpr size_t kWrittenPerByte = 64;
+// Compilers write about one object in so many bytes; room is made for no more objects than
+// kMostRoom.
+constexpr size_t kBytesPerObject = 24;
+constexpr size_t kMostRoom = 1 << 15;
 
 // A container that is not yet filled.
 struct Frame {
@@ -122,7 +129,11 @@ class Input {
 class Reader {
  public:
   Reader(Module& module, std::span<const uint8_t> bytes, uint64_t base)
-      : module_(module), in_(bytes, base), layout_(code_layout(module.version)) {}
+      : module_(module), in_(bytes, base), layout_(code_layout(module.version)) {
+    const size_t objects = std::min(bytes.size() / kBytesPerObject, kMostRoom);
+    module_.consts.reserve(module_.consts.size() + objects);
+    refs_.reserve(objects / 2);
+  }
 
   Result<ConstId> run() {
     for (;;) {
@@ -250,6 +261,7 @@ class Reader {
       return in_.malformed("reference " + std::to_string(index) + " to an object that holds it");
     }
     value_ = refs_[index];
+    if (module_[value_].kind == ConstKind::Bytes) refer_to_bytes();
     return true;
   }
 
@@ -319,7 +331,24 @@ class Reader {
   Step read_bytes() {
     uint32_t count = 0;
     if (!in_.length(count)) return Step::Failed;
-    return finish_text(ConstKind::Bytes, in_.take(count));
+    bytes_ = in_.take(count);
+    const bool is_table = !stack_.empty() && stack_.back().kind == ConstKind::Code;
+    if (!is_table) return finish_text(ConstKind::Bytes, bytes_);
+    // The tables of a code object are copied into it, and nothing else needs them as a constant.
+    finish_text(ConstKind::Bytes, {});
+    if (ref_) tables_.emplace_back(value_, bytes_);
+    return Step::Value;
+  }
+
+  // Makes value_, which is referred to, a constant with a text, if it is a table of a code object.
+  void refer_to_bytes() {
+    Const& value = module_.consts[value_.index()];
+    const auto table = std::lower_bound(tables_.begin(), tables_.end(), value_,
+                                        [](const auto& one, ConstId id) { return one.first < id; });
+    if (table != tables_.end() && table->first == value_) {
+      value.text = module_.strings.intern(table->second);
+    }
+    bytes_ = module_.text(value.text);
   }
   Step read_utf8() {
     uint32_t count = 0;
@@ -362,7 +391,7 @@ class Reader {
     frame.ref = ref_;
     frame.first = items_.size();
     if (kind == ConstKind::Code) {
-      frame.code = module_.codes.push_back({});
+      frame.code = module_.codes.add();
       frame.first = fields_.size();
       fields_.emplace_back();
     }
@@ -388,6 +417,7 @@ class Reader {
     if (frame.kind == ConstKind::Code) {
       const Field field = layout_[layout_.size() - frame.remaining];
       fields_.back().objects[static_cast<size_t>(field)] = value_;
+      fields_.back().bytes[static_cast<size_t>(field)] = bytes_;
     } else {
       items_.push_back(value_);
     }
@@ -466,6 +496,9 @@ class Reader {
   std::vector<ConstId> items_;      // of the open containers, end to end
   std::vector<CodeFields> fields_;  // of the open code objects
   ConstId value_;                   // the last finished object
+  std::string_view bytes_;          // of value_, if it is Bytes
+  // The tables of code objects that may be referred to, in the order of their ids.
+  std::vector<std::pair<ConstId, std::string_view>> tables_;
 };
 
 }  // namespace

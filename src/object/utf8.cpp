@@ -2,6 +2,7 @@
 #include "object/utf8.h"
 
 #include <cstdint>
+#include <cstring>
 
 namespace pellucid::object {
 namespace {
@@ -38,9 +39,14 @@ bool is_utf8_with_surrogates(std::string_view text) {
 }
 
 bool is_ascii(std::string_view bytes) {
-  uint8_t all = 0;
-  for (const char c : bytes) all |= static_cast<uint8_t>(c);
-  return all < 0x80;
+  uint64_t all = 0;
+  size_t at = 0;
+  for (uint64_t eight = 0; at + sizeof eight <= bytes.size(); at += sizeof eight) {
+    std::memcpy(&eight, bytes.data() + at, sizeof eight);
+    all |= eight;
+  }
+  for (; at < bytes.size(); ++at) all |= static_cast<uint8_t>(bytes[at]);
+  return (all & 0x8080808080808080) == 0;
 }
 
 std::string utf8_of_latin1(std::string_view bytes) {
