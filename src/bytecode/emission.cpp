@@ -49,7 +49,7 @@ bool Spot::follows_kw_names() const {
   return mark_of(before) == Mark::KwNames;
 }
 
-bool Emission::fail(const std::string& what) {
+bool Emission::fail(const char* what) {
   const RawInstr& instr = spot_.raw[spot_.at];
   error_ = Error{ErrorCode::Malformed, instr.offset,
                  "bytecode: " + std::string(raw_name(spot_.code.version, instr.opcode)) + ' ' +

@@ -75,7 +75,7 @@ class Emission {
     made_.instrs.reserve(spot.raw.size());
   }
 
-  bool fail(const std::string& what);
+  bool fail(const char* what);
 
   bool emit(Op op, uint32_t a = 0, uint32_t b = 0) {
     // The top is 1: for 0 CPython reads past the end of its stack.

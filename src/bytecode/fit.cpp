@@ -101,11 +101,12 @@ class Inspection {
     const bool folds_constants = minor() == 9 || minor() == 12 || minor() == 13;
     uint64_t count = 0;
     bool is_extended = false;
+    bool has_resume = false;
     uint64_t arg = 0;
     for (size_t at = 0; at < bytes.size();) {
       ++count;
       starts[at / 2] = is_extended ? kExtended : kFirst;
-      const Traits opcode = table[bytes[at]];
+      const Traits& opcode = table[bytes[at]];
       arg = (arg << 8 | bytes[at + 1]) & 0xffffffffu;
       const size_t end = at + 2 + 2 * size_t{opcode.caches};
       const bool is_cache = bytes[at] == kCache;  // more than an instruction has
@@ -128,17 +129,19 @@ class Inspection {
       is_extended = false;
       if (opcode.kinds & kAnyJump) jump(opcode.kinds, arg, end);
       if (folds_constants) constant(opcode.mark, arg);
-      has_resume_ = has_resume_ || opcode.mark == Mark::Resume;
+      has_resume |= opcode.mark == Mark::Resume;
       arg = 0;
     }
     if (is_extended) fault();
     fit_.instructions += count;
+    has_resume_ = has_resume;
   }
 
   // Returns true if so many code units are zero.
   static bool is_zero(const uint8_t* caches, uint8_t units) {
-    uint8_t all = 0;
-    for (size_t i = 0; i < 2 * size_t{units}; ++i) all |= caches[i];
+    uint16_t all = 0;
+    uint16_t one = 0;
+    for (size_t i = 0; i < units; ++i, all |= one) std::memcpy(&one, caches + 2 * i, sizeof one);
     return all == 0;
   }
 

@@ -76,7 +76,18 @@ bool each_location(const object::Code& code, Say say) {
     const int kind = head >> 3 & 15;
     Location found{unit, unit + (head & 7) + 1u, kNoLine, {}};
     unit = found.end;
-    if (kind == kLong || kind == kNoColumns) {
+    if (kind < kOneLineEnd) {
+      const bool is_short = kind < kShortEnd;
+      if (at + (is_short ? 1 : 2) > table.size()) return false;
+      const uint8_t first = table[at++];
+      if (is_short) {
+        found.columns.begin = static_cast<uint16_t>(kind * 8 + (first >> 4 & 7));
+        found.columns.end = static_cast<uint16_t>(found.columns.begin + (first & 15u));
+      } else {
+        line = plus(line, kind - kShortEnd);
+        found.columns = {first, table[at++]};
+      }
+    } else if (kind != kNoLocation) {
       int64_t delta = 0;
       if (!read_signed_varint(table, at, delta)) return false;
       line = plus(line, delta);
@@ -89,17 +100,6 @@ bool each_location(const object::Code& code, Say say) {
         found.columns.begin = column(begin - 1);
         if (lines == 0) found.columns.end = column(end - 1);
       }
-    } else if (kind < kOneLineEnd) {
-      const bool is_short = kind < kShortEnd;
-      if (at + (is_short ? 1 : 2) > table.size()) return false;
-      const uint8_t first = table[at++];
-      if (is_short) {
-        found.columns.begin = column(static_cast<uint32_t>(kind * 8 + (first >> 4 & 7)));
-        found.columns.end = column(found.columns.begin + (first & 15u));
-      } else {
-        line = plus(line, kind - kShortEnd);
-        found.columns = {column(first), column(table[at++])};
-      }
     }
     if (kind != kNoLocation) found.line = line;
     say(found);
@@ -111,10 +111,11 @@ bool each_location(const object::Code& code, Say say) {
 
 bool set_lines(const object::Code& code, std::span<RawInstr> instrs) {
   const size_t units = code.bytecode.size() / 2;
-  size_t next = 0;
+  RawInstr* next = instrs.data();
+  const RawInstr* const last = next + instrs.size();
   const auto say = [&](size_t end, int32_t line) {
     end = 2 * std::min(end, units);
-    for (; next < instrs.size() && instrs[next].offset < end; ++next) instrs[next].line = line;
+    for (; next != last && next->offset < end; ++next) next->line = line;
   };
   if (code.version.minor <= 9) return read_lnotab(code, say);
   if (code.version.minor == 10) return read_linetable(code, say);

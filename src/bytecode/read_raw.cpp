@@ -85,27 +85,26 @@ Result<std::vector<RawInstr>> read_raw(const object::Code& code) {
 
   std::vector<RawInstr> raw;
   raw.reserve(count_of(traits, bytes));
-  RawInstr instr;
   bool extended = false;
+  uint32_t start = 0;
+  uint32_t arg = 0;
   for (size_t at = 0; at < bytes.size();) {
-    instr.opcode = bytes[at];
-    instr.offset = static_cast<uint32_t>(at);
-    if (!extended) instr.start = instr.offset;
-    instr.arg = instr.arg << 8 | bytes[at + 1];
-    const Traits& opcode = traits[instr.opcode];
-    if (opcode.meaning == nullptr) {
-      return malformed(at, "unknown opcode " + std::to_string(instr.opcode));
-    }
+    const auto offset = static_cast<uint32_t>(at);
+    const uint8_t number = bytes[at];
+    if (!extended) start = offset;
+    arg = arg << 8 | bytes[at + 1];
+    const Traits& opcode = traits[number];
+    if (opcode.meaning == nullptr) return malformed(at, "unknown opcode " + std::to_string(number));
     at += 2 + 2 * size_t{opcode.caches};
-    if (at > bytes.size()) return malformed(instr.offset, "an inline cache is cut off");
+    if (at > bytes.size()) return malformed(offset, "an inline cache is cut off");
     extended = opcode.mark == Mark::ExtendedArg;
     if (extended) continue;
-    if (!(opcode.kinds & kArg)) instr.arg = 0;
-    instr.target = (opcode.kinds & kAnyJump) != 0 ? target_of(code, opcode, instr) : -1;
-    raw.push_back(instr);
-    instr.arg = 0;
+    if (!(opcode.kinds & kArg)) arg = 0;
+    raw.push_back({offset, start, number, arg, -1, kNoLine});
+    if (opcode.kinds & kAnyJump) raw.back().target = target_of(code, opcode, raw.back());
+    arg = 0;
   }
-  if (extended) return malformed(instr.offset, "EXTENDED_ARG without an instruction");
+  if (extended) return malformed(bytes.size() - 2, "EXTENDED_ARG without an instruction");
   if (!set_lines(code, raw)) {
     return Error{ErrorCode::Malformed, code.linetable.size(), "line table: unexpected end"};
   }

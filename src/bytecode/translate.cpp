@@ -102,9 +102,9 @@ class Translator {
     const Meaning& meaning = *spot_.traits[instr.opcode].meaning;
     const Op op = meaning.op;
     const uint32_t arg = instr.arg;
-    if (meaning.form != Form::MakeCell && meaning.form != Form::Drop &&
-        meaning.form != Form::ReturnGenerator) {
-      in_prologue_ = false;
+    if (in_prologue_) {
+      in_prologue_ = meaning.form == Form::MakeCell || meaning.form == Form::Drop ||
+                     meaning.form == Form::ReturnGenerator;
     }
     switch (meaning.form) {
       case Form::Plain:
