@@ -79,6 +79,7 @@ struct Value {
   ValueKind kind = ValueKind::Instr;
   Op op = Op::Pop;
   bool steady = false;  // the same wherever it is loaded (generated.h)
+  uint8_t marks = 0;    // of the StackMachine that made it
   uint32_t a = 0;
   uint32_t b = 0;
   uint32_t first = 0;  // into Function::operands

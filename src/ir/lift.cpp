@@ -2,8 +2,10 @@
 #include "ir/lift.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
+#include <unordered_set>
 
 #include "base/check.h"
 #include "ir/phis.h"
@@ -11,53 +13,60 @@
 #include "ir/stack_machine.h"
 
 namespace pellucid::ir {
+
 namespace {
 
-// Returns the blocks in an order in which each comes after at least one predecessor.
-std::vector<BlockId> reverse_postorder(const flow::Graph& graph) {
+// Returns the blocks in reverse postorder, in which each comes after at least one predecessor.
+std::vector<BlockId> order_of(const flow::Graph& graph) {
   const size_t count = graph.blocks.size();
   std::vector<uint8_t> seen(count, 0);
-  std::vector<BlockId> order;
+  std::vector<BlockId> order(count);
+  size_t first = count;  // of the blocks that have their place
   struct Frame {
     BlockId block;
-    uint32_t step;
+    uint32_t tried;  // ways out of it
   };
-  std::vector<Frame> stack{{BlockId(0u), 0}};
+  std::vector<Frame> stack;
+  stack.reserve(count);
+  stack.push_back({BlockId(0u), 0});
   seen[0] = 1;
   while (!stack.empty()) {
     Frame& frame = stack.back();
     const flow::Block& block = graph[frame.block];
-    // The handler is visited first, so that it comes last: after the code that it protects.
+    // The handler is visited first, so that it comes last: after the code that it protects. The far
+    // target comes before the other one, so that the block laid out next comes right after this
+    // one.
+    const BlockId entry = block.handler.valid() ? graph[block.handler].entry : BlockId();
+    const std::array<BlockId, 3> ways = {entry, block.exit.next[1], block.exit.next[0]};
     BlockId next;
-    const uint32_t step = frame.step++;
-    if (step == 0) {
-      if (block.handler.valid()) next = graph[block.handler].entry;
-    } else if (step <= 2) {
-      // The far target first, so that the block laid out next comes right after this one.
-      next = block.exit.next[step == 1 ? 1 : 0];
-    } else {
-      order.push_back(frame.block);
-      stack.pop_back();
-      continue;
+    while (frame.tried < ways.size() && !next.valid()) {
+      const BlockId way = ways[frame.tried++];
+      if (way.valid() && !seen[way.index()]) next = way;
     }
-    if (next.valid() && !seen[next.index()]) {
+    if (next.valid()) {
       seen[next.index()] = 1;
       stack.push_back({next, 0});
+    } else {
+      order[--first] = frame.block;
+      stack.pop_back();
     }
   }
-  std::reverse(order.begin(), order.end());
+  order.erase(order.begin(), order.begin() + static_cast<ptrdiff_t>(first));
   return order;
 }
 
 class Lifter {
  public:
-  Lifter(const flow::Graph& graph, bool slots) : graph_(graph), by_slots_(slots), ways_(graph) {
+  Lifter(const flow::Graph& graph, bool slots)
+      : graph_(graph),
+        by_slots_(slots),
+        ways_(graph),
+        machine_(out_, slots),
+        states_(graph.blocks.size()) {
     // About one per instruction.
     out_.values.reserve(graph.instrs.size() + 2 * graph.blocks.size());
-    used_.reserve(out_.values.capacity());
     out_.operand_pool.reserve(graph.instrs.size());
     out_.values.emplace_back().kind = ValueKind::Null;
-    used_.push_back(0);
     out_.code = graph.code;
     out_.handlers = graph.handlers;
     out_.wraps_stop_iteration = graph.wraps_stop_iteration;
@@ -66,47 +75,58 @@ class Lifter {
     out_.folds = graph.folds;
     out_.habits = graph.habits;
     out_.blocks.resize(graph.blocks.size());
-    exits_.resize(graph.blocks.size());
-    slots_.resize(graph.blocks.size());
-    done_.resize(graph.blocks.size(), 0);
   }
 
   Result<Function> run() {
-    for (const BlockId id : reverse_postorder(graph_)) {
+    for (const BlockId id : order_of(graph_)) {
       if (auto error = enter(id)) return *error;
-      current_ = id;
-      StackMachine machine(out_, out_.blocks[id.index()], used_);
       const flow::Block& block = graph_[id];
       out_.blocks[id.index()].items.reserve(block.count);
-      machine.stack = std::move(stack_);
-      machine.stack = out_.blocks[id.index()].entry_stack;
-      machine.settled = settled_before(id);
-      for (uint32_t i = 0; i < block.count; ++i) {
-        const bytecode::Instr& instr = graph_.instrs[block.first + i];
-        if (by_slots_ && instr.op == Op::PushExcInfo) note_push(machine, instr);
-        has_async_loop_ = has_async_loop_ || instr.op == Op::GetAnext;
-        machine.step(instr);
+      machine_.begin(id, settled_before(id));
+      machine_.run(std::span(graph_.instrs).subspan(block.first, block.count));
+      leave(id);
+      states_[id.index()].is_done = true;
+    }
+    if (has_params_) {
+      for (size_t i = 0; i < out_.blocks.size(); ++i) {
+        for (uint8_t k = 0; k < 2; ++k) fill_arguments(BlockId(i), k);
       }
-      leave(id, machine);
-      stack_ = std::move(machine.stack);
-      if (machine.has_drops) with_drops_.push_back(id);
-      done_[id.index()] = 1;
     }
-    for (size_t i = 0; i < out_.blocks.size(); ++i) {
-      for (uint8_t k = 0; k < 2; ++k) fill_arguments(BlockId(i), k);
-    }
-    if (by_slots_) {
-      find_nulls(out_, ways_);
-    } else {
-      remove_trivial_phis(out_, ways_, kept_);
+    settle_uses();
+    if (!by_slots_) {
       if (auto error = changed_below_handler()) return *error;
     }
-    mark_dropped_iterators();
-    count_uses();
     return std::move(out_);
   }
 
  private:
+  // A stack, or the lower part of one: a part of `kept_stacks_`.
+  struct KeptStack {
+    uint32_t begin = 0;
+    uint32_t size = 0;
+  };
+  // What is known of a block.
+  struct State {
+    bool is_done = false;
+    std::array<KeptStack, 2> left;  // the stack on each edge
+    uint32_t first_slot = 0;        // of its parameters, in `param_slots_`
+  };
+
+  KeptStack keep(const std::vector<ValueId>& stack) {
+    const KeptStack kept{static_cast<uint32_t>(kept_stacks_.size()),
+                         static_cast<uint32_t>(stack.size())};
+    kept_stacks_.insert(kept_stacks_.end(), stack.begin(), stack.end());
+    return kept;
+  }
+
+  // Returns the stack on an edge out of a block that is done.
+  std::span<const ValueId> left_by(BlockId from, uint8_t edge) const {
+    const KeptStack& kept = states_[from.index()].left[edge];
+    return std::span(kept_stacks_).subspan(kept.begin, kept.size);
+  }
+
+  bool is_done(BlockId id) const { return states_[id.index()].is_done; }
+
   // Makes the entry stack of `id`.
   std::optional<Error> enter(BlockId id) {
     Block& block = out_.blocks[id.index()];
@@ -118,8 +138,9 @@ class Lifter {
     while (block.drops < source.count && graph_.instrs[source.first + block.drops].op == Op::Pop) {
       ++block.drops;
     }
+    states_[id.index()].first_slot = static_cast<uint32_t>(param_slots_.size());
     const std::span<const Way> ways = ways_.normal[id];
-    const std::span<const Protected> regions = ways_.protects[id];
+    const std::span<const Protected> regions = ways_.protected_by(id);
     if (by_slots_) {
       for (uint32_t slot = 0; slot < source.depth; ++slot) add_param(id, slot);
       return std::nullopt;
@@ -132,8 +153,10 @@ class Lifter {
       enter_handler(id, regions);
       return std::nullopt;
     }
-    if (ways.size() == 1 && done_[ways[0].from.index()]) {
-      block.entry_stack = exits_[ways[0].from.index()][ways[0].edge];
+    if (source.depth == 0) return std::nullopt;
+    if (ways.size() == 1 && is_done(ways[0].from)) {
+      const std::span<const ValueId> stack = left_by(ways[0].from, ways[0].edge);
+      block.entry_stack.assign(stack.begin(), stack.end());
       return std::nullopt;
     }
     for (uint32_t slot = 0; slot < source.depth; ++slot) {
@@ -152,7 +175,7 @@ class Lifter {
   ValueId settled_before(BlockId id) const {
     if (ways_.normal[id].size() != 1) return {};
     const Way& way = ways_.normal[id][0];
-    if (!done_[way.from.index()]) return {};
+    if (!is_done(way.from)) return {};
     const Block& from = out_.blocks[way.from.index()];
     if (from.exit == ExitKind::Branch && way.edge == from.jump) return from.operands[0];
     const bool continues = from.exit == ExitKind::Goto && !from.items.empty() &&
@@ -167,17 +190,9 @@ class Lifter {
     Block& block = out_.blocks[id.index()];
     const ValueId phi = new_phi(block.offset);
     block.params.push_back(phi);
-    slots_[id.index()].push_back(slot);
+    param_slots_.push_back(slot);
     block.entry_stack.push_back(phi);
-  }
-
-  // Adds PUSH_EXC_INFO as an item: where every slot is a parameter, nothing else shows it.
-  void note_push(StackMachine& machine, const bytecode::Instr& instr) {
-    Value push;
-    push.op = instr.op;
-    push.offset = instr.offset;
-    push.line = instr.line;
-    out_.blocks[current_.index()].items.push_back(machine.make(push, {machine.top()}));
+    has_params_ = true;
   }
 
   void enter_handler(BlockId id, std::span<const Protected> regions) {
@@ -187,7 +202,7 @@ class Lifter {
       ValueId kept;
       bool differs = false;
       for (const Protected& region : regions) {
-        if (!done_[region.block.index()]) continue;
+        if (!is_done(region.block)) continue;
         const auto& stack = out_.blocks[region.block.index()].entry_stack;
         if (slot >= stack.size()) continue;
         differs = differs || (kept.valid() && kept != stack[slot]);
@@ -218,7 +233,6 @@ class Lifter {
       if (handler.pushes == 2) push(ExceptionPart::Lasti);
       push(ExceptionPart::Value);
     }
-    used_.resize(out_.values.size(), 0);
   }
 
   // Returns an error if a handler can find different values in a slot that it keeps, from whichever
@@ -227,7 +241,7 @@ class Lifter {
     if (graph_.handlers.empty()) return std::nullopt;
     for (size_t b = 0; b < out_.blocks.size(); ++b) {
       const auto& kept = out_.blocks[b].entry_stack;
-      for (const Protected& region : ways_.protects[BlockId(b)]) {
+      for (const Protected& region : ways_.protected_by(BlockId(b))) {
         const auto& stack = out_.blocks[region.block.index()].entry_stack;
         const uint32_t depth = graph_[region.handler].depth;
         for (uint32_t slot = 0; slot < depth; ++slot) {
@@ -248,8 +262,8 @@ class Lifter {
   ValueId common_value(std::span<const Way> ways, uint32_t slot) const {
     ValueId common;
     for (const Way& way : ways) {
-      if (!done_[way.from.index()]) return {};
-      const auto& stack = exits_[way.from.index()][way.edge];
+      if (!is_done(way.from)) return {};
+      const std::span<const ValueId> stack = left_by(way.from, way.edge);
       if (slot >= stack.size()) return {};
       if (!common.valid()) common = stack[slot];
       if (common != stack[slot]) return {};
@@ -257,7 +271,7 @@ class Lifter {
     return common;
   }
 
-  void leave(BlockId id, StackMachine& machine) {
+  void leave(BlockId id) {
     Block& block = out_.blocks[id.index()];
     const flow::Exit& exit = graph_[id].exit;
     block.exit = exit.kind;
@@ -266,114 +280,129 @@ class Lifter {
     block.exit_offset = exit.instr.offset;
     block.exit_line = exit.instr.line;
     for (int k = 0; k < 2; ++k) block.next[k].to = exit.next[k];
-    auto& stacks = exits_[id.index()];
+    auto& left = states_[id.index()].left;
     switch (exit.kind) {
       case ExitKind::Goto:
         break;
       case ExitKind::Branch:
       case ExitKind::BranchNone:
       case ExitKind::Return:
-        block.operands.push_back(machine.pop_used());
+        block.operands.push_back(machine_.pop_used());
         break;
       case ExitKind::ForIter: {
         const uint32_t slots = 1 + exit.instr.b;
-        const ValueId iterator = machine.peek(slots);
-        machine.use(iterator);
-        block.operands.push_back(iterator);
-        machine.mark_iterator(iterator);
-        stacks[1] = machine.stack;
-        stacks[1].resize(stacks[1].size() - slots);
+        const ValueId iterator = machine_.peek(slots);
+        machine_.use(iterator);
+        machine_.mark_iterator(iterator);
         Value item;
         item.kind = ValueKind::Item;
         item.offset = exit.instr.offset;
         item.line = exit.instr.line;
-        const ValueId next = machine.make(item, {iterator});
-        block.operands.push_back(next);
-        machine.stack.push_back(next);
-        stacks[0] = machine.stack;
+        const ValueId next = machine_.make(item, {iterator});
+        block.operands = {iterator, next};
+        machine_.stack.push_back(next);
+        left[0] = keep(machine_.stack);
+        left[1] = {left[0].begin, left[0].size - 1 - slots};
         return;
       }
       case ExitKind::Send: {
-        const ValueId sent = machine.pop_used();
-        const ValueId receiver = machine.peek(exit.instr.b == 2 ? 2 : 1);
-        machine.use(receiver);
+        const ValueId sent = machine_.pop_used();
+        const ValueId receiver = machine_.peek(exit.instr.b == 2 ? 2 : 1);
+        machine_.use(receiver);
         block.operands = {receiver, sent};
         Value value;
         value.kind = ValueKind::Sent;
         value.offset = exit.instr.offset;
         value.line = exit.instr.line;
-        machine.stack.push_back(machine.make(value, {receiver, sent}));
-        stacks[0] = machine.stack;
-        stacks[1] = machine.stack;
+        machine_.stack.push_back(machine_.make(value, {receiver, sent}));
+        left[0] = left[1] = keep(machine_.stack);
         return;
       }
       case ExitKind::Raise:
-        for (uint32_t i = 0; i < exit.instr.a; ++i) block.operands.push_back(machine.pop_used());
-        std::reverse(block.operands.begin(), block.operands.end());
-        break;
       case ExitKind::Reraise:
-        for (uint32_t i = 0; i < exit.instr.a; ++i) block.operands.push_back(machine.pop_used());
+        for (uint32_t i = 0; i < exit.instr.a; ++i) block.operands.push_back(machine_.pop_used());
         std::reverse(block.operands.begin(), block.operands.end());
         // After the handler nothing of its exception is left.
-        if (exit.next[0].valid()) machine.stack.resize(graph_[exit.next[0]].depth);
+        if (exit.kind == ExitKind::Reraise && exit.next[0].valid()) {
+          machine_.stack.resize(graph_[exit.next[0]].depth);
+        }
         break;
     }
-    for (size_t k = 0; k < 2; ++k) {
-      if (exit.next[k].valid()) stacks[k] = machine.stack;
-    }
+    if (machine_.stack.empty()) return;
+    if (exit.next[0].valid() || exit.next[1].valid()) left[0] = left[1] = keep(machine_.stack);
   }
 
   void fill_arguments(BlockId id, uint8_t k) {
     Edge& edge = out_.blocks[id.index()].next[k];
     if (!edge.to.valid()) return;
-    const auto& stack = exits_[id.index()][k];
-    for (const uint32_t slot : slots_[edge.to.index()]) {
+    const std::span<const ValueId> stack = left_by(id, k);
+    const size_t count = out_.blocks[edge.to.index()].params.size();
+    const uint32_t first = states_[edge.to.index()].first_slot;
+    for (const uint32_t slot : std::span(param_slots_).subspan(first, count)) {
       PELLUCID_CHECK(slot < stack.size());
       edge.args.push_back(stack[slot]);
     }
   }
 
-  // Corrects drops of an outer loop's iterator: while that was a phi, they looked like expression
-  // statements, or like nothing at all.
-  void mark_dropped_iterators() {
-    if (with_drops_.empty()) return;
-    std::vector<uint8_t> is_iterator(out_.values.size(), 0);
-    for (const Block& block : out_.blocks) {
-      if (block.exit == ExitKind::ForIter) is_iterator[block.operands[0].index()] = 1;
-      if (!has_async_loop_) continue;
-      for (const ValueId item : block.items) {
-        const bool asks = is_op(out_[item], Op::GetAnext);
-        if (asks) is_iterator[out_.operands(item)[0].index()] = 1;
-      }
+  // Removes the phis that are none, and counts the uses of values.
+  void settle_uses() {
+    // The machine has counted the uses by what it has seen.
+    bool has_changed = true;
+    if (by_slots_) {
+      find_nulls(out_, ways_);
+    } else if (has_params_ || !kept_.empty()) {
+      remove_trivial_phis(out_, ways_, kept_);
+    } else if (machine_.calls_null) {
+      drop_nulls(out_);
+    } else {
+      has_changed = false;
     }
-    for (const BlockId id : with_drops_) {
-      std::erase_if(out_.blocks[id.index()].items, [&](ValueId item) {
-        Value& value = out_[item];
-        const bool again = drops(value, Dropped::Used);
-        if (!again && !drops(value, Dropped::Result)) return false;
-        // Known as such only now, after a loop: dropping it is silent.
-        const ValueKind kind = out_[out_.operands(item)[0]].kind;
-        if (kind == ValueKind::Exception || kind == ValueKind::Null) return true;
-        const bool is_drop = is_iterator[out_.operands(item)[0].index()] != 0;
-        if (is_drop) value.b = static_cast<uint32_t>(Dropped::Iterator);
-        return again && !is_drop;
-      });
-    }
+    has_changed = mark_dropped_iterators() || has_changed;
+    if (has_changed) count_uses(out_);
   }
 
-  void count_uses() {
-    for (Block& block : out_.blocks) {
+  // Returns the iterators of loops, by value; nothing if there is no loop.
+  std::vector<uint8_t> iterators() const {
+    std::vector<uint8_t> found;
+    const auto add = [&](ValueId iterator) {
+      found.resize(out_.values.size(), 0);
+      found[iterator.index()] = 1;
+    };
+    for (const Block& block : out_.blocks) {
+      if (block.exit == ExitKind::ForIter) add(block.operands[0]);
+      if (!machine_.has_async_loop) continue;
       for (const ValueId item : block.items) {
-        for (const ValueId id : out_.operands(item)) ++out_[id].uses;
-      }
-      for (const ValueId id : block.operands) {
-        if (block.exit == ExitKind::ForIter && id != block.operands[0]) continue;  // a result
-        ++out_[id].uses;
-      }
-      for (const Edge& edge : block.next) {
-        for (const ValueId id : edge.args) ++out_[id].uses;
+        if (is_op(out_[item], Op::GetAnext)) add(out_.operands(item)[0]);
       }
     }
+    return found;
+  }
+
+  // Corrects drops of an outer loop's iterator: while that was a phi, they looked like expression
+  // statements, or like nothing at all. Returns true if it has removed any.
+  bool mark_dropped_iterators() {
+    if (machine_.dropped.empty()) return false;
+    const std::vector<uint8_t> is_iterator = iterators();
+    std::vector<BlockId> blocks;  // those with drops to remove
+    std::unordered_set<ValueId> removed;
+    for (const auto& [block, item] : machine_.dropped) {
+      Value& drop = out_[item];
+      const ValueId what = out_.operands(drop)[0];
+      // Known as such only now, after a loop: dropping it is silent.
+      const ValueKind kind = out_[what].kind;
+      const bool is_silent = kind == ValueKind::Exception || kind == ValueKind::Null;
+      const bool ends_loop = !is_silent && !is_iterator.empty() && is_iterator[what.index()];
+      if (is_silent || (drops(drop, Dropped::Used) && !ends_loop)) {
+        if (blocks.empty() || blocks.back() != block) blocks.push_back(block);
+        removed.insert(item);
+      }
+      if (ends_loop) drop.b = static_cast<uint32_t>(Dropped::Iterator);
+    }
+    for (const BlockId id : blocks) {
+      std::erase_if(out_.blocks[id.index()].items,
+                    [&](ValueId item) { return removed.contains(item); });
+    }
+    return !blocks.empty();
   }
 
   ValueId new_phi(uint32_t offset) {
@@ -381,22 +410,18 @@ class Lifter {
     phi.kind = ValueKind::Phi;
     phi.offset = offset;
     out_.values.push_back(phi);
-    used_.resize(out_.values.size(), 0);
     return ValueId(out_.values.size() - 1);
   }
 
   const flow::Graph& graph_;
   bool by_slots_;  // every stack slot is a parameter of every block
   Ways ways_;
-  BlockId current_;             // the block that is lifted
-  std::vector<ValueId> stack_;  // the memory of its stack
-  bool has_async_loop_ = false;
-  std::vector<BlockId> with_drops_;  // blocks whose StackMachine::has_drops is set
   Function out_;
-  std::vector<uint8_t> used_;                               // StackMachine's marks, by value
-  std::vector<std::array<std::vector<ValueId>, 2>> exits_;  // the stack on each edge, by block
-  std::vector<std::vector<uint32_t>> slots_;                // the stack slot of each parameter
-  std::vector<uint8_t> done_;
+  StackMachine machine_;
+  std::vector<State> states_;  // by block
+  std::vector<ValueId> kept_stacks_;
+  std::vector<uint32_t> param_slots_;  // the stack slot of each parameter
+  bool has_params_ = false;
   std::vector<Kept> kept_;  // slots in which a handler finds one of several values
 };
 

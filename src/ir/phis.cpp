@@ -6,23 +6,6 @@
 namespace pellucid::ir {
 namespace {
 
-// Drops the NULLs in the slots of callables. One that came through a loop is known only when its
-// phi is gone.
-void drop_nulls(Function& f) {
-  for (Value& value : f.values) {
-    if (!is_op(value, Op::Call, Op::CallKw, Op::CallEx)) continue;
-    const auto operands = f.operand_pool.begin() + value.first;
-    const auto slots = operands + std::min(value.b, value.count);
-    auto kept =
-        std::remove_if(operands, slots, [&](ValueId id) { return f[id].kind == ValueKind::Null; });
-    if (kept == slots) continue;
-    // If nothing is called, one NULL stands for the callee.
-    if (kept == operands && slots != operands) ++kept;
-    std::move(slots, operands + value.count, kept);
-    value.count -= static_cast<uint32_t>(slots - kept);
-  }
-}
-
 // Replacements of values by others, written into a function at the end.
 class Forwards {
  public:
@@ -118,7 +101,7 @@ class TrivialPhis {
 
   ValueId only_kept(const Kept& kept) {
     ValueId only;
-    for (const Protected& region : ways_.protects[kept.entry]) {
+    for (const Protected& region : ways_.protected_by(kept.entry)) {
       const auto& stack = f_.blocks[region.block.index()].entry_stack;
       if (kept.slot >= stack.size()) return {};
       const ValueId value = forwards_.resolve(stack[kept.slot]);
@@ -144,7 +127,8 @@ class Nulls {
     for (size_t b = 0; b < f_.blocks.size(); ++b) {
       for (const ValueId param : f_.blocks[b].params) is_null_[param.index()] = 1;
       for (const Way& way : ways.normal[BlockId(b)]) feed_by_edge(f_.blocks[b], way);
-      for (const Protected& region : ways.protects[BlockId(b)]) feed_handler(f_.blocks[b], region);
+      for (const Protected& region : ways.protected_by(BlockId(b)))
+        feed_handler(f_.blocks[b], region);
     }
     for (size_t v = 0; v < f_.values.size(); ++v) {
       if (!is_null_[v]) todo_.push_back(ValueId(v));
@@ -204,27 +188,39 @@ class Nulls {
 }  // namespace
 
 Ways::Ways(const flow::Graph& graph)
-    : normal(graph.blocks.size(),
-             [&](const auto& add) {
-               for (size_t i = 0; i < graph.blocks.size(); ++i) {
-                 for (uint8_t k = 0; k < 2; ++k) {
-                   const BlockId to = graph.blocks[i].exit.next[k];
-                   if (to.valid()) add(to, Way{BlockId(i), k});
-                 }
-               }
-             }),
-      protects(graph.blocks.size(), [&](const auto& add) {
-        if (graph.handlers.empty()) return;
+    : normal(graph.blocks.size(), [&](const auto& add) {
         for (size_t i = 0; i < graph.blocks.size(); ++i) {
-          const HandlerId handler = graph.blocks[i].handler;
-          if (handler.valid()) add(graph[handler].entry, Protected{BlockId(i), handler});
+          for (uint8_t k = 0; k < 2; ++k) {
+            const BlockId to = graph.blocks[i].exit.next[k];
+            if (to.valid()) add(to, Way{BlockId(i), k});
+          }
         }
-      }) {}
+      }) {
+  if (graph.handlers.empty()) return;
+  protects_ = flow::ListsByBlock<Protected>(graph.blocks.size(), [&](const auto& add) {
+    for (size_t i = 0; i < graph.blocks.size(); ++i) {
+      const HandlerId handler = graph.blocks[i].handler;
+      if (handler.valid()) add(graph[handler].entry, Protected{BlockId(i), handler});
+    }
+  });
+}
+
+void drop_nulls(Function& f) {
+  for (Value& value : f.values) {
+    if (!is_op(value, Op::Call, Op::CallKw, Op::CallEx)) continue;
+    const auto operands = f.operand_pool.begin() + value.first;
+    const auto slots = operands + std::min(value.b, value.count);
+    auto kept =
+        std::remove_if(operands, slots, [&](ValueId id) { return f[id].kind == ValueKind::Null; });
+    if (kept == slots) continue;
+    // If nothing is called, one NULL stands for the callee.
+    if (kept == operands && slots != operands) ++kept;
+    std::move(slots, operands + value.count, kept);
+    value.count -= static_cast<uint32_t>(slots - kept);
+  }
+}
 
 void remove_trivial_phis(Function& f, const Ways& ways, const std::vector<Kept>& kept) {
-  const bool has_params = std::any_of(f.blocks.begin(), f.blocks.end(),
-                                      [](const Block& block) { return !block.params.empty(); });
-  if (!has_params && kept.empty()) return drop_nulls(f);
   TrivialPhis(f, ways).remove(kept);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "flow/graph.h"
@@ -23,8 +24,15 @@ struct Protected {
 struct Ways {
   explicit Ways(const flow::Graph& graph);
 
+  // Returns the blocks that the handler with this entry protects; none for another block.
+  std::span<const Protected> protected_by(BlockId entry) const {
+    return protects_.size() == 0 ? std::span<const Protected>() : protects_[entry];
+  }
+
   flow::ListsByBlock<Way> normal;
-  flow::ListsByBlock<Protected> protects;  // empty but for entries of handlers
+
+ private:
+  flow::ListsByBlock<Protected> protects_;  // no lists if there are no handlers
 };
 
 // A phi that is no parameter: a slot in which a handler finds one of several values.
@@ -34,8 +42,11 @@ struct Kept {
   uint32_t slot = 0;
 };
 
+// Drops the NULLs in the slots of callables.
+void drop_nulls(Function& f);
+
 // Replaces a phi whose arguments are all one value, or itself, by that value (Braun et al., CC
-// 2013).
+// 2013). Drops NULLs too: one that came through a loop is known only when its phi is gone.
 void remove_trivial_phis(Function& f, const Ways& ways, const std::vector<Kept>& kept);
 
 // Replaces by NULL the parameters that are NULL on every path, in a function with every stack slot

@@ -6,8 +6,17 @@
 
 #include "base/check.h"
 #include "bytecode/op_facts.h"
+#include "ir/plain_ops.h"
 
 namespace pellucid::ir {
+
+void StackMachine::begin(BlockId block, ValueId settled) {
+  id_ = block;
+  block_ = &part_of(out_.blocks, block);
+  settled_ = settled;
+  copied_ = false;
+  stack = block_->entry_stack;
+}
 
 ValueId StackMachine::top() const { return peek(1); }
 
@@ -22,35 +31,38 @@ ValueId StackMachine::pop() {
   return id;
 }
 
-Value& StackMachine::add(std::span<const ValueId> operands) {
-  Value& value = out_.values.emplace_back();
+// Takes away the topmost slots.
+void StackMachine::shrink(size_t slots) {
+  PELLUCID_CHECK(slots <= stack.size());
+  stack.erase(stack.end() - static_cast<ptrdiff_t>(slots), stack.end());
+}
+
+ValueId StackMachine::make(Value value, std::span<const ValueId> operands) {
   value.first = static_cast<uint32_t>(out_.operand_pool.size());
   value.count = static_cast<uint32_t>(operands.size());
   for (const ValueId id : operands) {
     out_.operand_pool.push_back(id);
-    use(id);
+    out_[id].marks |= kUsed;
   }
-  used_.push_back(0);
-  return value;
-}
-
-ValueId StackMachine::make(Value value, std::span<const ValueId> operands) {
-  Value& added = add(operands);
-  value.first = added.first;
-  value.count = added.count;
-  added = value;
+  out_.values.push_back(value);
   return ValueId(out_.values.size() - 1);
 }
 
-ValueId StackMachine::emit(const bytecode::Instr& instr, std::span<const ValueId> operands) {
-  Value& value = add(operands);
-  value.op = instr.op;
-  value.a = instr.a;
-  value.b = instr.b;
-  value.offset = instr.offset;
-  value.line = instr.line;
-  const ValueId id(out_.values.size() - 1);
-  block_.items.push_back(id);
+inline ValueId StackMachine::emit(const bytecode::Instr& instr, std::span<const ValueId> operands) {
+  const auto first = static_cast<uint32_t>(out_.operand_pool.size());
+  for (const ValueId id : operands) {
+    out_.operand_pool.push_back(id);
+    use(id);
+  }
+  const ValueId id(out_.values.size());
+  out_.values.push_back({.op = instr.op,
+                         .a = instr.a,
+                         .b = instr.b,
+                         .first = first,
+                         .count = static_cast<uint32_t>(operands.size()),
+                         .offset = instr.offset,
+                         .line = instr.line});
+  block_->items.push_back(id);
   return id;
 }
 
@@ -63,28 +75,28 @@ ValueId StackMachine::element(ValueId of, uint32_t index) {
   return make(value, {of});
 }
 
-// Returns the one NULL of the function, so that paths that push one each agree at a join.
-ValueId StackMachine::null() { return kNull; }
+// It is the one NULL of the function, so that paths that push one each agree at a join.
+void StackMachine::push_null() { stack.push_back(kNull); }
 
 void StackMachine::discard(const bytecode::Instr& instr) {
   const ValueId id = pop();
   // A bare `except:` drops the exception before anything else; a finally body keeps it, until one
   // of its branches leaves.
-  const bool is_entry = out_[id].offset == block_.offset;
-  if (out_[id].kind == ValueKind::Exception && block_.items.empty() && is_entry) out_[id].b = 1;
-  const Value& value = out_[id];
-  const uint8_t marks = used_[id.index()];
+  Value& value = out_[id];
+  const bool is_entry = value.offset == block_->offset;
+  if (value.kind == ValueKind::Exception && block_->items.empty() && is_entry) value.b = 1;
+  const uint8_t marks = value.marks;
   if (marks & kIterator) {
     return emit_drop(instr, id, Dropped::Iterator);
   }
   // `(x := v)` as a statement drops the copy that it has just stored.
-  if (!block_.items.empty()) {
-    const Value& last = out_[block_.items.back()];
+  if (!block_->items.empty()) {
+    const Value& last = out_[block_->items.back()];
     if (stores_name(last) && out_.operands(last)[0] == id) {
       return emit_drop(instr, id, Dropped::Stored);
     }
     // `a, a = 0, v` (3.13+): the value that a later target overwrites.
-    const auto& items = block_.items;
+    const auto& items = block_->items;
     const bool is_constant = is_op(value, Op::LoadConst);
     if (is_constant && !(marks & kUsed) && is_op(last, Op::StoreFast) && last.line == value.line &&
         std::find(items.begin(), items.end(), id) != items.end()) {
@@ -93,15 +105,15 @@ void StackMachine::discard(const bytecode::Instr& instr) {
   }
   // A constant that is dropped where it was loaded was written, for example as an f-string without
   // fields.
-  if (is_op(value, Op::LoadConst) && !(marks & kUsed) && !block_.items.empty() &&
-      block_.items.back() == id) {
+  if (is_op(value, Op::LoadConst) && !(marks & kUsed) && !block_->items.empty() &&
+      block_->items.back() == id) {
     return emit_drop(instr, id, Dropped::Constant);
   }
   // `a or b` and `0 if a else b` as statements whose end was copied: at the start of a block, after
   // nothing but values that a comparison chain held, as in `a < (b or c) < d`.
-  const bool starts = std::all_of(block_.items.begin(), block_.items.end(),
+  const bool starts = std::all_of(block_->items.begin(), block_->items.end(),
                                   [&](ValueId item) { return drops(out_[item], Dropped::Used); });
-  if (starts && id == settled) return emit_drop(instr, id, Dropped::Carried);
+  if (starts && id == settled_) return emit_drop(instr, id, Dropped::Carried);
   const bool copied = std::find(stack.begin(), stack.end(), id) != stack.end();
   const bool silent = value.kind == ValueKind::Null || value.kind == ValueKind::Exception ||
                       is_op(value, Op::LoadConst, Op::BeforeWith, Op::BeforeAsyncWith);
@@ -115,37 +127,103 @@ void StackMachine::discard(const bytecode::Instr& instr) {
 
 void StackMachine::emit_drop(bytecode::Instr instr, ValueId id, Dropped what) {
   instr.b = static_cast<uint32_t>(what);
-  has_drops = has_drops || what == Dropped::Used || what == Dropped::Result;
-  emit(instr, {id});
+  const ValueId item = emit(instr, {id});
+  if (what == Dropped::Used || what == Dropped::Result) dropped.emplace_back(id_, item);
+}
+
+void StackMachine::drop(const bytecode::Instr& instr, bool was_copied) {
+  if (was_copied && !out_.is_generated) return emit_drop(instr, pop(), Dropped::Copy);
+  discard(instr);
+}
+
+void StackMachine::copy(const bytecode::Instr& instr) {
+  stack.push_back(peek(instr.a));
+  copied_ = instr.a == 1;
+}
+
+void StackMachine::swap(const bytecode::Instr& instr) {
+  PELLUCID_CHECK(instr.a >= 1 && instr.a <= stack.size());
+  std::swap(stack[stack.size() - instr.a], stack.back());
+}
+
+void StackMachine::rotate(const bytecode::Instr& instr) {
+  PELLUCID_CHECK(instr.a >= 1 && instr.a <= stack.size());
+  std::rotate(stack.end() - instr.a, stack.end() - 1, stack.end());
 }
 
 void StackMachine::call(const bytecode::Instr& instr, uint32_t extra) {
-  const uint32_t arguments = instr.a + extra;
-  PELLUCID_CHECK(stack.size() >= arguments + instr.b);
-  const size_t base = stack.size() - arguments - instr.b;
-  size_t end = base;  // of the operands, which close up
-  for (size_t i = base; i < stack.size(); ++i) {
-    // A NULL among the callable's slots means that the other slot is called as it is. If that is a
-    // NULL too, nothing is called, but something has to stand for the callee.
-    const bool may_be_left_out = i + 1 < base + instr.b || end > base;
-    if (i < base + instr.b && may_be_left_out && out_[stack[i]].kind == ValueKind::Null) continue;
-    stack[end++] = stack[i];
+  const size_t slots = size_t{instr.b} + instr.a + extra;
+  PELLUCID_CHECK(stack.size() >= slots);
+  const size_t base = stack.size() - slots;
+  const auto is_null = [&](ValueId id) { return out_[id].kind == ValueKind::Null; };
+  // A NULL among the callable's slots means that the other slot is called as it is. If that is a
+  // NULL too, nothing is called, but something has to stand for the callee.
+  const auto callee = stack.begin() + static_cast<ptrdiff_t>(base);
+  auto kept = callee;
+  for (auto slot = callee; slot != callee + instr.b; ++slot) {
+    const bool may_be_left_out = slot + 1 != callee + instr.b || kept != callee;
+    if (may_be_left_out && is_null(*slot)) continue;
+    *kept++ = *slot;
   }
-  const ValueId id = emit(instr, std::span<const ValueId>(stack).subspan(base, end - base));
-  stack.resize(base);
+  stack.erase(kept, callee + instr.b);
+  const std::span<const ValueId> operands = std::span<const ValueId>(stack).subspan(base);
+  const size_t looked_at = std::min<size_t>(instr.b, operands.size());
+  calls_null = calls_null || std::any_of(operands.begin(), operands.begin() + looked_at, is_null);
+  const ValueId id = emit(instr, operands);
+  shrink(operands.size());
   stack.push_back(id);
+}
+
+void StackMachine::call_ex(bytecode::Instr instr) {
+  // `a` counts the arguments for call(): the tuple, and the dict unless it is a NULL.
+  if ((instr.a & 1) && out_[top()].kind == ValueKind::Null) {
+    stack.pop_back();
+    instr.a = 0;
+  }
+  instr.a &= 1;
+  call(instr, 1);
+}
+
+void StackMachine::load_method(const bytecode::Instr& instr) {
+  const ValueId method = emit(instr, {pop()});
+  stack.push_back(method);
+  push_null();
+}
+
+// What it looks at stays below its result.
+void StackMachine::look_at(const bytecode::Instr& instr, uint32_t depth) {
+  stack.push_back(emit(instr, {peek(depth)}));
+}
+
+void StackMachine::mark(const bytecode::Instr& instr) { emit(instr, std::span<const ValueId>()); }
+
+// Dropping the iterator of an asynchronous loop leaves the loop.
+void StackMachine::ask_iterator(const bytecode::Instr& instr) {
+  has_async_loop = true;
+  mark_iterator(top());
+  look_at(instr, 1);
+}
+
+// b: whether it is lazy. Whether it may be made lazy depends on its place: compilers note that in
+// one copy of a finally body and not in another.
+void StackMachine::import_name(bytecode::Instr instr) {
+  instr.b = instr.b == 1;
+  plain(instr);
 }
 
 void StackMachine::update_container(const bytecode::Instr& instr, uint32_t items) {
   std::vector<ValueId> operands(1);
   operands.insert(operands.end(), stack.end() - items, stack.end());
-  stack.resize(stack.size() - items);
+  shrink(items);
   operands[0] = peek(instr.a);
-  const uint8_t marks = used_[operands[0].index()];
+  const uint8_t marks = out_[operands[0]].marks;
   const ValueId result = emit(instr, operands);
-  if (instr.a == 1) stack.back() = result;
+  if (instr.a == 1) {
+    stack.back() = result;
+    return;
+  }
   // Only the comprehension used it: its result may still be a statement.
-  if (instr.a > 1) used_[operands[0].index()] = marks;
+  out_[operands[0]].marks = marks;
 }
 
 void StackMachine::push_elements(const bytecode::Instr& instr, uint32_t count) {
@@ -153,71 +231,97 @@ void StackMachine::push_elements(const bytecode::Instr& instr, uint32_t count) {
   for (uint32_t i = count; i-- > 0;) stack.push_back(element(sequence, i));
 }
 
-void StackMachine::generic(const bytecode::Instr& instr) {
-  const bytecode::StackEffect effect = bytecode::effect_of(instr);
-  PELLUCID_CHECK(effect.pops <= stack.size() && effect.pushes <= 1);
-  const ValueId id = emit(instr, std::span<const ValueId>(stack).last(effect.pops));
-  stack.erase(stack.end() - effect.pops, stack.end());
-  if (effect.pushes == 1) stack.push_back(id);
+void StackMachine::match_keys(const bytecode::Instr& instr) {
+  const ValueId keys = emit(instr, {peek(2), peek(1)});
+  stack.push_back(keys);
+  if (instr.b == 1) stack.push_back(element(keys, 1));
 }
 
-void StackMachine::step(const bytecode::Instr& instr) {
+void StackMachine::match_class(const bytecode::Instr& instr) {
+  const ValueId attributes = emit(instr, {peek(3), peek(2), peek(1)});
+  shrink(3);
+  stack.push_back(attributes);
+  if (instr.b == 1) stack.push_back(element(attributes, 1));
+}
+
+void StackMachine::match_group(const bytecode::Instr& instr) {
+  const ValueId match = emit(instr, {peek(2), peek(1)});
+  shrink(2);
+  stack.push_back(element(match, 0));
+  stack.push_back(element(match, 1));
+}
+
+void StackMachine::copy_without_keys(const bytecode::Instr& instr) {
+  const ValueId keys = pop();
+  stack.push_back(emit(instr, {top(), keys}));
+}
+
+void StackMachine::push_exception(const bytecode::Instr& instr) {
+  Value previous;
+  previous.kind = ValueKind::Exception;
+  previous.a = static_cast<uint32_t>(ExceptionPart::Previous);
+  previous.offset = instr.offset;
+  // Where every slot is a parameter, nothing else shows it.
+  if (notes_exceptions_) {
+    Value push;
+    push.op = instr.op;
+    push.offset = instr.offset;
+    push.line = instr.line;
+    block_->items.push_back(make(push, {top()}));
+  }
+  const ValueId exception = pop();
+  stack.push_back(make(previous, std::span<const ValueId>()));
+  stack.push_back(exception);
+}
+
+void StackMachine::leave_handler(const bytecode::Instr& instr) {
+  shrink(instr.a);
+  emit(instr, std::span<const ValueId>());
+}
+
+void StackMachine::enter_with(const bytecode::Instr& instr) {
+  const ValueId exit = emit(instr, {pop()});
+  stack.push_back(exit);
+  if (instr.b == 2) push_null();
+  stack.push_back(element(exit, 0));
+}
+
+void StackMachine::clean_up_throw(const bytecode::Instr& instr) {
+  // The iterator, the sent value, the exception; the slot above the iterator is the interpreter's.
+  const uint32_t slots = 3 + instr.b;
+  const ValueId thrown = emit(instr, {peek(slots), peek(2), peek(1)});
+  shrink(slots);
+  for (uint32_t i = 0; i <= instr.b; ++i) push_null();
+  stack.push_back(thrown);
+}
+
+// Executes an instruction that is not plain.
+void StackMachine::special(const bytecode::Instr& instr) {
   const bool copied = std::exchange(copied_, false);
   switch (instr.op) {
     case Op::Pop:
-      if (copied && !out_.is_generated) return emit_drop(instr, pop(), Dropped::Copy);
-      return discard(instr);
+      return drop(instr, copied);
     case Op::Copy:
-      stack.push_back(peek(instr.a));
-      copied_ = instr.a == 1;
-      return;
+      return copy(instr);
     case Op::Swap:
-      PELLUCID_CHECK(instr.a >= 1 && instr.a <= stack.size());
-      std::swap(stack[stack.size() - instr.a], stack.back());
-      return;
+      return swap(instr);
     case Op::Rot:
-      PELLUCID_CHECK(instr.a >= 1 && instr.a <= stack.size());
-      std::rotate(stack.end() - instr.a, stack.end() - 1, stack.end());
-      return;
+      return rotate(instr);
     case Op::PushNull:
-      stack.push_back(null());
-      return;
+      return push_null();
     case Op::GetAnext:
-      // Dropping the iterator of an asynchronous loop leaves the loop.
-      mark_iterator(top());
-      stack.push_back(emit(instr, {top()}));
-      return;
+      return ask_iterator(instr);
     case Op::LoadMethod:
-    case Op::LoadSpecial: {
-      const ValueId method = emit(instr, {pop()});
-      stack.push_back(method);
-      stack.push_back(null());
-      return;
-    }
+    case Op::LoadSpecial:
+      return load_method(instr);
     case Op::Call:
       return call(instr, 0);
     case Op::CallKw:
       return call(instr, 1);
-    case Op::CallEx: {
-      bytecode::Instr with_kwargs = instr;
-      // `a` counts the arguments for call(): the tuple, and the dict unless it is a NULL.
-      if ((instr.a & 1) && out_[top()].kind == ValueKind::Null) {
-        stack.pop_back();
-        with_kwargs.a = 0;
-      }
-      with_kwargs.a &= 1;
-      const size_t before = out_.values.size();
-      call(with_kwargs, 1);
-      PELLUCID_CHECK(out_.values.size() == before + 1);
-      return;
-    }
-    case Op::ImportName: {
-      // b: whether it is lazy. Whether it may be made lazy depends on its place: compilers note
-      // that in one copy of a finally body and not in another.
-      bytecode::Instr import = instr;
-      import.b = instr.b == 1;
-      return generic(import);
-    }
+    case Op::CallEx:
+      return call_ex(instr);
+    case Op::ImportName:
+      return import_name(instr);
     case Op::ListAppend:
     case Op::SetAdd:
     case Op::ListExtend:
@@ -235,170 +339,52 @@ void StackMachine::step(const bytecode::Instr& instr) {
     case Op::GetLen:
     case Op::MatchMapping:
     case Op::MatchSequence:
-      stack.push_back(emit(instr, {top()}));
-      return;
-    case Op::MatchKeys: {
-      const ValueId keys = emit(instr, {peek(2), peek(1)});
-      stack.push_back(keys);
-      if (instr.b == 1) stack.push_back(element(keys, 1));
-      return;
-    }
-    case Op::MatchClass: {
-      const std::vector<ValueId> operands(stack.end() - 3, stack.end());
-      stack.resize(stack.size() - 3);
-      const ValueId attributes = emit(instr, operands);
-      stack.push_back(attributes);
-      if (instr.b == 1) stack.push_back(element(attributes, 1));
-      return;
-    }
-    case Op::CopyDictWithoutKeys: {
-      const ValueId keys = pop();
-      stack.push_back(emit(instr, {top(), keys}));
-      return;
-    }
-    case Op::PushExcInfo: {
-      Value previous;
-      previous.kind = ValueKind::Exception;
-      previous.a = static_cast<uint32_t>(ExceptionPart::Previous);
-      previous.offset = instr.offset;
-      const ValueId exception = pop();
-      stack.push_back(make(previous, std::span<const ValueId>()));
-      stack.push_back(exception);
-      return;
-    }
+      return look_at(instr, 1);
+    case Op::MatchKeys:
+      return match_keys(instr);
+    case Op::MatchClass:
+      return match_class(instr);
+    case Op::CopyDictWithoutKeys:
+      return copy_without_keys(instr);
+    case Op::PushExcInfo:
+      return push_exception(instr);
     case Op::Marker:
-      emit(instr, std::span<const ValueId>());
-      return;
+      return mark(instr);
     case Op::PopExcept:
-    case Op::EndAsyncFor: {
-      PELLUCID_CHECK(instr.a <= stack.size());
-      stack.resize(stack.size() - instr.a);
-      emit(instr, std::span<const ValueId>());
-      return;
-    }
-    case Op::EgMatch: {
-      const std::vector<ValueId> operands(stack.end() - 2, stack.end());
-      stack.resize(stack.size() - 2);
-      const ValueId match = emit(instr, operands);
-      stack.push_back(element(match, 0));
-      stack.push_back(element(match, 1));
-      return;
-    }
+    case Op::EndAsyncFor:
+      return leave_handler(instr);
+    case Op::EgMatch:
+      return match_group(instr);
     case Op::BeforeWith:
-    case Op::BeforeAsyncWith: {
-      const ValueId exit = emit(instr, {pop()});
-      stack.push_back(exit);
-      if (instr.b == 2) stack.push_back(null());
-      stack.push_back(element(exit, 0));
-      return;
-    }
+    case Op::BeforeAsyncWith:
+      return enter_with(instr);
     case Op::WithExceptStart:
-      stack.push_back(emit(instr, {peek(instr.a)}));
-      return;
-    case Op::CleanupThrow: {
-      // The iterator, the sent value, the exception; the slot above the iterator is the
-      // interpreter's.
-      const uint32_t slots = 3 + instr.b;
-      const ValueId thrown = emit(instr, {peek(slots), peek(2), peek(1)});
-      stack.resize(stack.size() - slots);
-      for (uint32_t i = 0; i <= instr.b; ++i) stack.push_back(null());
-      stack.push_back(thrown);
-      return;
-    }
-    case Op::LoadConst:
-    case Op::LoadFast:
-    case Op::LoadFastAndClear:
-    case Op::StoreFast:
-    case Op::DeleteFast:
-    case Op::LoadName:
-    case Op::StoreName:
-    case Op::DeleteName:
-    case Op::LoadGlobal:
-    case Op::StoreGlobal:
-    case Op::DeleteGlobal:
-    case Op::LoadDeref:
-    case Op::StoreDeref:
-    case Op::DeleteDeref:
-    case Op::LoadClosure:
-    case Op::MakeCell:
-    case Op::LoadClassDeref:
-    case Op::LoadFromDictOrDeref:
-    case Op::LoadFromDictOrGlobals:
-    case Op::LoadLocals:
-    case Op::LoadBuildClass:
-    case Op::LoadAssertionError:
-    case Op::LoadCommonConstant:
-    case Op::LoadAttr:
-    case Op::LoadSuper:
-    case Op::StoreAttr:
-    case Op::DeleteAttr:
-    case Op::Subscr:
-    case Op::StoreSubscr:
-    case Op::DeleteSubscr:
-    case Op::Unary:
-    case Op::Binary:
-    case Op::Compare:
-    case Op::IsOp:
-    case Op::ContainsOp:
-    case Op::ToBool:
-    case Op::BuildTuple:
-    case Op::BuildList:
-    case Op::BuildSet:
-    case Op::BuildMap:
-    case Op::BuildConstKeyMap:
-    case Op::BuildString:
-    case Op::BuildSlice:
-    case Op::BuildTupleUnpack:
-    case Op::BuildTupleUnpackWithCall:
-    case Op::BuildListUnpack:
-    case Op::BuildSetUnpack:
-    case Op::BuildMapUnpack:
-    case Op::BuildMapUnpackWithCall:
-    case Op::ListToTuple:
-    case Op::Convert:
-    case Op::Format:
-    case Op::BuildInterpolation:
-    case Op::BuildTemplate:
-    case Op::MakeFunction:
-    case Op::SetFunctionAttribute:
-    case Op::GetIter:
-    case Op::GetYieldFromIter:
-    case Op::StartGenerator:
-    case Op::GetAwaitable:
-    case Op::GetAiter:
-    case Op::YieldValue:
-    case Op::YieldFrom:
-    case Op::Intrinsic1:
-    case Op::Intrinsic2:
-    case Op::ImportStar:
-    case Op::SetupAnnotations:
-    case Op::PrintExpr:
-    case Op::ExcMatch:
-      return generic(instr);
-    case Op::Jump:
-    case Op::BranchTrue:
-    case Op::BranchFalse:
-    case Op::BranchNone:
-    case Op::BranchNotNone:
-    case Op::ForIter:
-    case Op::Send:
-    case Op::ReturnValue:
-    case Op::Raise:
-    case Op::Reraise:
-    case Op::Unsayable:
-    case Op::SetupFinally:
-    case Op::SetupWith:
-    case Op::SetupAsyncWith:
-    case Op::PopBlock:
-    case Op::BeginFinally:
-    case Op::CallFinally:
-    case Op::PopFinally:
-    case Op::EndFinally:
-    case Op::WithCleanupStart:
-    case Op::WithCleanupFinish:
-      break;  // exits and block-stack instructions are no items of a flow::Block
+      return look_at(instr, instr.a);
+    case Op::CleanupThrow:
+      return clean_up_throw(instr);
+    default:
+      PELLUCID_CHECK(false);
   }
-  PELLUCID_CHECK(false);
+}
+
+// Executes an instruction that takes its operands from the top and leaves at most one result.
+inline void StackMachine::plain(const bytecode::Instr& instr) {
+  const bytecode::StackEffect effect = bytecode::effect_of(instr);
+  PELLUCID_CHECK(effect.pops <= stack.size() && effect.pushes <= 1);
+  const ValueId id = emit(instr, std::span<const ValueId>(stack).last(effect.pops));
+  if (effect.pops > 0) stack.erase(stack.end() - effect.pops, stack.end());
+  if (effect.pushes == 1) stack.push_back(id);
+}
+
+void StackMachine::run(std::span<const bytecode::Instr> instrs) {
+  for (const bytecode::Instr& instr : instrs) {
+    if (kIsPlain[static_cast<size_t>(instr.op)]) {
+      copied_ = false;
+      plain(instr);
+    } else {
+      special(instr);
+    }
+  }
 }
 
 }  // namespace pellucid::ir
