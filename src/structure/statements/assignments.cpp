@@ -92,7 +92,9 @@ void assign(Run& r, ValueId value, NodeId target, ast::Where at) {
   NodeId node = r.stack.take(value);
   if (targets.size() == 1 && r.tree.is(target, ast::Kind::Name)) {
     const Symbol symbol = r.tree.as<ast::Name>(target).id;
-    const NodeId definition = r.context.expressions.definition(node, symbol);
+    const NodeId definition = r.context.expressions.have_function()
+                                  ? r.context.expressions.definition(node, symbol)
+                                  : NodeId();
     if (definition.valid()) {
       r.stack.protect(symbol);
       hoist_from_header(r.context, r.list, definition);
@@ -179,7 +181,7 @@ void store(Run& r, Items items, size_t i) {
   const ValueId id = items[i];
   const ir::Value value = r.graph[id];
   const ValueId stored = r.operand(id, 0);
-  if (r.augmented.changed.count(stored)) return augmented_store(r, id);
+  if (r.known().augmented.changed.count(stored)) return augmented_store(r, id);
   if (value.op != Op::StoreAttr && value.op != Op::StoreSubscr) {
     if (r.graph[stored].kind == ValueKind::Exception) {
       if (!r.list.empty() || r.caught.valid()) {
@@ -206,10 +208,11 @@ void deliver(Run& r, Items items, size_t i, ValueId value, NodeId target) {
   const ast::Where at = r.where(items[i]);
   const Unpacking* outermost = nullptr;
   for (;;) {
-    const auto found = r.unpackings.slots.find(value);
-    if (found == r.unpackings.slots.end()) break;
+    const auto& slots = r.known().unpackings.slots;
+    const auto found = slots.find(value);
+    if (found == slots.end()) break;
     const Unpackings::Slot slot = found->second;
-    Unpacking& unpacking = r.unpackings.all[slot.unpacking];
+    Unpacking& unpacking = r.forms().unpackings.all[slot.unpacking];
     check_unpacked(r, unpacking, target);
     unpacking.slots[slot.index] =
         slot.index == unpacking.star ? r.tree.add(ast::Starred{target}, at) : target;

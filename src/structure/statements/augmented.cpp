@@ -18,7 +18,7 @@ namespace {
 // Returns the index of the first item after items[i] that uses the value; their number if none
 // does. The uses of all items are indexed together, since many values are looked up.
 size_t next_use(Run& r, Items items, size_t i, ValueId value) {
-  auto& [changed, indexed, uses] = r.augmented;
+  auto& [changed, indexed, uses] = r.forms().augmented;
   if (indexed.data() != items.data() || indexed.size() != items.size()) {
     indexed = items;
     uses.clear();
@@ -66,7 +66,7 @@ bool augmented_load(Run& r, Items items, size_t i) {
     const bool is_same = later.op == Op::BuildSlice && later.a == value.a;
     if (!is_same || !are_bases(r.operands(items[other]))) return false;
     r.stack.use_once(bases);
-    r.skipped.insert(items[other]);
+    r.forms().skipped.insert(items[other]);
     set_uses(g, id, 2);  // stands for the second slice as well
     g.alias(items[other], id);
     return false;
@@ -81,7 +81,7 @@ bool augmented_load(Run& r, Items items, size_t i) {
       is_op(g[sum], Op::Binary) && g[sum].b == 1 && g[sum].uses == 1 && r.operand(sum, 0) == id;
   if (!is_changed || !are_bases(stored.subspan(1))) return false;
   r.stack.use_once(bases);
-  r.augmented.changed.insert(sum);
+  r.forms().augmented.changed.insert(sum);
   const NodeId node = r.context.expressions.make(value, take_many(r, bases));
   r.stack.push(id, node, false);
   return true;

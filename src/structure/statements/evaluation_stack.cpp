@@ -172,12 +172,9 @@ bool EvaluationStack::is_load_of(const Entry& entry, Symbol local) const {
          targets_.of(entry.value) == nullptr;
 }
 
-void EvaluationStack::push(ValueId id, NodeId node, bool reloadable) {
-  if (reloadable && c_.graph[id].uses == 0) return;
-  // It is computed again, in another copy of its block.
-  if (!c_.kept_as.empty() && c_.kept_as.count(id)) c_.materialized.erase(id);
-  if (entries_.capacity() == 0) entries_.reserve(kUsual);
-  entries_.push_back({id, node, std::max(1u, c_.graph[id].uses), reloadable});
+// The value is computed again, in another copy of its block.
+void EvaluationStack::forget_kept(ValueId id) {
+  if (c_.kept_as.count(id)) c_.materialized.erase(id);
 }
 
 void EvaluationStack::use_once(std::span<const ValueId> ids) {
@@ -211,35 +208,36 @@ void EvaluationStack::forget_adopted() {
 
 // ---- taking ---------------------------------------------------------------------------------
 
-std::span<const NodeId> EvaluationStack::take(std::span<const ValueId> ids) {
-  taken_.clear();
-  if (taken_.capacity() == 0) taken_.reserve(kUsual);
-  if (are_on_top(ids)) {
-    take_from_top(ids.size());
-  } else {
-    take_anywhere(resolved(c_.graph, ids));
-  }
-  return taken_;
-}
-
 // Returns true if the values are the last ones, in this order, each for this use alone: nothing is
 // to be spilled for them. So it is in nearly all expressions.
-bool EvaluationStack::are_on_top(std::span<const ValueId> ids) const {
+inline bool EvaluationStack::are_on_top(std::span<const ValueId> ids) const {
   if (ids.size() > entries_.size() || !targets_.empty() || !c_.materialized.empty()) return false;
-  auto entry = entries_.end() - static_cast<ptrdiff_t>(ids.size());
-  return std::all_of(ids.begin(), ids.end(), [&](ValueId id) {
-    const Entry& next = *entry++;
-    return next.value == c_.graph.resolve(id) && next.uses_left == 1 &&
-           c_.graph[next.value].kind != ValueKind::Item;
-  });
+  const Entry* entry = entries_.data() + (entries_.size() - ids.size());
+  for (const ValueId id : ids) {
+    if (entry->value != c_.graph.resolve(id) || entry->uses_left != 1 ||
+        c_.graph[entry->value].kind == ValueKind::Item) {
+      return false;
+    }
+    ++entry;
+  }
+  return true;
 }
 
-void EvaluationStack::take_from_top(size_t count) {
+std::span<const NodeId> EvaluationStack::take(std::span<const ValueId> ids) {
+  if (!are_on_top(ids)) {
+    taken_.clear();
+    take_anywhere(resolved(c_.graph, ids));
+    return taken_;
+  }
+  const size_t count = ids.size();
+  if (taken_.size() < count) taken_.resize(std::max(count, kUsual));
   const auto first = entries_.end() - static_cast<ptrdiff_t>(count);
-  for (auto entry = first; entry != entries_.end(); ++entry) {
-    taken_.push_back(entry->reloadable ? c_.remake(entry->value) : entry->node);
+  for (size_t i = 0; i < count; ++i) {
+    const Entry& entry = *(first + static_cast<ptrdiff_t>(i));
+    taken_[i] = entry.reloadable ? c_.remake(entry.value) : entry.node;
   }
   entries_.erase(first, entries_.end());
+  return {taken_.data(), count};
 }
 
 void EvaluationStack::take_anywhere(std::span<const ValueId> ids) {

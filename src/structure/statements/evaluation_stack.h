@@ -11,6 +11,7 @@
 //  - a value with targets (`a = b = v`) keeps its place even if it is reloadable.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -70,7 +71,12 @@ class EvaluationStack {
   bool is_load_of(const Entry& entry, Symbol local) const;
 
   // Adds a value that was just computed, for all its uses.
-  void push(ValueId id, ast::NodeId node, bool reloadable);
+  void push(ValueId id, ast::NodeId node, bool reloadable) {
+    const uint32_t uses = c_.graph[id].uses;
+    if (reloadable && uses == 0) return;
+    if (!c_.kept_as.empty()) forget_kept(id);
+    entries_.push_back({id, node, std::max(1u, uses), reloadable});
+  }
 
   // Adds a value for one use.
   void push_once(ValueId id, ast::NodeId node) { entries_.push_back({id, node, 1, false}); }
@@ -113,8 +119,8 @@ class EvaluationStack {
   void forget_adopted();
 
  private:
+  void forget_kept(ValueId id);
   bool are_on_top(std::span<const ValueId> ids) const;
-  void take_from_top(size_t count);
   void take_anywhere(std::span<const ValueId> ids);
   void spill(const Entry& entry);
   void spill_until(size_t end);
@@ -126,7 +132,7 @@ class EvaluationStack {
   FunctionContext& c_;
   std::vector<ast::NodeId>& list_;
   std::vector<Entry> entries_;
-  std::vector<ast::NodeId> taken_;  // what the last take() has returned
+  std::vector<ast::NodeId> taken_;  // it starts with what the last take() has returned
   PendingTargets targets_;
   std::vector<ValueId> adopted_;
 };

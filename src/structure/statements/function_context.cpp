@@ -38,6 +38,9 @@ bool mentions(const object::Module& module, object::CodeId function, Symbol name
 
 NodeId FunctionContext::remake(ValueId id) {
   const ir::Value& value = graph[id];
+  // Nearly all are one of these.
+  if (is_op(value, Op::LoadConst)) return tree.add(ast::Constant{value.constant()}, where(id));
+  if (is_op(value, Op::LoadFast)) return name(value.symbol(), where(id));
   std::vector<NodeId> bounds;  // of a constant slice
   for (const ValueId operand : graph.f.operands(value)) {
     bounds.push_back(remake(graph.resolve(operand)));

@@ -71,7 +71,7 @@ bool read_import(Run& r, Items items, size_t i) {
       r.context.materialized[id] = name;
       return true;
     }
-    r.imports[id] = {};
+    r.forms().imports[id] = {};
     for (const ValueId operand : r.operands(id)) r.stack.drop(g.resolve(operand));
     return true;
   }
@@ -111,7 +111,7 @@ bool stored_import(Run& r, ValueId id, Symbol stored) {
     append(r, r.tree.add(ast::Import{r.tree.list({alias}), source.b}, at));
     return true;
   }
-  std::vector<NodeId>& aliases = r.imports[module];
+  std::vector<NodeId>& aliases = r.forms().imports[module];
   Symbol member = value.symbol();
   const Symbol asname = member == stored ? Symbol() : stored;
   // The constant has the name as it was written.

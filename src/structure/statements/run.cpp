@@ -17,6 +17,8 @@ namespace pellucid::structure {
 
 using ast::NodeId;
 
+const Forms Run::kNoForms;
+
 namespace {
 
 // Appends `(x := v)`, evaluated only for its effect. Returns false if the value has another form.
@@ -93,61 +95,84 @@ void push_reloadable(Run& r, ValueId id) {
   r.stack.push(id, {}, true);
 }
 
+// After a function was made: spills the values that its expression evaluates before. From 3.13 on
+// the parts of a function are evaluated before it and set one by one: it is complete after the last
+// of them.
+void settle_function(Run& r, Items items, size_t i, NodeId node) {
+  const bool has_more_parts = i + 1 < items.size() &&
+                              r.graph[items[i + 1]].op == Op::SetFunctionAttribute &&
+                              r.graph.resolve(r.operands(items[i + 1])[1]) == items[i];
+  if (!has_more_parts && makes_placed_function(r.context, node) &&
+      !is_decorated(r, items, i, node)) {
+    r.stack.spill_all();
+  }
+}
+
+// Pushes the expression of a value that takes these operands.
+void push_made(Run& r, Items items, size_t i, std::span<const NodeId> operands) {
+  const ValueId id = items[i];
+  const ir::Value& value = r.graph[id];
+  const NodeId node = r.context.expressions.make(value, operands);
+  if (!node.valid()) {
+    throw NotStructured("no expression for " + std::string(name_of(value.op)), value.offset);
+  }
+  const ast::Kind kind = r.tree.kind(node);
+  if (kind == ast::Kind::ClassDef) hoist_from_header(r.context, r.list, node);
+  if (kind == ast::Kind::FunctionDef) settle_function(r, items, i, node);
+  r.stack.push(id, node, false);
+}
+
+// Pushes an iterator, or what a loop iterates over.
+void iterator(Run& r, Items items, size_t i) {
+  const ValueId id = items[i];
+  const std::span<const NodeId> nodes = r.stack.take(r.operands(id));
+  if (r.context.iterators.count(id)) {
+    return r.stack.push_once(id, as_iterable(r.tree, nodes[0]));  // dropping it is no use
+  }
+  if (r.graph[id].op != Op::GetIter || !r.graph.f.is_generated) {
+    return push_made(r, items, i, nodes);
+  }
+  const NodeId function = r.tree.add(ast::Constant{builtin_iter(r.tree)}, r.where(id));
+  r.stack.push(id, r.tree.add(ast::Call{function, r.tree.list(nodes), {}}, r.where(id)), false);
+}
+
+// Pushes a function, or one with one more part.
+void function(Run& r, Items items, size_t i) {
+  const ir::Value& value = r.graph[items[i]];
+  const std::span<const NodeId> nodes = r.stack.take(r.operands(items[i]));
+  // The parts of a function that are evaluated before it are in no separate statement.
+  if (value.op == Op::MakeFunction) hoist_within(r.context, r.list, nodes);
+  if (value.op == Op::SetFunctionAttribute && value.a != bytecode::kAnnotate) {
+    hoist_within(r.context, r.list, std::array{nodes[0]});
+  }
+  push_made(r, items, i, nodes);
+}
+
 // Pushes the expression of a value.
 void expression(Run& r, Items items, size_t i) {
   const ValueId id = items[i];
   const ir::Value& value = r.graph[id];
   if (value.steady) return push_reloadable(r, id);
   switch (value.op) {
-    case Op::LoadConst:
-    case Op::LoadFast:
-    case Op::LoadClosure:
-    case Op::LoadBuildClass:
-    case Op::LoadAssertionError:
-    case Op::LoadCommonConstant:
-      return r.stack.push(id, {}, true);
     case Op::LoadAttr:
     case Op::LoadMethod:
     case Op::Subscr:
     case Op::BuildSlice:
-      if (augmented_load(r, items, i)) return;
+      if (may_be_augmented(r, id) && augmented_load(r, items, i)) return;
       if (value.op == Op::BuildSlice && is_constant_slice(r.context, r.stack.targets(), id)) {
         return push_reloadable(r, id);
       }
       break;
+    case Op::GetIter:
+    case Op::GetAiter:
+      return iterator(r, items, i);
+    case Op::MakeFunction:
+    case Op::SetFunctionAttribute:
+      return function(r, items, i);
     default:
       break;
   }
-  const std::span<const NodeId> nodes = r.stack.take(r.operands(id));
-  if ((value.op == Op::GetIter || value.op == Op::GetAiter) && r.context.iterators.count(id)) {
-    return r.stack.push_once(id, as_iterable(r.tree, nodes[0]));  // dropping it is no use
-  }
-  if (value.op == Op::GetIter && r.graph.f.is_generated) {
-    const NodeId function = r.tree.add(ast::Constant{builtin_iter(r.tree)}, r.where(id));
-    return r.stack.push(id, r.tree.add(ast::Call{function, r.tree.list(nodes), {}}, r.where(id)),
-                        false);
-  }
-  // The parts of a function that are evaluated before it are in no separate statement.
-  if (value.op == Op::MakeFunction) hoist_within(r.context, r.list, nodes);
-  if (value.op == Op::SetFunctionAttribute && value.a != bytecode::kAnnotate) {
-    hoist_within(r.context, r.list, std::array{nodes[0]});
-  }
-  const NodeId node = r.context.expressions.make(value, nodes);
-  if (!node.valid()) {
-    throw NotStructured("no expression for " + std::string(name_of(value.op)), value.offset);
-  }
-  if (r.tree.is(node, ast::Kind::ClassDef)) hoist_from_header(r.context, r.list, node);
-  // Spills the values that this expression evaluates before its function is made. From 3.13 on the
-  // parts of a function are evaluated before it and set one by one: it is complete after the last
-  // of them.
-  const bool has_more_parts = i + 1 < items.size() &&
-                              r.graph[items[i + 1]].op == Op::SetFunctionAttribute &&
-                              r.graph.resolve(r.operands(items[i + 1])[1]) == id;
-  if (!has_more_parts && makes_placed_function(r.context, node) &&
-      !is_decorated(r, items, i, node)) {
-    r.stack.spill_all();
-  }
-  r.stack.push(id, node, false);
+  push_made(r, items, i, r.stack.take(r.operands(id)));
 }
 
 // Reads a value that is dropped: an expression statement, unless what drops it is part of another
@@ -157,7 +182,7 @@ void pop(Run& r, Items items, size_t i) {
   const ir::Value value = r.graph[id];
   if (drops(value, ir::Dropped::Copy)) return;
   const ValueId what = r.operand(id, 0);
-  if (r.unpackings.slots.count(what)) {
+  if (r.known().unpackings.slots.count(what)) {
     const ValueId store = overwriting_store(r, items, i);
     if (store.valid())
       return deliver(r, items, i, what, r.name(r.graph[store].symbol(), r.where(id)));
@@ -210,30 +235,10 @@ void pop(Run& r, Items items, size_t i) {
   }
 }
 
-}  // namespace
-
-void append(Run& r, NodeId statement) {
-  r.stack.spill_all();
-  r.list.push_back(statement);
-}
-
-NodeId take(Run& r, ValueId id) { return hoist_literals(r.context, r.list, r.stack.take(id)); }
-
-std::vector<NodeId> take_many(Run& r, std::span<const ValueId> ids) {
-  const std::span<const NodeId> taken = r.stack.take(ids);
-  std::vector<NodeId> nodes(taken.begin(), taken.end());
-  for (NodeId& node : nodes) node = hoist_literals(r.context, r.list, node);
-  return nodes;
-}
-
-void read_item(Run& r, Items items, size_t i) {
+// Reads an item that is no load.
+void read_other(Run& r, Items items, size_t i) {
   const ValueId id = items[i];
-  if (!r.skipped.empty() && r.skipped.count(id)) return;
   const ir::Value& value = r.graph[id];
-  if (value.kind == ValueKind::Region) return read_region(r, id);
-  PELLUCID_CHECK(value.kind == ValueKind::Instr);
-  // The comprehension makes it.
-  if (!r.context.accumulators.empty() && r.context.accumulators.count(id)) return;
   switch (value.op) {
     case Op::StoreFast:
     case Op::StoreName:
@@ -308,6 +313,77 @@ void read_item(Run& r, Items items, size_t i) {
                           value.offset);
     default:
       return expression(r, items, i);
+  }
+}
+
+// How an item is read.
+enum class Reading : uint8_t {
+  Load,        // a value without operands that each use computes again
+  Expression,  // as any other value
+  Other,       // it depends
+};
+
+Reading reading_of(Op op) {
+  switch (op) {
+    case Op::LoadConst:
+    case Op::LoadFast:
+    case Op::LoadClosure:
+    case Op::LoadBuildClass:
+    case Op::LoadAssertionError:
+    case Op::LoadCommonConstant:
+      return Reading::Load;
+    case Op::LoadName:
+    case Op::LoadGlobal:
+    case Op::LoadDeref:
+    case Op::LoadAttr:
+    case Op::LoadMethod:
+    case Op::Subscr:
+    case Op::Binary:
+    case Op::Compare:
+    case Op::BuildTuple:
+    case Op::BuildList:
+    case Op::BuildMap:
+    case Op::MakeFunction:
+    case Op::SetFunctionAttribute:
+    case Op::Call:
+    case Op::CallKw:
+      return Reading::Expression;
+    default:
+      return Reading::Other;
+  }
+}
+
+}  // namespace
+
+void append(Run& r, NodeId statement) {
+  r.stack.spill_all();
+  r.list.push_back(statement);
+}
+
+NodeId take(Run& r, ValueId id) { return hoist_literals(r.context, r.list, r.stack.take(id)); }
+
+std::vector<NodeId> take_many(Run& r, std::span<const ValueId> ids) {
+  const std::span<const NodeId> taken = r.stack.take(ids);
+  std::vector<NodeId> nodes(taken.begin(), taken.end());
+  for (NodeId& node : nodes) node = hoist_literals(r.context, r.list, node);
+  return nodes;
+}
+
+void read_item(Run& r, Items items, size_t i) {
+  const ValueId id = items[i];
+  if (!r.known().skipped.empty() && r.known().skipped.count(id)) return;
+  const ir::Value& value = r.graph[id];
+  if (value.kind == ValueKind::Region) return read_region(r, id);
+  PELLUCID_CHECK(value.kind == ValueKind::Instr);
+  // The comprehension makes it.
+  if (!r.context.accumulators.empty() && r.context.accumulators.count(id)) return;
+  switch (reading_of(value.op)) {
+    case Reading::Load:
+      return r.stack.push(id, {}, true);
+    case Reading::Expression:
+      return expression(r, items, i);
+    case Reading::Other:
+      return read_other(r, items, i);
   }
 }
 

@@ -6,6 +6,7 @@
 // group, an augmented assignment, an import) is kept here from its first item to its last.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -53,6 +54,14 @@ struct AugmentedAssignments {
   std::vector<std::pair<ValueId, size_t>> uses;  // by each item: value, index; sorted
 };
 
+// The forms of several items that were begun. Most runs have none.
+struct Forms {
+  Unpackings unpackings;
+  AugmentedAssignments augmented;
+  std::unordered_map<ValueId, std::vector<ast::NodeId>> imports;  // ImportName -> aliases so far
+  std::unordered_set<ValueId> skipped;                            // items that another one includes
+};
+
 struct Run {
   explicit Run(FunctionContext& c) : context(c), graph(c.graph), tree(c.tree), stack(c, list) {}
   Run(const Run&) = delete;
@@ -63,11 +72,7 @@ struct Run {
   ast::Tree& tree;
   std::vector<ast::NodeId> list;  // the statements so far
   EvaluationStack stack;
-  Unpackings unpackings;
   std::optional<Group> group;
-  AugmentedAssignments augmented;
-  std::unordered_map<ValueId, std::vector<ast::NodeId>> imports;  // ImportName -> aliases so far
-  std::unordered_set<ValueId> skipped;                            // items that another one includes
   Symbol caught;  // the name of the handled exception, stored at the start
   ValueId giver;  // gives the value of the loop or `with` whose body this is
 
@@ -75,6 +80,17 @@ struct Run {
   ValueId operand(ValueId id, size_t n) const { return context.operand(id, n); }
   ast::Where where(ValueId id) const { return context.where(id); }
   ast::NodeId name(Symbol symbol, ast::Where at) { return context.name(symbol, at); }
+
+  // To begin a form, and to look for one.
+  Forms& forms() {
+    if (!forms_) forms_ = std::make_unique<Forms>();
+    return *forms_;
+  }
+  const Forms& known() const { return forms_ ? *forms_ : kNoForms; }
+
+ private:
+  static const Forms kNoForms;
+  std::unique_ptr<Forms> forms_;
 };
 
 // ---- run.cpp
@@ -142,6 +158,13 @@ void check_unpacked(const Run& r, const Unpacking& unpacking, ast::NodeId target
 void protect_unpacked(Run& r, const Unpacking& unpacking, ast::NodeId target);
 
 // ---- augmented.cpp
+
+// Returns false if the value is surely not the first half of `x.y op= v`, which has the only use of
+// the value, and one of two uses of what it is a part of.
+inline bool may_be_augmented(const Run& r, ValueId id) {
+  const ir::Value& value = r.graph[id];
+  return value.op == Op::BuildSlice || (value.uses == 1 && r.graph[r.operand(id, 0)].uses >= 2);
+}
 
 // At the load of `x.y` or `x[k]`: returns true if it is the first half of `x.y op= v`, whose store
 // uses the same base once more.

@@ -129,8 +129,9 @@ bool annotates(const Run& r, Items items, size_t i) {
 // Returns the loads of locals that are pending before an unpacking. An element that is itself
 // unpacked becomes one target with the outer unpacking.
 std::vector<ValueId> loaded_before(const Run& r, ValueId unpacked) {
-  const auto outer = r.unpackings.slots.find(unpacked);
-  if (outer != r.unpackings.slots.end()) return r.unpackings.all[outer->second.unpacking].loaded;
+  const Unpackings& unpackings = r.known().unpackings;
+  const auto outer = unpackings.slots.find(unpacked);
+  if (outer != unpackings.slots.end()) return unpackings.all[outer->second.unpacking].loaded;
   std::vector<ValueId> found;
   for (const auto& entry : r.stack.entries()) {
     if (is_op(r.graph[entry.value], Op::LoadFast)) found.push_back(entry.value);
@@ -194,13 +195,13 @@ void unpack(Run& r, Items items, size_t i) {
   unpacking.loaded = loaded_before(r, source);
   unpacking.slots.resize(count);
   if (value.op == Op::UnpackEx) unpacking.star = value.a;
-  const bool nested = r.unpackings.slots.count(source) > 0;
+  const bool nested = r.known().unpackings.slots.count(source) > 0;
   if (count > 0 && (nested || unpacks_into_targets(r, items, i))) {
-    const size_t index = r.unpackings.all.size();
-    r.unpackings.all.push_back(std::move(unpacking));
+    const size_t index = r.forms().unpackings.all.size();
+    r.forms().unpackings.all.push_back(std::move(unpacking));
     // The elements get their targets when they are stored.
     for_each_element(r.graph, id, [&](ValueId element, uint32_t slot) {
-      r.unpackings.slots[element] = {index, slot};
+      r.forms().unpackings.slots[element] = {index, slot};
     });
     return;
   }
@@ -211,7 +212,7 @@ void unpack(Run& r, Items items, size_t i) {
   }
   // No list of targets: every element that is not stored at once gets a name.
   const uint32_t stored = value.op == Op::UnpackSequence ? stored_at_once(r, items, i) : 0;
-  const size_t index = r.unpackings.all.size();
+  const size_t index = r.forms().unpackings.all.size();
   std::vector<Symbol> names(count);
   for (uint32_t k = stored; k < count; ++k) {
     names[k] = r.context.fresh_name("temp");
@@ -222,7 +223,7 @@ void unpack(Run& r, Items items, size_t i) {
   unpacking.filled = count - stored;
   for_each_element(r.graph, id, [&](ValueId element, uint32_t slot) {
     if (slot < stored) {
-      r.unpackings.slots[element] = {index, slot};
+      r.forms().unpackings.slots[element] = {index, slot};
     } else {
       r.context.materialized[element] = names[slot];
     }
@@ -231,7 +232,7 @@ void unpack(Run& r, Items items, size_t i) {
     const NodeId targets = r.tree.add(ast::Tuple{r.tree.list(unpacking.slots)}, r.where(id));
     return deliver(r, items, i, source, targets);
   }
-  r.unpackings.all.push_back(std::move(unpacking));
+  r.forms().unpackings.all.push_back(std::move(unpacking));
 }
 
 }  // namespace pellucid::structure
