@@ -137,15 +137,17 @@ std::vector<object::Columns> columns_of_units(const object::Code& code) {
   return columns;
 }
 
-std::vector<uint32_t> units_without_code(const object::Code& code) {
-  std::vector<uint32_t> units;
+PlaceUnits units_without_code(const object::Code& code) {
+  PlaceUnits found;
   const TraitsTable& traits = traits_of(code.version);
   for (size_t at = 0; at + 1 < code.bytecode.size();) {
     const Traits& opcode = traits[code.bytecode[at]];
-    if (opcode.mark == Mark::Nop) units.push_back(static_cast<uint32_t>(at / 2));
+    const auto unit = static_cast<uint32_t>(at / 2);
+    if (opcode.mark == Mark::Nop) found.nops.push_back(unit);
+    if (!opcode.falls_through) found.leaves.push_back(unit);
     at += 2 + 2 * size_t{opcode.caches};
   }
-  return units;
+  return found;
 }
 
 }  // namespace pellucid::bytecode

@@ -20,8 +20,11 @@ bool set_lines(const object::Code& code, std::span<RawInstr> instrs);
 // no_debug_ranges`, and for a broken table.
 std::vector<object::Columns> columns_of_units(const object::Code& code);
 
-// Returns the units that hold a NOP, in order. The compiler leaves one where a line has no other
-// code: at `while True:`, at `pass`.
-std::vector<uint32_t> units_without_code(const object::Code& code);
+// The units that do nothing but hold a place, in order.
+struct PlaceUnits {
+  std::vector<uint32_t> nops;    // the compiler leaves one where a line has no other code: `pass`
+  std::vector<uint32_t> leaves;  // jumps without a condition, returns and raises
+};
+PlaceUnits units_without_code(const object::Code& code);
 
 }  // namespace pellucid::bytecode

@@ -60,11 +60,8 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
       // (A body that becomes an expression is not arranged by columns.)
       std::vector<object::Columns> columns;
       if (kind != polish::Body::Expression) columns = bytecode::columns_of_units(module[code]);
-      // They tell of loops alone.
-      std::vector<uint32_t> nops;
-      if (!columns.empty() && tree.made().has(ast::Kind::While)) {
-        nops = bytecode::units_without_code(module[code]);
-      }
+      bytecode::PlaceUnits places;
+      if (!columns.empty()) places = bytecode::units_without_code(module[code]);
       const flow::Folds folds = flow::folds_of(module.version);
       const flow::Habits habits = flow::habits_of(module.version);
       body = polish::run(tree, body, kind,
@@ -72,7 +69,7 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
                           .leaves_dropped = habits.leaves_dropped,
                           .copies_exits = habits.copies_exits,
                           .looks_into_walrus = folds.walruses},
-                         {columns, module[code].firstlineno, nops});
+                         {columns, module[code].firstlineno, places.nops, places.leaves});
     }
     // Only generated code has temporaries, whose lifetime matters.
     if (!facts.empty()) body = polish::release_temporaries(tree, body, code, facts);

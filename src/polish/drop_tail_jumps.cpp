@@ -9,6 +9,7 @@
 
 #include "ast/nodes.h"
 #include "polish/ends.h"
+#include "polish/keywords.h"
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {
@@ -95,28 +96,34 @@ class TailJumps {
     }
   }
 
-  // Replaces `return` by `break` where that was written: the loop is left to the end of the
-  // function.
+  // Replaces `return` by `break`, or `break` by `return`, where that was written: both leave the
+  // loop to the end of the function.
   void write_breaks(NodeId loop) {
     if (jump_ != Kind::Return) return;
     // Where no column tells, most code leaves a `for` by `break` if it does so in one place.
     const bool guesses = !starts_.known();
     if (guesses && !tree_.is(loop, Kind::For)) return;
-    if (!items_at(tree_, {loop, field_of(loop, "orelse")}).empty()) return;
+    const Place rest{loop, field_of(loop, "orelse")};
+    if (guesses && !items_at(tree_, rest).empty()) return;
     std::vector<List> lists;
     std::vector<NodeId> breaks;
     size_t returns = 0;
     add_lists(tree_, loop, End::Other, lists);
     for (size_t k = 0; k < lists.size(); ++k) {
-      const Statements items = items_at(tree_, lists[k].place);
+      const Place place = lists[k].place;
+      if (place.owner == loop && place.field == rest.field) continue;
+      const Statements items = items_at(tree_, place);
       for (size_t i = 0; i < items.size(); ++i) {
         const Kind kind = tree_.kind(items[i]);
         const bool is_loop = kind == Kind::For || kind == Kind::While;
         if (!is_loop) add_lists(tree_, items[i], End::Other, lists);
+        const NodeId before = i > 0 ? items[i - 1] : place.owner;
+        if (kind == Kind::Break && is_written_as_return(place, before)) {
+          tree_.set(items[i], ast::Return{});
+        }
         if (!is_jump(tree_, items[i], Kind::Return)) continue;
         ++returns;
-        const NodeId before = i > 0 ? items[i - 1] : lists[k].place.owner;
-        const bool is_in_arm = lists[k].place.owner != loop;
+        const bool is_in_arm = place.owner != loop;
         const bool breaks_off =
             guesses ? is_in_arm : starts_.jump(items[i], before) == Written::Break;
         if (breaks_off) breaks.push_back(items[i]);
@@ -124,6 +131,19 @@ class TailJumps {
     }
     if (guesses && returns != 1) return;
     for (const NodeId each : breaks) tree_.set(each, ast::Break{});
+  }
+
+  // A `return` out of a region leaves a NOP before the code that leaves the region.
+  bool is_written_as_return(Place place, NodeId before) const {
+    const bool is_test = before == place.owner;
+    if (is_test && (!tree_.is(before, Kind::If) || place.field != field_of(before, "body"))) {
+      return false;
+    }
+    const int32_t start = starts_.of(before);
+    if (start == Starts::kUnknown) return false;
+    const auto next = is_test ? starts_.after_test(before) : starts_.after(before);
+    if (next.width() != width_of("return")) return false;
+    return is_test ? next.columns.begin > start : next.columns.begin == start;
   }
 
   // Drops an `else: return` that was not written.

@@ -12,10 +12,12 @@ using ast::Kind;
 
 // The expressions that are rewritten, and the nodes that those rewrites look at: one walk finds
 // them for all.
-constexpr ast::Kinds kRewritten = {Kind::UnaryOp, Kind::BoolOp, Kind::JoinedStr};
+constexpr ast::Kinds kRewritten = {Kind::UnaryOp, Kind::BoolOp, Kind::JoinedStr, Kind::Yield,
+                                   Kind::Tuple};
 constexpr ast::Kinds kLookedAt = {
     Kind::If,      Kind::While,     Kind::Assert,    Kind::IfExp,          Kind::comprehension,
-    Kind::UnaryOp, Kind::NamedExpr, Kind::JoinedStr, Kind::FormattedValue, Kind::Interpolation};
+    Kind::UnaryOp, Kind::NamedExpr, Kind::JoinedStr, Kind::FormattedValue, Kind::Interpolation,
+    Kind::Yield,   Kind::Assign,    Kind::For,       Kind::withitem};
 
 // The statements that may have an `else` which was written otherwise.
 constexpr ast::Kinds kChoices = {Kind::If, Kind::Try};
@@ -56,6 +58,8 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   if (has(kChoices)) lay_out_by_lines(tree, statements, is_function, starts);
   // Before the steps that look for bodies of one statement.
   drop_tail_jumps(tree, statements, outline, kind, compiler.copies_exits, starts);
+  // Before the steps that look at what is alone in an `if`; redundant jumps are gone.
+  if (has(kWithLists)) write_arms(tree, statements, is_function, starts);
   // Only now is an `if` alone in another one: a redundant jump was after it.
   if (has({Kind::If})) join_conditions(tree, statements, outline, starts);
   // Before the other walks, which would go down needless nesting.
@@ -78,6 +82,8 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
     // Counts the words of the text as it is now.
     join_negations(tree, nodes, starts);
     if (compiler.makes_f_strings_of_percent) percent_formats(tree, nodes);
+    write_yielded_nones(tree, nodes, starts);
+    write_list_targets(tree, nodes, starts);
   }
   // After all steps that look at the end of a body.
   if (compiler.leaves_dropped && kind != Body::Expression) {

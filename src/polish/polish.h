@@ -28,7 +28,8 @@ enum class Body : uint8_t { Block, Function, Expression };
 struct Source {
   std::span<const object::Columns> columns = {};  // of each code unit; none before 3.11
   int32_t first_line = -1;
-  std::span<const uint32_t> nops = {};  // the code units that hold a NOP
+  std::span<const uint32_t> nops = {};    // the code units that hold a NOP
+  std::span<const uint32_t> leaves = {};  // those that hold a jump, a return or a raise
 };
 
 // Polishes the statements of one body.

@@ -72,6 +72,10 @@ void keep_dropped_constants(ast::Tree& tree, Statements& body);
 void drop_tail_jumps(ast::Tree& tree, Statements& body, Outline& outline, Body kind,
                      bool copies_exits, const Starts& starts);
 
+// `if not a: b`, with the place of a `pass` or `continue` before b  ->  `if a: pass else: b`; the
+// `pass` at the end of a list that has left its place
+void write_arms(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
+
 // `if a: (b; if c: (d; if e: ...))` at the end of a loop's or a function's body  -> `if not a:
 // continue`, b, `if not c: continue`, ...
 void flatten_rows(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
@@ -81,6 +85,14 @@ void place_names(ast::Tree& tree, Statements& body, const Starts& starts);
 
 // `while True:`  ->  `while 1:`, by the width of the test
 void write_ones(ast::Tree& tree, const Statements& body, Outline& outline, const Starts& starts);
+
+// `yield`, as wide as `yield None`  ->  `yield None`
+void write_yielded_nones(ast::Tree& tree, const std::vector<ast::NodeId>& nodes,
+                         const Starts& starts);
+
+// `(a,) = b`, as wide as `[a] = b`  ->  `[a] = b`
+void write_list_targets(ast::Tree& tree, const std::vector<ast::NodeId>& nodes,
+                        const Starts& starts);
 
 // A body of a class without statements, but for a docstring: `pass`, `...` or nothing at its end.
 void write_end_of_block(ast::Tree& tree, Statements& body, const Starts& starts);

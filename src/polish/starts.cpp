@@ -197,9 +197,8 @@ object::Columns Starts::of_constant_test(NodeId loop) const {
   const uint32_t first = tree_.where(test).offset / 2;
   std::vector<object::Columns> found;  // those of the nearest NOP first
   for (uint32_t unit = first; unit > 0; --unit) {
-    const bool is_nop = std::binary_search(source_.nops.begin(), source_.nops.end(), unit);
-    if (!is_nop && unit < first) break;
-    if (!is_nop || unit >= source_.columns.size()) continue;
+    if (!is_nop(unit) && unit < first) break;
+    if (!is_nop(unit) || unit >= source_.columns.size()) continue;
     const object::Columns here = source_.columns[unit];
     const int32_t wide = here.end == object::kNoColumn ? 0 : here.end - here.begin;
     if (wide == width_of("1") || wide == width_of("True")) return here;
@@ -233,6 +232,55 @@ Starts::Jump Starts::in_clause(NodeId handler) const {
   const int32_t wide = end.end - end.begin;
   if (wide == width_of("continue")) return Jump::Continue;
   return wide == width_of("pass") ? Jump::Pass : Jump::None;
+}
+
+// What the instructions of a node have in common with the tests and caches after them is their
+// place; a dropped value, too, has that of its statement.
+Starts::Next Starts::after(NodeId node) const {
+  uint32_t last = 0;
+  bool any = false;
+  for (const NodeId each : own_nodes(tree_, {node})) {
+    const ast::Where at = tree_.where(each);
+    if (at.code.valid() || at.offset / 2 >= source_.columns.size()) continue;
+    last = std::max(last, at.offset / 2);
+    any = true;
+  }
+  return any ? next_place(last) : Next();
+}
+
+Starts::Next Starts::next_place(uint32_t unit) const {
+  for (uint32_t other = unit + 1; other < source_.columns.size(); ++other) {
+    if (!is_same_place(unit, other)) return {other, source_.columns[other]};
+  }
+  return {};
+}
+
+Starts::Next Starts::after_test(NodeId branch) const {
+  const NodeId test = without_not(tree_.as<ast::If>(branch).test);
+  const Next next = after(test);
+  const bool ends_later = next.columns.end == object::kNoColumn;
+  const bool is_whole = ends_later && next.columns.begin < leftmost(test).column;
+  return next.unit > 0 && is_whole ? next_place(next.unit) : next;
+}
+
+bool Starts::only_leaves(uint32_t unit) const {
+  const auto leaves = [&](uint32_t at) {
+    return std::binary_search(source_.leaves.begin(), source_.leaves.end(), at);
+  };
+  const uint32_t next = unit + 1;
+  return leaves(unit) ||
+         (next < source_.columns.size() && leaves(next) && is_same_place(unit, next));
+}
+
+uint32_t Starts::first_unit(std::span<const NodeId> items) const {
+  uint32_t first = kNoUnit;
+  for (const NodeId each : own_nodes(tree_, {items.begin(), items.end()})) {
+    const ast::Where at = tree_.where(each);
+    if (!at.code.valid() && at.offset / 2 < source_.columns.size()) {
+      first = std::min(first, at.offset / 2);
+    }
+  }
+  return first;
 }
 
 // `return 1` has the place of the constant, `return f()` that of the whole statement.

@@ -7,6 +7,7 @@
 // reads, never what it means.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -68,12 +69,49 @@ class Starts {
   // Returns the place of the instruction that a node comes from.
   object::Columns own(ast::NodeId node) const;
 
+  // The code unit after those that a node compiles to, and its place: that of a jump or of a NOP,
+  // if nothing else is left of what was written there.
+  struct Next {
+    uint32_t unit = 0;
+    object::Columns columns = {};  // unknown: there is no such unit
+
+    int32_t width() const {
+      const bool known = columns.begin != object::kNoColumn && columns.end != object::kNoColumn;
+      return known ? columns.end - columns.begin : 0;
+    }
+  };
+  Next after(ast::NodeId node) const;
+
+  // Returns the same after the test of an `if`, whose jump has the place of the whole `if` in 3.11.
+  Next after_test(ast::NodeId branch) const;
+
+  // Returns the first code unit of the nodes of a list that have one; kNoUnit: none has.
+  static constexpr uint32_t kNoUnit = 0xffffffffu;
+  uint32_t first_unit(std::span<const ast::NodeId> items) const;
+
+  bool is_nop(uint32_t unit) const {
+    return std::binary_search(source_.nops.begin(), source_.nops.end(), unit);
+  }
+
+  // Returns true if a code unit does nothing but leave: a jump, or the return of a constant.
+  bool only_leaves(uint32_t unit) const;
+
+  object::Columns of_unit(uint32_t unit) const { return source_.columns[unit]; }
+
+  // Returns true if two code units have the same columns.
+  bool is_same_place(uint32_t one, uint32_t other) const {
+    const object::Columns a = source_.columns[one], b = source_.columns[other];
+    return a.begin == b.begin && a.end == b.end;
+  }
+
   int32_t first_line() const { return source_.first_line; }
 
   // Returns the line in which an expression starts.
   int32_t line_of(ast::NodeId expression) const { return leftmost(expression).line; }
 
  private:
+  Next next_place(uint32_t unit) const;
+
   struct At {
     int32_t line = -1;
     int32_t column = kUnknown;

@@ -42,6 +42,15 @@ void write_ones(ast::Tree& tree, const Statements& body, Outline& outline, const
   });
 }
 
+void write_yielded_nones(ast::Tree& tree, const std::vector<NodeId>& nodes, const Starts& starts) {
+  if (!starts.known()) return;
+  for (const NodeId node : nodes) {
+    if (!tree.is(node, Kind::Yield) || tree.as<ast::Yield>(node).value.valid()) continue;
+    if (width(starts.own(node)) < width_of("yield None")) continue;
+    tree.set(node, ast::Yield{constant(tree, ConstKind::None, 0, tree.where(node))});
+  }
+}
+
 void write_end_of_block(ast::Tree& tree, Statements& body, const Starts& starts) {
   if (!starts.known() || body.size() != 1) return;
   const object::Columns end = starts.of_end();

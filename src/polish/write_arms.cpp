@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// A `pass` or `continue` leaves nothing but its place: in the jump or the NOP that stands where it
+// was. `if a: pass else: b` is read as `if not a: b`, and a `pass` after another statement is not
+// read at all. Where a place of that width is in the column of the statements beside it, the
+// statement is written again.
+#include "ast/nodes.h"
+#include "polish/blocks.h"
+#include "polish/keywords.h"
+#include "polish/negations.h"
+#include "polish/rewrites.h"
+
+namespace pellucid::polish {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+
+namespace {
+
+class Arms {
+ public:
+  Arms(ast::Tree& tree, const Starts& starts) : tree_(tree), starts_(starts) {}
+
+  void run(Statements& body, bool is_function) {
+    std::vector<List> todo{{Place{}, is_function ? End::Return : End::Other}};
+    while (!todo.empty()) {
+      const List list = todo.back();
+      todo.pop_back();
+      const bool is_inner = list.place.owner.valid();
+      const Statements items = is_inner ? items_at(tree_, list.place) : body;
+      for (const NodeId item : items) {
+        const End end = item == items.back() ? list.end : End::Other;
+        if (tree_.is(item, Kind::If)) write_first_arm(item, end);
+        add_lists(tree_, item, end, todo);
+      }
+      if (is_inner && !items.empty()) write_pass_at_end(list.place, items);
+    }
+  }
+
+ private:
+  // Before: `if not a: b`, with the place of a `pass` between a and b. After: `if a: pass else: b`.
+  void write_first_arm(NodeId statement, End end) {
+    auto branch = tree_.as<ast::If>(statement);
+    const auto body = tree_.items(branch.body);
+    if (body.empty() || !tree_.items(branch.orelse).empty()) return;
+    const Starts::Next next = starts_.after_test(statement);
+    const bool is_pass = next.width() == width_of("pass");
+    const bool is_continue = next.width() == width_of("continue") && end == End::Continue;
+    if (!is_pass && !is_continue) return;
+    if (!is_beside(next, body)) return;
+    const ast::Where at = tree_.where(statement);
+    const NodeId jump = is_pass ? tree_.add(ast::Pass{}, at) : tree_.add(ast::Continue{}, at);
+    branch.orelse = branch.body;
+    branch.body = tree_.list({jump});
+    branch.test = opposite(tree_, branch.test);
+    tree_.set(statement, branch);
+  }
+
+  // Returns true if nothing but a place is in the column of statements that start after it.
+  bool is_beside(const Starts::Next& next, std::span<const NodeId> items) const {
+    if (!starts_.only_leaves(next.unit) && !starts_.is_nop(next.unit)) return false;
+    if (starts_.first_unit(items) <= next.unit) return false;
+    const int32_t start = starts_.of(items[0]);
+    // An `elif` starts further left, and its test further right.
+    if (tree_.is(items[0], Kind::If) && start == next.columns.begin - kUsual + kElif) {
+      return true;
+    }
+    return start == next.columns.begin;
+  }
+
+  // Before: a list that ends in a simple statement. After: with the `pass` that has left its place.
+  void write_pass_at_end(Place place, const Statements& items) {
+    switch (tree_.kind(items.back())) {
+      case Kind::Expr:
+      case Kind::Assign:
+      case Kind::AugAssign:
+      case Kind::Delete:
+        break;
+      default:
+        return;
+    }
+    const int32_t start = starts_.of(items.back());
+    if (start == Starts::kUnknown) return;
+    const Starts::Next next = starts_.after(items.back());
+    // What leaves a clause or a `with` comes right after it; after others there may be any code.
+    const bool ends_there = tree_.is(place.owner, Kind::ExceptHandler) ||
+                            (tree_.is(place.owner, Kind::With) && starts_.is_nop(next.unit));
+    if (!ends_there || next.width() != width_of("pass") || next.columns.begin != start) return;
+    Statements made = items;
+    made.push_back(tree_.add(ast::Pass{}, tree_.where(items.back())));
+    tree_.set_slot(place.owner, place.field, tree_.list(made).value);
+  }
+
+  static constexpr int32_t kUsual = 4;  // the usual indentation
+
+  ast::Tree& tree_;
+  const Starts& starts_;
+};
+
+}  // namespace
+
+void write_arms(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts) {
+  if (starts.known()) Arms(tree, starts).run(body, is_function);
+}
+
+}  // namespace pellucid::polish
