@@ -60,19 +60,13 @@ class TailJumps {
       const NodeId before = list.size() > 1 ? list[list.size() - 2] : owner;
       const Written written = starts_.jump(last, before);
       if (written == Written::Pass) return tree_.set(last, ast::Pass{});
-      if (written == Written::Ellipsis) return tree_.set(last, ast::Expr{ellipsis()});
+      if (written == Written::Ellipsis) return tree_.set(last, ast::Expr{ellipsis(tree_)});
       const bool is_there = jump_ == Kind::Continue
                                 ? written == Written::Continue
                                 : written == Written::Return || written == Written::ReturnNone;
       if (is_there || list.size() == 1) return;
       list.pop_back();
     }
-  }
-
-  NodeId ellipsis() {
-    object::Const value;
-    value.kind = object::ConstKind::Ellipsis;
-    return tree_.add(ast::Constant{tree_.module().add(value)});
   }
 
   void enter(NodeId statement) {

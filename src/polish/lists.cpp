@@ -122,4 +122,10 @@ std::vector<NodeId> own_nodes(const ast::Tree& tree, const Statements& body, Kin
   return nodes_below(tree, body, false, wanted);
 }
 
+NodeId ellipsis(ast::Tree& tree) {
+  object::Const value;
+  value.kind = object::ConstKind::Ellipsis;
+  return tree.add(ast::Constant{tree.module().add(value)});
+}
+
 }  // namespace pellucid::polish

@@ -63,6 +63,9 @@ std::vector<ast::NodeId> all_nodes(const ast::Tree& tree, const Statements& body
 std::vector<ast::NodeId> own_nodes(const ast::Tree& tree, const Statements& body,
                                    ast::Kinds wanted = ast::Kinds::all());
 
+// Adds the constant `...`.
+ast::NodeId ellipsis(ast::Tree& tree);
+
 Statements items_at(const ast::Tree& tree, Place place);
 
 // Returns the same without a copy; valid until a list is made.

@@ -60,6 +60,7 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   drop_tail_jumps(tree, statements, outline, kind, compiler.copies_exits, starts);
   // Before the steps that look at what is alone in an `if`; redundant jumps are gone.
   if (has(kWithLists)) write_arms(tree, statements, is_function, starts);
+  write_passes(tree, statements, starts, seen.nops);
   // Only now is an `if` alone in another one: a redundant jump was after it.
   if (has({Kind::If})) join_conditions(tree, statements, outline, starts);
   // Before the other walks, which would go down needless nesting.

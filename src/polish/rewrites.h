@@ -76,6 +76,10 @@ void drop_tail_jumps(ast::Tree& tree, Statements& body, Outline& outline, Body k
 // `pass` at the end of a list that has left its place
 void write_arms(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
 
+// The `pass` or `...` before a statement that has left a NOP
+void write_passes(ast::Tree& tree, Statements& body, const Starts& starts,
+                  std::span<const uint32_t> nops);
+
 // `if a: (b; if c: (d; if e: ...))` at the end of a loop's or a function's body  -> `if not a:
 // continue`, b, `if not c: continue`, ...
 void flatten_rows(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);

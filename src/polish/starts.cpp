@@ -264,12 +264,14 @@ Starts::Next Starts::after_test(NodeId branch) const {
 }
 
 bool Starts::only_leaves(uint32_t unit) const {
-  const auto leaves = [&](uint32_t at) {
-    return std::binary_search(source_.leaves.begin(), source_.leaves.end(), at);
-  };
   const uint32_t next = unit + 1;
   return leaves(unit) ||
          (next < source_.columns.size() && leaves(next) && is_same_place(unit, next));
+}
+
+// A jump may have one unit of cache.
+bool Starts::is_left_before(uint32_t unit) const {
+  return unit > 1 && (leaves(unit - 1) || leaves(unit - 2));
 }
 
 uint32_t Starts::first_unit(std::span<const NodeId> items) const {

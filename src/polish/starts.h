@@ -96,6 +96,9 @@ class Starts {
   // Returns true if a code unit does nothing but leave: a jump, or the return of a constant.
   bool only_leaves(uint32_t unit) const;
 
+  // Returns true if control never comes to a code unit from the one before it.
+  bool is_left_before(uint32_t unit) const;
+
   object::Columns of_unit(uint32_t unit) const { return source_.columns[unit]; }
 
   // Returns true if two code units have the same columns.
@@ -111,6 +114,9 @@ class Starts {
 
  private:
   Next next_place(uint32_t unit) const;
+  bool leaves(uint32_t unit) const {
+    return std::binary_search(source_.leaves.begin(), source_.leaves.end(), unit);
+  }
 
   struct At {
     int32_t line = -1;

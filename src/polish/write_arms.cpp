@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A `pass` or `continue` leaves nothing but its place: in the jump or the NOP that stands where it
-// was. `if a: pass else: b` is read as `if not a: b`, and a `pass` after another statement is not
-// read at all. Where a place of that width is in the column of the statements beside it, the
-// statement is written again.
+// was. `if a: pass else: b` is read as `if not a: b`, and a `pass` after another statement or alone
+// in an `else` is not read at all. Where a place of that width is in the column of the statements
+// beside it, the statement is written again.
 #include "ast/nodes.h"
 #include "polish/blocks.h"
 #include "polish/keywords.h"
@@ -30,10 +30,13 @@ class Arms {
       const Statements items = is_inner ? items_at(tree_, list.place) : body;
       for (const NodeId item : items) {
         const End end = item == items.back() ? list.end : End::Other;
-        if (tree_.is(item, Kind::If)) write_first_arm(item, end);
+        if (tree_.is(item, Kind::If)) {
+          write_first_arm(item, end);
+          write_last_arm(item);
+        }
         add_lists(tree_, item, end, todo);
       }
-      if (is_inner && !items.empty()) write_pass_at_end(list.place, items);
+      if (is_inner && !items.empty()) write_passes_at_end(list.place, items);
     }
   }
 
@@ -56,6 +59,19 @@ class Arms {
     tree_.set(statement, branch);
   }
 
+  // Before: `if a: b`, with the place of a `pass` after the jump that ends b. After: `else: pass`.
+  void write_last_arm(NodeId statement) {
+    auto branch = tree_.as<ast::If>(statement);
+    const auto body = tree_.items(branch.body);
+    if (body.empty() || !tree_.items(branch.orelse).empty() || !is_simple(body.back())) return;
+    const Starts::Next next = starts_.after(body.back());
+    if (next.width() != width_of("pass") || next.columns.begin != starts_.of(body.back())) return;
+    if (!starts_.only_leaves(next.unit) && !starts_.is_nop(next.unit)) return;
+    if (!starts_.is_left_before(next.unit)) return;
+    branch.orelse = tree_.list({tree_.add(ast::Pass{}, {-1, next.unit * 2})});
+    tree_.set(statement, branch);
+  }
+
   // Returns true if nothing but a place is in the column of statements that start after it.
   bool is_beside(const Starts::Next& next, std::span<const NodeId> items) const {
     if (!starts_.only_leaves(next.unit) && !starts_.is_nop(next.unit)) return false;
@@ -68,27 +84,49 @@ class Arms {
     return start == next.columns.begin;
   }
 
-  // Before: a list that ends in a simple statement. After: with the `pass` that has left its place.
-  void write_pass_at_end(Place place, const Statements& items) {
-    switch (tree_.kind(items.back())) {
+  bool is_simple(NodeId statement) const {
+    switch (tree_.kind(statement)) {
       case Kind::Expr:
       case Kind::Assign:
       case Kind::AugAssign:
       case Kind::Delete:
-        break;
+        return true;
       default:
-        return;
+        return false;
     }
+  }
+
+  // Before: a list that ends in a simple statement. After: with the `pass` that has left its place.
+  void write_passes_at_end(Place place, const Statements& items) {
+    if (!is_simple(items.back())) return;
     const int32_t start = starts_.of(items.back());
     if (start == Starts::kUnknown) return;
     const Starts::Next next = starts_.after(items.back());
-    // What leaves a clause or a `with` comes right after it; after others there may be any code.
-    const bool ends_there = tree_.is(place.owner, Kind::ExceptHandler) ||
-                            (tree_.is(place.owner, Kind::With) && starts_.is_nop(next.unit));
-    if (!ends_there || next.width() != width_of("pass") || next.columns.begin != start) return;
+    if (next.width() != width_of("pass") || next.columns.begin != start) return;
     Statements made = items;
-    made.push_back(tree_.add(ast::Pass{}, tree_.where(items.back())));
+    for (uint32_t unit = next.unit; starts_.is_same_place(unit, next.unit); ++unit) {
+      if (!ends(place.owner, unit)) break;
+      made.push_back(tree_.add(ast::Pass{}, {-1, unit * 2}));
+      if (!starts_.is_nop(unit)) break;
+    }
+    if (made.size() == items.size()) return;
     tree_.set_slot(place.owner, place.field, tree_.list(made).value);
+  }
+
+  // Returns true if a code unit after a list may stand for its end. What leaves a clause, a loop or
+  // a `with` comes right after it; after others there may be any code.
+  bool ends(NodeId owner, uint32_t unit) const {
+    switch (tree_.kind(owner)) {
+      case Kind::ExceptHandler:
+        return true;
+      case Kind::With:
+        return starts_.is_nop(unit);
+      case Kind::For:
+      case Kind::While:
+        return starts_.is_nop(unit) || starts_.only_leaves(unit);
+      default:
+        return false;
+    }
   }
 
   static constexpr int32_t kUsual = 4;  // the usual indentation

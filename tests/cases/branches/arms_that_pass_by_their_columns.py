@@ -22,6 +22,14 @@ def before_an_elif(whence, offset, size):
     return offset
 
 
+def in_the_last_arm(self, keys):
+    for key in keys:
+        if self.handle(key):
+            self.insert(key)
+        else:
+            pass
+
+
 def that_continues(parts, path):
     for part in parts:
         if part == ".":
