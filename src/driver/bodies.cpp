@@ -51,6 +51,38 @@ polish::Body kind_of(structure::ScopeKind scope) {
   return is_block ? polish::Body::Block : polish::Body::Expression;
 }
 
+// Returns the width of `def f(a, *, b): `, without defaults and annotations, which are in other
+// code.
+int32_t header_width(const object::Module& module, const object::Code& code) {
+  size_t width = std::string_view("def (): ").size() + module.strings.view(code.name).size();
+  if ((code.flags & (object::kCoroutine | object::kAsyncGenerator)) != 0) {
+    width += std::string_view("async ").size();
+  }
+  size_t count = object::parameter_count(code);
+  for (size_t i = 0; i < count && i < code.varnames.size(); ++i) {
+    width += module.strings.view(code.varnames[i]).size();
+  }
+  const bool has_rest = (code.flags & object::kVarArgs) != 0;
+  width += (has_rest ? 1u : 0u) + ((code.flags & object::kVarKeywords) != 0 ? 2u : 0u);
+  // A `/` or `*` alone is a parameter of one column.
+  const size_t marks =
+      (code.posonlyargcount > 0 ? 1u : 0u) + (code.kwonlyargcount > 0 && !has_rest ? 1u : 0u);
+  width += marks;
+  count += marks;
+  if (count > 1) width += (count - 1) * std::string_view(", ").size();
+  return static_cast<int32_t>(width);
+}
+
+// Returns how many classes and functions are around a function.
+int32_t depth_of(std::string_view qualname) {
+  const auto is_dot = [&](size_t at) {
+    return qualname[at] == '.' && qualname.substr(at + 1, 8) != "<locals>";
+  };
+  int32_t depth = 0;
+  for (size_t at = 0; at < qualname.size(); ++at) depth += is_dot(at) ? 1 : 0;
+  return depth;
+}
+
 // Returns the body as a person would write it.
 Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::ListId body,
                                   polish::Body kind, Form form, const object::Facts& facts) {
@@ -69,7 +101,9 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
                           .leaves_dropped = habits.leaves_dropped,
                           .copies_exits = habits.copies_exits,
                           .looks_into_walrus = folds.walruses},
-                         {columns, module[code].firstlineno, places.nops, places.leaves});
+                         {columns, module[code].firstlineno, places.nops, places.leaves,
+                          header_width(module, module[code]),
+                          depth_of(module.strings.view(module[code].qualname))});
     }
     // Only generated code has temporaries, whose lifetime matters.
     if (!facts.empty()) body = polish::release_temporaries(tree, body, code, facts);

@@ -30,6 +30,8 @@ struct Source {
   int32_t first_line = -1;
   std::span<const uint32_t> nops = {};    // the code units that hold a NOP
   std::span<const uint32_t> leaves = {};  // those that hold a jump, a return or a raise
+  int32_t header = 0;  // the width of `def f(a): ` as far as the code object tells
+  int32_t depth = 0;   // how many classes and functions are around it
 };
 
 // Polishes the statements of one body.

@@ -182,11 +182,21 @@ Starts::Jump Starts::jump(NodeId statement, NodeId before) const {
 }
 
 // `return None` has the place of its constant: the width of `return ` to the right of a multiple of
-// kStep. In a function of one line it stands after a header whose width no instruction tells:
-// defaults and annotations are in other code.
+// kStep, or of the header if it stands after that.
 bool Starts::is_written_as_none(int32_t line, int32_t column) const {
+  const int32_t start = column - width_of("return ");
+  const bool is_body = body_.size() == 1 && is_bare_jump(tree_, body_[0]);
+  if (is_body && is_written_after_header(start)) return true;
   if (line == source_.first_line) return false;
-  return column >= width_of("return ") && column % kStep == width_of("return ") % kStep;
+  // The first line is that of a decorator.
+  const bool is_usual = start == (source_.depth + 1) * kStep;
+  if (is_body && !is_usual && is_written_after_header(column)) return false;
+  return start >= 0 && start % kStep == 0;
+}
+
+// The width of a header is known but for defaults and annotations, which are in other code.
+bool Starts::is_written_after_header(int32_t column) const {
+  return column - source_.header == source_.depth * kStep;
 }
 
 // The NOP is the first instruction of the loop, or before it if the loop comes back after it. Each

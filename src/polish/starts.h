@@ -125,6 +125,7 @@ class Starts {
 
   bool has_more_than_jumps(int32_t line) const;
   bool is_written_as_none(int32_t line, int32_t column) const;
+  bool is_written_after_header(int32_t column) const;
   At at(ast::NodeId node) const;
   At leftmost(ast::NodeId expression) const;
   At leftmost_target(ast::NodeId target) const;
