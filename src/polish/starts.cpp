@@ -279,6 +279,15 @@ bool Starts::only_leaves(uint32_t unit) const {
          (next < source_.columns.size() && leaves(next) && is_same_place(unit, next));
 }
 
+bool Starts::has_places_of_jumps() const {
+  const auto is_as_wide = [&](uint32_t unit) {
+    const int32_t wide = Next{unit, source_.columns[unit]}.width();
+    return wide == width_of("pass") || wide == width_of("continue");
+  };
+  return std::any_of(source_.nops.begin(), source_.nops.end(), is_as_wide) ||
+         std::any_of(source_.leaves.begin(), source_.leaves.end(), is_as_wide);
+}
+
 // A jump may have one unit of cache.
 bool Starts::is_left_before(uint32_t unit) const {
   return unit > 1 && (leaves(unit - 1) || leaves(unit - 2));

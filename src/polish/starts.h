@@ -96,6 +96,9 @@ class Starts {
   // Returns true if a code unit does nothing but leave: a jump, or the return of a constant.
   bool only_leaves(uint32_t unit) const;
 
+  // Returns true if any jump, return, raise or NOP has the width of a `pass` or `continue`.
+  bool has_places_of_jumps() const;
+
   // Returns true if control never comes to a code unit from the one before it.
   bool is_left_before(uint32_t unit) const;
 

@@ -22,6 +22,7 @@ class Arms {
   Arms(ast::Tree& tree, const Starts& starts) : tree_(tree), starts_(starts) {}
 
   void run(Statements& body, bool is_function) {
+    const bool looks_at_arms = starts_.has_places_of_jumps();
     std::vector<List> todo{{Place{}, is_function ? End::Return : End::Other}};
     while (!todo.empty()) {
       const List list = todo.back();
@@ -30,7 +31,7 @@ class Arms {
       const Statements items = is_inner ? items_at(tree_, list.place) : body;
       for (const NodeId item : items) {
         const End end = item == items.back() ? list.end : End::Other;
-        if (tree_.is(item, Kind::If)) {
+        if (looks_at_arms && tree_.is(item, Kind::If)) {
           write_first_arm(item, end);
           write_last_arm(item);
         }
@@ -98,7 +99,7 @@ class Arms {
 
   // Before: a list that ends in a simple statement. After: with the `pass` that has left its place.
   void write_passes_at_end(Place place, const Statements& items) {
-    if (!is_simple(items.back())) return;
+    if (!may_end(place.owner) || !is_simple(items.back())) return;
     const int32_t start = starts_.of(items.back());
     if (start == Starts::kUnknown) return;
     const Starts::Next next = starts_.after(items.back());
@@ -111,6 +112,11 @@ class Arms {
     }
     if (made.size() == items.size()) return;
     tree_.set_slot(place.owner, place.field, tree_.list(made).value);
+  }
+
+  bool may_end(NodeId owner) const {
+    return ast::Kinds{Kind::ExceptHandler, Kind::With, Kind::For, Kind::While}.has(
+        tree_.kind(owner));
   }
 
   // Returns true if a code unit after a list may stand for its end. What leaves a clause, a loop or
