@@ -8,6 +8,7 @@
 #include "ast/misfits.h"
 #include "ast/nodes.h"
 #include "base/check.h"
+#include "bytecode/left_code.h"
 #include "bytecode/lines.h"
 #include "driver/attempts.h"
 #include "driver/faults.h"
@@ -92,8 +93,17 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
       // (A body that becomes an expression is not arranged by columns.)
       std::vector<object::Columns> columns;
       if (kind != polish::Body::Expression) columns = bytecode::columns_of_units(module[code]);
+      polish::Source source = {.columns = columns, .first_line = module[code].firstlineno};
       bytecode::PlaceUnits places;
-      if (!columns.empty()) places = bytecode::units_without_code(module[code]);
+      if (!columns.empty()) {
+        places = bytecode::units_without_code(module[code]);
+        source.nops = places.nops;
+        source.leaves = places.leaves;
+        source.header = header_width(module, module[code]);
+        source.depth = depth_of(module.strings.view(module[code].qualname));
+      }
+      const object::LeftCode left = bytecode::left_code(module[code]);
+      source.left = &left;
       const flow::Folds folds = flow::folds_of(module.version);
       const flow::Habits habits = flow::habits_of(module.version);
       body = polish::run(tree, body, kind,
@@ -101,9 +111,7 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
                           .leaves_dropped = habits.leaves_dropped,
                           .copies_exits = habits.copies_exits,
                           .looks_into_walrus = folds.walruses},
-                         {columns, module[code].firstlineno, places.nops, places.leaves,
-                          header_width(module, module[code]),
-                          depth_of(module.strings.view(module[code].qualname))});
+                         source);
     }
     // Only generated code has temporaries, whose lifetime matters.
     if (!facts.empty()) body = polish::release_temporaries(tree, body, code, facts);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Drops jumps to where control goes anyway. A jump is kept if it is the only statement of an arm.
 // In `try`, `with` and `match` all jumps are kept unless the compiler copies exits
-// (Compiler::copies_exits), since there a jump compiles to other code than falling off the end.
+// (Compiler::copies_exits), since there a jump compiles to other code than falling off the end. Up
+// to 3.9 the `return` that the compiler adds is the last instruction, and every other one was
+// written.
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -28,7 +30,11 @@ bool is_jump(const ast::Tree& tree, NodeId statement, Kind jump) {
 class TailJumps {
  public:
   TailJumps(ast::Tree& tree, const Starts& starts, Kind jump, bool enters_all)
-      : tree_(tree), starts_(starts), jump_(jump), enters_all_(enters_all) {}
+      : tree_(tree),
+        starts_(starts),
+        jump_(jump),
+        left_(jump == Kind::Return ? starts.left() : nullptr),
+        enters_all_(enters_all) {}
 
   // Drops jumps from the end of a list and of the lists in its last statement. `owner`: the
   // statement that holds the list, if any.
@@ -76,7 +82,7 @@ class TailJumps {
       enter(statement, "orelse");
       drop_unwritten_arm(statement);
     } else if (!enters_all_) {
-      return;
+      if (kind == Kind::Try && left_ != nullptr) drop_added(statement);
     } else if (kind == Kind::With) {
       enter(statement, "body");
     } else if (kind == Kind::For || kind == Kind::While) {
@@ -87,6 +93,23 @@ class TailJumps {
       const bool has_else = !tree_.items(tree_.as<ast::Try>(statement).orelse).empty();
       enter(statement, has_else ? "orelse" : "body");
       enter_clauses(statement, "handlers");
+    }
+  }
+
+  // Drops the `return` that the compiler adds from the ends of clauses. No clause is the last code
+  // of a function: one that was written there is before the end.
+  void drop_added(NodeId attempt) {
+    for (const NodeId handler : items_at(tree_, {attempt, field_of(attempt, "handlers")})) {
+      const Place place{handler, field_of(handler, "body")};
+      Statements body = items_at(tree_, place);
+      if (body.empty() || !is_jump(tree_, body.back(), jump_)) continue;
+      if (tree_.where(body.back()).offset != left_->last) continue;
+      if (body.size() == 1) {
+        tree_.set(body.back(), ast::Pass{});
+      } else {
+        body.pop_back();
+        tree_.set_slot(place.owner, place.field, tree_.list(body).value);
+      }
     }
   }
 
@@ -181,6 +204,7 @@ class TailJumps {
   ast::Tree& tree_;
   const Starts& starts_;
   Kind jump_;
+  const object::LeftCode* left_;  // null: it does not tell which jumps were written
   bool enters_all_;
   std::vector<NodeId> todo_;
   std::vector<NodeId> bare_;  // jumps that are the only statement of a clause

@@ -3,7 +3,9 @@
 // to 3.10 no column tells which, but `else:` takes a line, and an `elif` follows its `if` on the
 // next line. An empty line or a comment looks the same, so this is what most code has; counted over
 // the standard libraries, a single statement that ends as the arm before it does is an `else` nine
-// times in ten, and several statements hardly ever are.
+// times in ten, and several statements hardly ever are. Up to 3.9, code that never runs tells more:
+// the jump over an `else` stays after an arm that raises (compiler_if), and a `return None` after a
+// function whose last statement is no `return` (assemble).
 #include <algorithm>
 #include <span>
 
@@ -19,10 +21,11 @@ using ast::NodeId;
 namespace {
 
 constexpr int32_t kUnknown = -1;
+constexpr uint32_t kNowhere = ast::Where().offset;
 
 class LineLayout {
  public:
-  explicit LineLayout(ast::Tree& tree) : tree_(tree) {}
+  LineLayout(ast::Tree& tree, const object::LeftCode* left) : tree_(tree), left_(left) {}
 
   void run(Statements& body, bool is_function) {
     const std::vector<Block> blocks = blocks_in(body, is_function);
@@ -31,15 +34,7 @@ class LineLayout {
     for (size_t k = blocks.size(); k-- > 0;) {
       const Place place = blocks[k].list.place;
       Statements items = place.owner.valid() ? items_at(tree_, place) : body;
-      const size_t before = items.size();
-      for (size_t i = items.size(); i-- > 1;) {
-        if (!takes_else(items[i - 1])) continue;
-        const auto rest = std::span<const NodeId>(items).subspan(i);
-        if (!was_else(items[i - 1], rest, blocks[k])) continue;
-        set_else(items[i - 1], tree_.list(rest));
-        items.resize(i);
-      }
-      if (items.size() == before) continue;
+      if (!lay_out(items, blocks[k])) continue;
       if (place.owner.valid()) {
         tree_.set_slot(place.owner, place.field, tree_.list(items).value);
       } else {
@@ -52,11 +47,117 @@ class LineLayout {
   struct Block {
     List list;
     bool in_loop = false;
+    bool is_body = false;  // of the function
   };
+
+  // Gives each statement of a list its `else`. Returns true if the list has changed.
+  bool lay_out(Statements& items, const Block& block) {
+    const size_t before = items.size();
+    Ending ending = block.is_body ? ending_of_function(items) : Ending::Unknown;
+    if (ending == Ending::Statement) return false;
+    for (size_t i = items.size(); i-- > 1;) {
+      if (!takes_else(items[i - 1])) continue;
+      const auto rest = std::span<const NodeId>(items).subspan(i);
+      const size_t count = ending == Ending::Arm ? rest.size() : count_in_else(items, i, block);
+      if (count == 0) continue;
+      ending = Ending::Unknown;
+      set_else(items[i - 1], tree_.list(rest.first(count)), block);
+      const auto at = items.begin() + static_cast<ptrdiff_t>(i);
+      items.erase(at, at + static_cast<ptrdiff_t>(count));
+    }
+    return items.size() != before;
+  }
+
+  // Returns how many of items[i...] are in the `else` of items[i - 1].
+  size_t count_in_else(const Statements& items, size_t i, const Block& block) {
+    const auto rest = std::span<const NodeId>(items).subspan(i);
+    if (left_ != nullptr) {
+      if (returns_elsewhere(items[i - 1], rest[0], block)) return rest.size();
+      const object::LeftJump* jump = left_after(items[i - 1], rest[0]);
+      if (jump != nullptr) return count_before(rest, *jump);
+      if (tree_.is(items[i - 1], Kind::If) && raises(items[i - 1])) return 0;
+    }
+    return was_else(items[i - 1], rest, block) ? rest.size() : 0;
+  }
+
+  // What the last statement of a function is, if the code tells it: a `return`, after which no
+  // other one follows, or that in an arm of one. The compiler adds a `return None` unless the last
+  // statement of all is a `return`.
+  enum class Ending : uint8_t { Unknown, Statement, Arm };
+  Ending ending_of_function(const Statements& items) const {
+    if (left_ == nullptr || items.empty() || !tree_.is(items.back(), Kind::Return)) {
+      return Ending::Unknown;
+    }
+    if (left_->has_end) return Ending::Arm;
+    const bool has_value = tree_.as<ast::Return>(items.back()).value.valid();
+    return has_value ? Ending::Statement : Ending::Unknown;
+  }
+
+  // Returns the last statement of the arm before an `else`, in the order of the text.
+  NodeId last_of_arm(NodeId owner) const {
+    auto items = tree_.items(arm_before_else(owner));
+    while (!items.empty() && tree_.is(items.back(), Kind::If)) {
+      const auto branch = tree_.as<ast::If>(items.back());
+      items = tree_.items(tree_.items(branch.orelse).empty() ? branch.body : branch.orelse);
+    }
+    return items.empty() ? NodeId() : items.back();
+  }
+
+  bool raises(NodeId owner) const { return tree_.is(last_of_arm(owner), Kind::Raise); }
+
+  // Returns the jump over the `else` that was left after an arm that raises; after a clause it is
+  // always there. Null: there is none.
+  const object::LeftJump* left_after(NodeId owner, NodeId next) const {
+    const NodeId last = last_of_arm(owner);
+    const uint32_t end = tree_.where(last).offset, start = first_offset(next);
+    if (!last.valid() || !tree_.is(last, Kind::Raise) || start == kNowhere) return nullptr;
+    const auto& jumps = left_->jumps;
+    const auto found = std::find_if(jumps.begin(), jumps.end(),
+                                    [&](const auto& jump) { return jump.begin > end; });
+    if (end >= start || found == jumps.end() || found->begin >= start) return nullptr;
+    return &*found;
+  }
+
+  // Returns how many statements are before the target of a jump; all of them if it goes back.
+  size_t count_before(std::span<const NodeId> rest, const object::LeftJump& jump) const {
+    if (jump.target < jump.end) return rest.size();
+    size_t count = 0;
+    while (count < rest.size()) {
+      const uint32_t at = first_offset(rest[count]);
+      if (at != kNowhere && at >= jump.target) break;
+      ++count;
+    }
+    return count;
+  }
+
+  // Returns true if the `return` at the end of an arm is the one that the compiler adds to the end
+  // of the function, after what is read as the next statement.
+  bool returns_elsewhere(NodeId owner, NodeId next, const Block& block) const {
+    if (block.list.end != End::Return) return false;
+    const NodeId last = tree_.items(arm_before_else(owner)).back();
+    return is_after(last, first_offset(next));
+  }
+
+  bool is_after(NodeId last, uint32_t start) const {
+    if (!tree_.is(last, Kind::Return) || tree_.as<ast::Return>(last).value.valid()) return false;
+    const uint32_t at = tree_.where(last).offset;
+    return at != kNowhere && start != kNowhere && at > start;
+  }
+
+  // Returns the offset of the first instruction of a statement, as far as that is known.
+  uint32_t first_offset(NodeId statement) const {
+    uint32_t first = kNowhere;
+    for (const NodeId node : own_nodes(tree_, heads_of(statement))) {
+      const ast::Where at = tree_.where(node);
+      if (!at.code.valid()) first = std::min(first, at.offset);
+    }
+    return first;
+  }
 
   // Returns all lists of statements, outer ones before inner ones.
   std::vector<Block> blocks_in(const Statements& body, bool is_function) const {
-    std::vector<Block> found{{{Place{}, is_function ? End::Return : End::Other}, false}};
+    std::vector<Block> found{
+        {{Place{}, is_function ? End::Return : End::Other}, false, is_function}};
     std::vector<List> lists;
     for (size_t k = 0; k < found.size(); ++k) {
       const Block block = found[k];
@@ -105,7 +206,8 @@ class LineLayout {
            });
   }
 
-  void set_else(NodeId owner, ListId rest) {
+  void set_else(NodeId owner, ListId rest, const Block& block) {
+    drop_jumps(owner, first_offset(tree_.items(rest)[0]), block.list.end);
     if (tree_.is(owner, Kind::If)) {
       auto branch = tree_.as<ast::If>(owner);
       branch.orelse = rest;
@@ -115,6 +217,48 @@ class LineLayout {
       attempt.orelse = rest;
       tree_.set(owner, attempt);
     }
+  }
+
+  // Drops the jumps that were read where control falls through to after the `else`: a `return`
+  // that is elsewhere, and a `continue` alone in a clause.
+  void drop_jumps(NodeId owner, uint32_t start, End end) {
+    const bool is_try = tree_.is(owner, Kind::Try);
+    Statements arms;
+    if (is_try) {
+      const auto handlers = tree_.items(tree_.as<ast::Try>(owner).handlers);
+      arms.assign(handlers.begin(), handlers.end());
+    } else {
+      arms = {owner};
+    }
+    for (const NodeId arm : arms) {
+      const ListId list =
+          is_try ? tree_.as<ast::ExceptHandler>(arm).body : tree_.as<ast::If>(arm).body;
+      Statements items(tree_.items(list).begin(), tree_.items(list).end());
+      const bool falls = end == End::Return && left_ != nullptr && is_after(items.back(), start);
+      const bool passes = end == End::Continue && left_ == nullptr && is_try && items.size() == 1 &&
+                          tree_.is(items[0], Kind::Continue);
+      if (!falls && !passes) continue;
+      items.pop_back();
+      if (items.empty()) items.push_back(tree_.add(ast::Pass{}));
+      if (is_try) {
+        auto clause = tree_.as<ast::ExceptHandler>(arm);
+        clause.body = tree_.list(items);
+        tree_.set(arm, clause);
+      } else {
+        auto branch = tree_.as<ast::If>(arm);
+        branch.body = tree_.list(items);
+        tree_.set(arm, branch);
+      }
+    }
+  }
+
+  // Returns the number of statements, without the `return` at the end of a function.
+  size_t count_written(std::span<const NodeId> rest, const Block& block) const {
+    const bool returns = block.list.end == End::Return && rest.size() > 1 &&
+                         tree_.is(rest.back(), Kind::Return) &&
+                         !tree_.as<ast::Return>(rest.back()).value.valid() &&
+                         tree_.where(rest.back()).line <= last_line(rest[rest.size() - 2]);
+    return returns ? rest.size() - 1 : rest.size();
   }
 
   bool was_else(NodeId owner, std::span<const NodeId> rest, const Block& block) {
@@ -130,10 +274,12 @@ class LineLayout {
       if (ends_function && tree_.items(arm).size() > 1) return true;
       ++end;
     }
-    if (rest.size() != 1) return false;
+    const bool is_try = tree_.is(owner, Kind::Try);
+    // Where exits are not copied, a `return` in a clause was written.
+    const bool copies = is_try && left_ == nullptr;
+    if ((copies ? count_written(rest, block) : rest.size()) != 1) return false;
     if (start > end + 1) {
-      return tree_.is(owner, Kind::Try) ||
-             is_likely_else(arm, next, start == end + 2 && !block.in_loop);
+      return is_try || is_likely_else(arm, next, start == end + 2 && !block.in_loop);
     }
     return tree_.is(owner, Kind::If) && tree_.is(next, Kind::If) &&
            is_likely_elif(arm, next, block.in_loop);
@@ -200,40 +346,40 @@ class LineLayout {
     }
   }
 
+  // Returns what is evaluated first of a statement.
+  Statements heads_of(NodeId statement) const {
+    switch (tree_.kind(statement)) {
+      case Kind::If:
+        return {tree_.as<ast::If>(statement).test};
+      case Kind::While:
+        return {tree_.as<ast::While>(statement).test};
+      case Kind::For:
+        return {tree_.as<ast::For>(statement).iter};
+      case Kind::With:
+        return {tree_.items(tree_.as<ast::With>(statement).items)[0]};
+      case Kind::Match:
+        return {tree_.as<ast::Match>(statement).subject};
+      case Kind::Try: {
+        const auto body = tree_.items(tree_.as<ast::Try>(statement).body);
+        return body.empty() ? Statements() : heads_of(body[0]);
+      }
+      default:
+        return {statement};
+    }
+  }
+
   // Returns the line of the first part of a statement that has one.
   int32_t first_line(NodeId statement) const {
     const int32_t own = tree_.where(statement).line;
-    std::vector<NodeId> heads;
-    switch (tree_.kind(statement)) {
-      case Kind::If:
-        heads = {tree_.as<ast::If>(statement).test};
-        break;
-      case Kind::While:
-        heads = {tree_.as<ast::While>(statement).test};
-        break;
-      case Kind::For:
-        heads = {tree_.as<ast::For>(statement).iter};
-        break;
-      case Kind::With:
-        heads = {tree_.items(tree_.as<ast::With>(statement).items)[0]};
-        break;
-      case Kind::Match:
-        heads = {tree_.as<ast::Match>(statement).subject};
-        break;
-      case Kind::Try: {
-        const auto body = tree_.items(tree_.as<ast::Try>(statement).body);
-        const int32_t inside = body.empty() ? kUnknown : first_line(body[0]);
-        return inside == kUnknown ? kUnknown : inside - 1;
-      }
-      case Kind::FunctionDef:
-      case Kind::ClassDef:
-        return own;
-      default:
-        heads = {statement};
-        break;
+    const Kind kind = tree_.kind(statement);
+    if (kind == Kind::FunctionDef || kind == Kind::ClassDef) return own;
+    if (kind == Kind::Try) {
+      const auto body = tree_.items(tree_.as<ast::Try>(statement).body);
+      const int32_t inside = body.empty() ? kUnknown : first_line(body[0]);
+      return inside == kUnknown ? kUnknown : inside - 1;
     }
     int32_t first = kUnknown;
-    for (const NodeId node : own_nodes(tree_, heads)) {
+    for (const NodeId node : own_nodes(tree_, heads_of(statement))) {
       const int32_t line = tree_.where(node).line;
       if (line > 0 && (first == kUnknown || line < first)) first = line;
     }
@@ -250,13 +396,14 @@ class LineLayout {
   }
 
   ast::Tree& tree_;
-  NodeId leaving_chain_;  // the last one of which all arms were found to leave
+  const object::LeftCode* left_;  // null: the compiler leaves no code that never runs
+  NodeId leaving_chain_;          // the last one of which all arms were found to leave
 };
 
 }  // namespace
 
 void lay_out_by_lines(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts) {
-  if (!starts.known()) LineLayout(tree).run(body, is_function);
+  if (!starts.known()) LineLayout(tree, starts.left()).run(body, is_function);
 }
 
 }  // namespace pellucid::polish

@@ -112,6 +112,11 @@ class Starts {
 
   int32_t first_line() const { return source_.first_line; }
 
+  // Returns the code that never runs; null: the compiler leaves none.
+  const object::LeftCode* left() const {
+    return source_.left != nullptr && source_.left->is_known ? source_.left : nullptr;
+  }
+
   // Returns the line in which an expression starts.
   int32_t line_of(ast::NodeId expression) const { return leftmost(expression).line; }
 
