@@ -55,7 +55,8 @@ PLACES = {
     "for": "for benign in (1,): print(benign)",
     "delete": "benign = 1\ndel benign",
     "annotation": "benign: int = 1",
-    "annotated argument": "def f(benign: int) -> 3: pass",
+    # On one line, the columns of a name of another length may be those of `return None`.
+    "annotated argument": "def f(benign: int) -> 3:\n    pass",
     "future annotation": "from __future__ import annotations\ndef f(x: benign): pass",
     "lambda": "print((lambda benign: benign)(1))",
     "comprehension": "print([benign for benign in (1,)])",
