@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/lower/draft.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -20,7 +21,7 @@ bool is_nothing(const Instr& instr) { return instr.op == Op::Swap && instr.a == 
 
 // Returns the next instruction after `at` that may be reordered, on line `line` (any if negative);
 // the end if another one comes first.
-size_t next_store(const std::vector<Instr>& code, size_t at, int32_t line) {
+size_t next_store(std::span<const Instr> code, size_t at, int32_t line) {
   while (++at < code.size()) {
     if (line >= 0 && code[at].line != line) return code.size();
     if (is_nothing(code[at])) continue;
@@ -31,7 +32,7 @@ size_t next_store(const std::vector<Instr>& code, size_t at, int32_t line) {
 
 // Replaces a `SWAP n` before stores by reordering them, if they store to different locals (3.11+).
 // (flowgraph.c: apply_static_swaps)
-void spend_swaps(std::vector<Instr>& code, size_t from) {
+void spend_swaps(std::span<Instr> code, size_t from) {
   for (size_t i = from + 1; i-- > 0;) {
     if (code[i].op != Op::Swap || is_nothing(code[i])) {
       if (is_nothing(code[i]) || may_change_places(code[i])) continue;
@@ -57,7 +58,7 @@ void spend_swaps(std::vector<Instr>& code, size_t from) {
 }
 
 // Reorders stores as CPython's optimiser does; their order is observable.
-void settle_stores(std::vector<Instr>& code, const Features& features) {
+void settle_stores(std::span<Instr> code, const Features& features) {
   // The first of two consecutive stores to one local is removed (3.13+), before any are reordered.
   for (size_t i = 0; features.drops_overwritten_stores && i + 1 < code.size(); ++i) {
     if (code[i].op != Op::StoreFast || code[i + 1].op != Op::StoreFast ||
@@ -73,27 +74,27 @@ void settle_stores(std::vector<Instr>& code, const Features& features) {
   }
 }
 
+}  // namespace
+
 // Returns true if a block ends with a jump over an operand: `and`, `or`, a chain of comparisons.
-bool tests_operand(const DraftBlock& block) {
-  return block.exit.kind == flow::ExitKind::Branch && !block.instrs.empty() &&
-         block.instrs.back().op == Op::Copy && block.instrs.back().a == 1;
+bool Draft::tests_operand(const DraftBlock& block) {
+  if (block.exit.kind != flow::ExitKind::Branch || block.count == 0) return false;
+  const Instr& last = code_of(block).back();
+  return last.op == Op::Copy && last.a == 1;
 }
 
 // Marks branches that lose their handler to jump threading: a jump over an operand to a similar
 // jump goes straight to the latter's target. (flowgraph.c: jump_thread)
-void lose_tests(Draft& draft, const std::vector<Label>& order) {
-  for (const Label id : order) {
-    DraftBlock& block = draft[id];
+void Draft::lose_tests() {
+  for (const Label id : order_) {
+    DraftBlock& block = blocks_[id.index()];
     if (!tests_operand(block)) continue;
-    const DraftBlock* to = &draft[block.exit.next[block.exit.jump]];
-    while (to->instrs.empty() && to->exit.falls) to = &draft[to->exit.next[0]];
-    const bool is_alike =
-        to->instrs.size() == 1 && tests_operand(*to) && to->exit.jump == block.exit.jump;
+    const DraftBlock* to = &blocks_[block.exit.next[block.exit.jump].index()];
+    while (to->count == 0 && to->exit.falls) to = &blocks_[to->exit.next[0].index()];
+    const bool is_alike = to->count == 1 && tests_operand(*to) && to->exit.jump == block.exit.jump;
     if (is_alike) block.exit.instr.b = flow::kLostTest;
   }
 }
-
-}  // namespace
 
 Label Draft::add() {
   blocks_.emplace_back();
@@ -108,6 +109,7 @@ HandlerId Draft::add(const flow::Handler& handler) {
 DraftBlock& Draft::place(Label block, const Position& here) {
   order_.push_back(block);
   DraftBlock& placed = blocks_[block.index()];
+  placed.first = static_cast<uint32_t>(instrs_.size());
   placed.handler = here.handler();
   if (placed.depth == DraftBlock::kUnknown) {
     placed.depth = here.depth;
@@ -125,46 +127,83 @@ void Draft::enter(Label block, const Position& from, bool live) {
   if (live) PELLUCID_CHECK(to.depth == from.depth);
 }
 
-flow::Graph Draft::finish(object::CodeId code, const Features& features) {
-  std::vector<bool> reached(blocks_.size(), false);
+// Notes that the stores of a block may have to be settled, before an instruction is appended.
+void Draft::note_store(DraftBlock& block, const Instr& instr) {
+  const bool is_again =
+      block.count > 0 && instrs_.back().op == Op::StoreFast && instrs_.back().a == instr.a;
+  if (instr.op == Op::Swap || instr.b != 0 || is_again) block.is_rough = true;
+}
+
+void Draft::reopen(Label block) {
+  DraftBlock& opened = blocks_[block.index()];
+  PELLUCID_CHECK(opened.count == 0);
+  opened.first = static_cast<uint32_t>(instrs_.size());
+}
+
+void Draft::resume(Label last, Label reopened) {
+  DraftBlock& after = blocks_[last.index()];
+  DraftBlock& before = blocks_[reopened.index()];
+  const auto at = [&](uint32_t index) { return instrs_.begin() + index; };
+  std::rotate(at(after.first), at(before.first), instrs_.end());
+  before.first = after.first;
+  after.first += before.count;
+}
+
+// Finds the blocks that are reached from the entry.
+void Draft::find_reached() {
   std::vector<Label> work;
-  if (features.folds_late) lose_tests(*this, order_);
-  const auto reach = [&](Label block) {
-    if (!block.valid() || reached[block.index()]) return;
-    reached[block.index()] = true;
-    work.push_back(block);
+  const auto reach = [&](Label id) {
+    if (!id.valid() || blocks_[id.index()].is_reached) return;
+    blocks_[id.index()].is_reached = true;
+    work.push_back(id);
   };
   reach(order_[0]);
   while (!work.empty()) {
     const DraftBlock& block = blocks_[work.back().index()];
     work.pop_back();
     PELLUCID_CHECK(block.ended);
-    for (Label next : block.exit.next) reach(next);
+    for (const Label next : block.exit.next) reach(next);
     if (block.handler.valid()) reach(handlers_[block.handler.index()].entry);
   }
+}
+
+// Adds the instructions of a block to the graph.
+void Draft::copy_code(const DraftBlock& block, const Features& features, flow::Graph& graph) {
+  const std::span<Instr> code = code_of(block);
+  if (!block.is_rough) {
+    graph.instrs.insert(graph.instrs.end(), code.begin(), code.end());
+    return;
+  }
+  if (features.reorders_stores) settle_stores(code, features);
+  for (const Instr& instr : code) {
+    if (is_nothing(instr)) continue;
+    graph.instrs.push_back(instr);
+    if (instr.op == Op::StoreFast) graph.instrs.back().b = 0;
+  }
+}
+
+flow::Graph Draft::finish(object::CodeId code, const Features& features) {
+  if (features.folds_late) lose_tests();
+  find_reached();
   flow::Graph graph;
   graph.code = code;
   std::vector<Label> renamed(blocks_.size());
   uint32_t count = 0;
   size_t instructions = 0;
-  for (Label id : order_) {
-    if (!reached[id.index()]) continue;
+  for (const Label id : order_) {
+    const DraftBlock& draft = blocks_[id.index()];
+    if (!draft.is_reached) continue;
     renamed[id.index()] = Label(count++);
-    instructions += blocks_[id.index()].instrs.size();
+    instructions += draft.count;
   }
   graph.instrs.reserve(instructions);
   graph.blocks.reserve(count);
-  for (Label id : order_) {
-    if (!reached[id.index()]) continue;
-    DraftBlock& draft = blocks_[id.index()];
-    if (features.reorders_stores) settle_stores(draft.instrs, features);
-    flow::Block block;
+  for (const Label id : order_) {
+    const DraftBlock& draft = blocks_[id.index()];
+    if (!draft.is_reached) continue;
+    flow::Block& block = graph.blocks.emplace_back();
     block.first = static_cast<uint32_t>(graph.instrs.size());
-    for (const Instr& instr : draft.instrs) {
-      if (is_nothing(instr)) continue;
-      graph.instrs.push_back(instr);
-      if (instr.op == Op::StoreFast) graph.instrs.back().b = 0;
-    }
+    copy_code(draft, features, graph);
     block.count = static_cast<uint32_t>(graph.instrs.size()) - block.first;
     block.exit = draft.exit;
     for (Label& next : block.exit.next) {
@@ -173,8 +212,7 @@ flow::Graph Draft::finish(object::CodeId code, const Features& features) {
     block.handler = draft.handler;
     block.depth = draft.depth;
     block.exc_depth = draft.exceptions;
-    block.offset = draft.instrs.empty() ? draft.exit.instr.offset : draft.instrs[0].offset;
-    graph.blocks.push_back(block);
+    block.offset = draft.count == 0 ? draft.exit.instr.offset : instrs_[draft.first].offset;
   }
   for (flow::Handler& handler : handlers_) {
     // An unreachable handler is never used.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "flow/graph.h"
@@ -27,23 +28,39 @@ struct Position {
 struct DraftBlock {
   static constexpr uint32_t kUnknown = 0xffffffffu;
 
-  std::vector<Instr> instrs = {};
+  uint32_t first = 0;  // into the instructions of the draft
+  uint32_t count = 0;
   flow::Exit exit = {};
   HandlerId handler = {};
   uint32_t depth = kUnknown;  // on entry
   uint32_t exceptions = 0;    // handled ones, on entry
   bool ended = false;
+  bool is_rough = false;    // its stores may have to be settled (draft.cpp)
+  bool is_reached = false;  // from the entry; known at the end
 };
 
 class Draft {
  public:
-  Draft() { blocks_.reserve(kUsualBlocks); }
+  Draft() {
+    blocks_.reserve(kUsualBlocks);
+    instrs_.reserve(kUsualInstrs);
+  }
 
   // Adds a block, which is not placed yet.
   Label add();
   DraftBlock& operator[](Label block) { return blocks_[block.index()]; }
   // Places a block after all others, at this position if none is known. Returns its block.
   DraftBlock& place(Label block, const Position& here);
+  // Appends an instruction to the block that was placed last, or to the one that is reopened.
+  void append(Label block, const Instr& instr) {
+    DraftBlock& to = blocks_[block.index()];
+    if (instr.op == Op::Swap || instr.op == Op::StoreFast) note_store(to, instr);
+    ++to.count;
+    instrs_.push_back(instr);
+  }
+  // Opens a block again that has no instruction yet; resume() goes on with the one placed last.
+  void reopen(Label block);
+  void resume(Label last, Label reopened);
   // Records that control comes to a block from this position; `live`: unless that is unreachable.
   void enter(Label block, const Position& from, bool live);
   HandlerId add(const flow::Handler& handler);
@@ -53,9 +70,20 @@ class Draft {
   flow::Graph finish(object::CodeId code, const Features& features);
 
  private:
-  // The number of blocks that most code objects do not exceed.
+  // The numbers that most code objects do not exceed.
   static constexpr size_t kUsualBlocks = 8;
+  static constexpr size_t kUsualInstrs = 64;
 
+  std::span<Instr> code_of(const DraftBlock& block) {
+    return std::span(instrs_).subspan(block.first, block.count);
+  }
+  void note_store(DraftBlock& block, const Instr& instr);
+  bool tests_operand(const DraftBlock& block);
+  void lose_tests();
+  void find_reached();
+  void copy_code(const DraftBlock& block, const Features& features, flow::Graph& graph);
+
+  std::vector<Instr> instrs_;
   std::vector<DraftBlock> blocks_;
   std::vector<Label> order_;
   std::vector<flow::Handler> handlers_;

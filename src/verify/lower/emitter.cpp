@@ -8,9 +8,6 @@
 
 namespace pellucid::verify::lower {
 
-// The number of instructions that most blocks do not exceed.
-constexpr size_t kUsual = 8;
-
 Emitter::Emitter(const Features& features)
     : features_(features), block_stack_(!features.exceptions_are_one_value) {
   start(label());
@@ -70,9 +67,7 @@ void Emitter::op(Op op, uint32_t a, uint32_t b) {
     --here_.exceptions;
   }
   if (!live_) return;
-  std::vector<Instr>& instrs = now().instrs;
-  if (instrs.empty()) instrs.reserve(kUsual);
-  instrs.push_back(made);
+  draft_.append(current_, made);
 }
 
 void Emitter::jump(Label to) {
@@ -189,8 +184,10 @@ void Emitter::write_at(Label reserved, const std::function<void()>& write) {
   const Label current = std::exchange(current_, reserved);
   const bool live = std::exchange(live_, true);
   const Position position = std::exchange(here_, {now().depth, now().exceptions});
+  draft_.reopen(reserved);
   write();
   PELLUCID_CHECK(current_ == reserved && here_.depth == now().depth);
+  draft_.resume(current, reserved);
   current_ = current;
   live_ = live;
   here_ = position;
