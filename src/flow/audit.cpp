@@ -13,6 +13,7 @@
 #include "bytecode/op_facts.h"
 #include "bytecode/traits.h"
 #include "flow/audit_stack.h"
+#include "flow/frame_slots.h"
 #include "flow/order.h"
 #include "flow/shared_bits.h"
 
@@ -38,14 +39,25 @@ class Audit {
         stream_(stream),
         graph_(graph),
         traits_(bytecode::traits_of(code_.version)),
-        order_(graph),
+        is_straight_(graph.blocks.size() == 1 && graph.handlers.empty() &&
+                     !graph.blocks[0].exit.next[0].valid() &&
+                     !graph.blocks[0].exit.next[1].valid()),
+        order_(is_straight_ ? Order() : Order(graph)),
         minor_(code_.version.minor),
         bits_(code_.localsplus.size()),
+        slots_(code_),
         stack_(minor_ >= 14 ? code_.localsplus.size() : 0) {}
 
   std::optional<Breach> run() {
     if (graph_.unrestored) say("an exception is left as being handled", *graph_.unrestored);
     begin();
+    if (is_straight_) {
+      walk(graph_[BlockId(0u)]);
+      return found_;
+    }
+    states_.resize(graph_.blocks.size());
+    is_open_.resize(order_.blocks.size());
+    meet(BlockId(0u), {});
     // In reverse postorder, so that a block comes after all its predecessors except those of back
     // edges.
     while (!open_.empty() && !found_) {
@@ -94,9 +106,6 @@ class Audit {
     if (parameters > 0 && minor_ >= 11 && is_unbound(0)) {
       say("the cell of the first argument is not made", 0);
     }
-    states_.resize(graph_.blocks.size());
-    is_open_.resize(order_.blocks.size());
-    meet(BlockId(0u), {});
   }
 
   // Makes the cells of the prologue, whose instructions have no canonical form. (Each of them is of
@@ -118,42 +127,11 @@ class Audit {
     }
   }
 
-  bool is_cell(uint32_t place) const {
-    const LocalKind kind = code_.localspluskinds[place];
-    return kind != LocalKind::Local && kind != LocalKind::Hidden;
-  }
+  bool is_cell(uint32_t place) const { return slots_.is_cell(place); }
 
   // Returns the slot of the frame for a variable; none if it has none.
   std::optional<uint32_t> place_of(const Instr& instr) {
-    // No compiler gives two variables one name but those of inlined comprehensions.
-    if (names_ == Names::Unknown) look_at_names();
-    if (names_ == Names::Apart) {
-      const uint32_t arg = stream_.raw[instr.raw].arg;
-      // Some instructions have two slots in their argument.
-      for (const uint32_t place : {arg, arg >> 4, arg & 15}) {
-        const bool is_it =
-            place < code_.localsplus.size() && code_.localsplus[place] == instr.symbol();
-        if (is_it) return place;
-      }
-    }
-    const bool is_cell = bytecode::facts_of(instr.op).operand == bytecode::Operand::Cell;
-    for (const auto* places : {is_cell ? &cells_ : &locals_, is_cell ? &locals_ : &cells_}) {
-      const auto found = std::lower_bound(places->begin(), places->end(), Place{instr.a, 0});
-      if (found != places->end() && found->first == instr.a) return found->second;
-    }
-    return std::nullopt;
-  }
-
-  void look_at_names() {
-    for (uint32_t i = 0; i < code_.localsplus.size(); ++i) {
-      (is_cell(i) ? cells_ : locals_).emplace_back(code_.localsplus[i].value, i);
-    }
-    std::vector<Place> all = locals_;
-    all.insert(all.end(), cells_.begin(), cells_.end());
-    for (auto* places : {&locals_, &cells_, &all}) std::sort(places->begin(), places->end());
-    const auto twice = std::adjacent_find(
-        all.begin(), all.end(), [](const Place& x, const Place& y) { return x.first == y.first; });
-    names_ = twice == all.end() ? Names::Apart : Names::Shared;
+    return slots_.place_of(instr, stream_.raw[instr.raw].arg);
   }
 
   // -- joins ----------------------------------------------------------------------------------
@@ -470,14 +448,12 @@ class Audit {
   const bytecode::Stream& stream_;
   const Graph& graph_;
   const bytecode::TraitsTable& traits_;
+  const bool is_straight_;  // one block, which nothing goes on to
   const Order order_;
   int minor_;
-  SharedBits bits_;                             // of the slots of the frame
-  using Place = std::pair<uint32_t, uint32_t>;  // a symbol and its slot
-  enum class Names : uint8_t { Unknown, Apart, Shared };
-  Names names_ = Names::Unknown;       // whether two variables have one name
-  std::vector<Place> locals_, cells_;  // sorted
-  std::vector<State> states_;          // at the entry of each block
+  SharedBits bits_;  // of the slots of the frame
+  FrameSlots slots_;
+  std::vector<State> states_;  // at the entry of each block
   // In the block that is walked, as in a State.
   AuditStack stack_;
   SharedBits::Set unbound_ = 0;

@@ -53,6 +53,7 @@ struct Order {
   std::vector<BlockId> blocks;
   std::vector<uint32_t> number;  // of a block in `blocks`, kUnreached for the others
 
+  Order() = default;  // of no blocks
   explicit Order(const Edges& edges, BlockId entry = BlockId(0u));
   // That of edges_of(graph, EdgeSet::WithHandlers), which are not listed.
   explicit Order(const Graph& graph);
