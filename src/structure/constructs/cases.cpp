@@ -23,8 +23,9 @@ class Matches {
     for (const BlockId id : g_.order()) {
       const auto is_left_one = [&](ValueId value) { return is_left[value.index()] != 0; };
       const ir::Block& block = g_[id];
-      leaves_some_[id.index()] = std::any_of(block.items.begin(), block.items.end(), is_left_one) ||
-                                 std::any_of(block.params.begin(), block.params.end(), is_left_one);
+      leaves_some_[id.index()] =
+          !is_left.empty() && (std::any_of(block.items.begin(), block.items.end(), is_left_one) ||
+                               std::any_of(block.params.begin(), block.params.end(), is_left_one));
       for (const ValueId item : block.items) {
         if (!fills_container(g_[item])) continue;
         const ValueId container = g_.resolve(g_.f.operands(item)[0]);
@@ -58,7 +59,18 @@ class Matches {
     const ValueId left = may_leave_one(id) ? left_in(id) : ValueId();
     if (left.valid() && fold(id, left)) return true;
     const ValueId tested = tested_by(g_, id);
-    return tested.valid() && fold(id, tested);
+    return tested.valid() && !is_lone_comparison(id, tested) && fold(id, tested);
+  }
+
+  // Returns true if the block compares a value that nothing else uses, and that was not kept after
+  // the test: no other case tests it, and no name takes it. folds() would read one case, which
+  // reads as well as an `if`.
+  bool is_lone_comparison(BlockId id, ValueId tested) const {
+    const ir::Block& block = g_[id];
+    if (g_[tested].uses != 1 || block.exit != ExitKind::Branch) return false;
+    if (!is_op(g_[g_.resolve(block.operands[0])], Op::Compare, Op::IsOp)) return false;
+    const auto held = g_.held.find(block.exit_offset);
+    return held == g_.held.end() || (held->second[0] == 0 && held->second[1] == 0);
   }
 
   // Returns false if left_in() finds nothing, as for most blocks of a graph that is as it was.

@@ -134,7 +134,8 @@ struct PatternTest {
 // comparison chain.
 inline constexpr size_t kHeldDepths = 2;
 
-// Returns which values are on the stack, at one of these depths, where a test leads.
+// Returns which values are on the stack, at one of these depths, where a test leads; nothing if
+// there are none.
 std::vector<uint8_t> left_by_tests(const Graph& graph);
 
 // Returns the block with the test of a guard that begins in this one, after the inlined

@@ -199,12 +199,13 @@ BlockId block_after_choice(const Graph& g, BlockId id) {
 }  // namespace
 
 std::vector<uint8_t> left_by_tests(const Graph& g) {
-  std::vector<uint8_t> is_left(g.f.values.size());
+  std::vector<uint8_t> is_left;
   for (const BlockId id : g.order()) {
     if (g[id].exit != ExitKind::Branch) continue;
     for (const ir::Edge& edge : g[id].next) {
       if (!edge.to.valid()) continue;
       const auto& stack = g[edge.to].entry_stack;
+      if (!stack.empty()) is_left.resize(g.f.values.size());
       for (size_t depth = 1; depth <= std::min<size_t>(stack.size(), kHeldDepths); ++depth) {
         is_left[g.resolve(stack[stack.size() - depth]).index()] = 1;
       }
