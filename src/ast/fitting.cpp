@@ -90,6 +90,8 @@ class FitsAsItIs {
   bool fits(const Tree::Record& record) {
     const Kind kind = record.kind;
     if (kind == Kind::Name) return is_usual(Symbol(record.slots[0]));
+    const unsigned names = name_fields_of(kind);
+    if (names == 0 && kind != Kind::Import) return true;
     switch (kind) {
       case Kind::Comment:
       case Kind::Unstructured:
@@ -107,7 +109,7 @@ class FitsAsItIs {
       default:
         break;
     }
-    for (unsigned left = name_fields_of(kind); left != 0; left &= left - 1) {
+    for (unsigned left = names; left != 0; left &= left - 1) {
       const auto field = static_cast<size_t>(std::countr_zero(left));
       if (!is_usual(Symbol(record.slots[field]))) return false;
     }
@@ -131,13 +133,15 @@ class FitsAsItIs {
   bool is_usual(Symbol name) {
     if (!name.valid()) return true;
     uint8_t& answer = part_of(known_, name);
-    if (answer == 0) {
-      const std::string_view text = tree_.text(name);
-      const bool is_ascii =
-          std::all_of(text.begin(), text.end(), [](char c) { return (c & 0x80) == 0; });
-      answer = is_ascii && object::may_stand(text, Place::Variable) ? 1 : 2;
-    }
+    if (answer == 0) answer = find_usual(name) ? 1 : 2;
     return answer == 1;
+  }
+
+  bool find_usual(Symbol name) const {
+    const std::string_view text = tree_.text(name);
+    const bool is_ascii =
+        std::all_of(text.begin(), text.end(), [](char c) { return (c & 0x80) == 0; });
+    return is_ascii && object::may_stand(text, Place::Variable);
   }
 
   const Tree& tree_;

@@ -261,7 +261,12 @@ bool comprehension_parts(ast::Tree& tree, ListId body, NodeId first_iter,
         test = or_true(tree, negated(tree, test));
       }
     }
-    NodeId iter = i == 0 && first_iter.valid() ? first_iter : generator.loop.iter;
+    NodeId iter = generator.loop.iter;
+    if (i == 0 && first_iter.valid()) {
+      // The parameter `.0` is mentioned no more: no node keeps its name (fit_names).
+      if (tree.is(iter, Kind::Name)) tree.set(iter, ast::Name{});
+      iter = first_iter;
+    }
     if (generator.is_single) iter = tree.add(ast::List{tree.list({iter})}, tree.where(iter));
     const ast::comprehension made{generator.loop.target, as_iterable(tree, iter),
                                   tree.list(generator.ifs), generator.loop.is_async};
@@ -288,21 +293,31 @@ NodeId make_comprehension(const ExpressionContext& c, const ir::Value& value, No
   if (!comprehension_parts(c.tree, def.body, iterable, parts)) return NodeId();
   const ast::Where at = c.where(value);
   const std::string_view name = c.tree.text(def.name);
-  if (name == "<listcomp>") return c.tree.add(ast::ListComp{parts.elt, parts.generators}, at);
-  if (name == "<setcomp>") return c.tree.add(ast::SetComp{parts.elt, parts.generators}, at);
-  if (name == "<genexpr>") return c.tree.add(ast::GeneratorExp{parts.elt, parts.generators}, at);
+  // In the place of the function, whose parameter loses its name as well.
+  const auto parameters = c.tree.as<ast::arguments>(def.args);
+  for (const ListId list : {parameters.posonlyargs, parameters.args}) {
+    for (const NodeId parameter : c.tree.items(list)) c.tree.set(parameter, ast::arg{});
+  }
+  const auto made = [&](const auto& comprehension) {
+    c.tree.set(callee, comprehension);
+    c.tree.set_where(callee, at);
+    return callee;
+  };
+  if (name == "<listcomp>") return made(ast::ListComp{parts.elt, parts.generators});
+  if (name == "<setcomp>") return made(ast::SetComp{parts.elt, parts.generators});
+  if (name == "<genexpr>") return made(ast::GeneratorExp{parts.elt, parts.generators});
   if (c.tree.is(parts.elt, Kind::Starred)) {
     const NodeId added = c.tree.as<ast::Starred>(parts.elt).value;
-    return c.tree.add(ast::DictComp{added, NodeId(), parts.generators}, at);
+    return made(ast::DictComp{added, NodeId(), parts.generators});
   }
   // A dict comprehension adds pairs; any other value stands for an element that is never reached.
   const bool is_tuple = c.tree.is(parts.elt, Kind::Tuple);
   const auto pair =
       is_tuple ? c.tree.items(c.tree.as<ast::Tuple>(parts.elt).elts) : std::span<const NodeId>();
   if (pair.size() != 2) {
-    return c.tree.add(ast::DictComp{parts.elt, none_node(c.tree, at), parts.generators}, at);
+    return made(ast::DictComp{parts.elt, none_node(c.tree, at), parts.generators});
   }
-  return c.tree.add(ast::DictComp{pair[0], pair[1], parts.generators}, at);
+  return made(ast::DictComp{pair[0], pair[1], parts.generators});
 }
 
 NodeId returned_expression(ast::Tree& tree, ListId body) {

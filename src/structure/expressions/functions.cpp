@@ -319,7 +319,9 @@ NodeId function_literal(ExpressionContext& c, CodeId id, ast::Where at) {
         dead.mentions.push_back(c.tree.add(ast::NamedExpr{target, none_node(c.tree, at)}, at));
       }
       value = with_mentions(c.tree, value, dead.mentions);
-      return c.tree.add(ast::Lambda{c.tree.as<ast::FunctionDef>(literal).args, value}, at);
+      // No node is left whose name no text can have (fit_names).
+      c.tree.set(literal, ast::Lambda{c.tree.as<ast::FunctionDef>(literal).args, value});
+      return literal;
     }
   }
   return literal;
