@@ -2,6 +2,7 @@
 #include "ast/misfits.h"
 
 #include <array>
+#include <span>
 
 #include "ast/rules.h"
 
@@ -37,20 +38,16 @@ template <typename Visit>
 bool has_its_parts(const Tree& tree, const Tree::Record& node, const Rules& rules, Visit visit) {
   const Children* rule = rules[static_cast<size_t>(node.kind)].data();
   for (const ChildField field : child_fields_of(node.kind)) {
-    const auto accept = [&](NodeId child) {
-      if (!child.valid()) return rule->may_be_absent;
+    const NodeId one(node.slots[field.slot]);
+    for (const NodeId child :
+         field.is_list ? tree.items(ListId(one.value)) : std::span<const NodeId>(&one, 1)) {
+      if (!child.valid()) {
+        if (!rule->may_be_absent) return false;
+        continue;
+      }
       const Kind kind = tree.kind(child);
       if (!rule->kinds.has(kind)) return false;
       visit(child, kind);
-      return true;
-    };
-    const uint32_t slot = node.slots[field.slot];
-    if (!field.is_list) {
-      if (!accept(NodeId(slot))) return false;
-    } else {
-      for (const NodeId child : tree.items(ListId(slot))) {
-        if (!accept(child)) return false;
-      }
     }
     ++rule;
   }
@@ -64,7 +61,7 @@ const Rules& rules() {
 
 }  // namespace
 
-void Misfits::visit(NodeId id) {
+inline void Misfits::visit(NodeId id) {
   if (known_[id.index()]) return;
   known_[id.index()] = 1;
   seen_.push_back(id);

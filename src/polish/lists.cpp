@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include "ast/walk.h"
+
 namespace pellucid::polish {
 
 using ast::Kind;
@@ -81,7 +83,9 @@ namespace {
 std::vector<NodeId> nodes_below(const ast::Tree& tree, const Statements& statements,
                                 bool in_lambdas, Kinds wanted) {
   std::vector<NodeId> nodes;
-  std::vector<NodeId> todo(statements.rbegin(), statements.rend());
+  std::vector<NodeId> todo;
+  todo.reserve(statements.size() + ast::kRoom);
+  todo.assign(statements.rbegin(), statements.rend());
   const auto note = [&](NodeId node) {
     if (!node.valid()) return;
     const Kind kind = tree.kind(node);
