@@ -143,7 +143,9 @@ void Page::begin_line(uint32_t depth) {
 
 void Page::end_line() {
   const size_t indent = size_t{kIndent} * line_depth;
-  if (!style.keep_lines) {
+  // A column takes at least one byte: most lines need no look.
+  const bool may_be_long = out.size() - line_start > kMaxColumns || writer.has_broken_line;
+  if (!style.keep_lines && may_be_long) {
     wrap_line(out, line_start, indent, writer.marks, writer.has_broken_line);
   }
   out += '\n';

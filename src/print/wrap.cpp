@@ -23,15 +23,16 @@ constexpr size_t kMostLevels = 200;
 
 size_t most_columns(size_t indent) { return std::max(kMaxColumns, indent + kLeastText); }
 
-size_t columns(std::string_view text) {
-  size_t count = 0;
-  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
-  return count;
-}
-
 // Returns true if each byte is a column.
 bool is_ascii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+size_t columns(std::string_view text) {
+  if (is_ascii(text)) return text.size();
+  size_t count = 0;
+  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  return count;
 }
 
 bool opens(const Mark& mark) { return mark.what <= Mark::OpenBare; }
