@@ -14,15 +14,17 @@ namespace {
 // Returns the iterators that only a loop uses: the text has their iterable. An iterator with
 // another use, which only generated code has, is written as a call of `iter`.
 std::unordered_set<ValueId> iterators_of_loops(const Graph& graph) {
-  std::unordered_set<ValueId> found;
+  std::vector<ValueId> found;
   // All blocks, also those that now belong to a Region.
   for (const ir::Block& block : graph.f.blocks) {
     if (block.exit == ExitKind::ForIter && !block.operands.empty()) {
-      found.insert(graph.resolve(block.operands[0]));
+      found.push_back(graph.resolve(block.operands[0]));
     }
   }
-  if (found.empty()) return found;
-  const auto goes = [&](ValueId value) { found.erase(graph.resolve(value)); };
+  std::unordered_set<ValueId> iterators;
+  if (found.empty()) return iterators;
+  std::vector<uint8_t> has_other_use(graph.f.values.size());
+  const auto goes = [&](ValueId value) { part_of(has_other_use, graph.resolve(value)) = 1; };
   for (const BlockId id : graph.order()) {
     const ir::Block& block = graph[id];
     for (const ValueId item : block.items) {
@@ -34,7 +36,10 @@ std::unordered_set<ValueId> iterators_of_loops(const Graph& graph) {
       std::for_each(block.operands.begin(), block.operands.end(), goes);
     for (const ir::Edge& edge : block.next) std::for_each(edge.args.begin(), edge.args.end(), goes);
   }
-  return found;
+  for (const ValueId iterator : found) {
+    if (part_of(has_other_use, iterator) == 0) iterators.insert(iterator);
+  }
+  return iterators;
 }
 
 // The items of one block, with those of its regions, and the values from elsewhere that they use.
