@@ -58,6 +58,12 @@ bool Emission::fail(const char* what) {
   return false;
 }
 
+bool Emission::emit_in_more_room(Op op, uint32_t a, uint32_t b) {
+  room_ = 2 * room_ + 1;
+  made_.instrs.resize(room_);
+  return emit(op, a, b);
+}
+
 bool Emission::emit_local(Op op, uint32_t index) {
   const bool since_311 = spot_.code.version.minor >= 11;
   const size_t count = since_311 ? spot_.code.localsplus.size() : spot_.code.varnames.size();

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bytecode/op_facts.h"
@@ -70,9 +71,9 @@ struct Spot {
 // an error.
 class Emission {
  public:
-  explicit Emission(const Spot& spot) : spot_(spot) {
+  explicit Emission(const Spot& spot) : spot_(spot), room_(static_cast<uint32_t>(spot.raw.size())) {
     made_.first.resize(spot.raw.size() + 1);
-    made_.instrs.reserve(spot.raw.size());
+    made_.instrs.resize(room_);
   }
 
   bool fail(const char* what);
@@ -80,8 +81,9 @@ class Emission {
   bool emit(Op op, uint32_t a = 0, uint32_t b = 0) {
     // The top is 1: for 0 CPython reads past the end of its stack.
     if (a == 0 && facts_of(op).operand == Operand::Depth) return fail("no such place on the stack");
-    made_.instrs.push_back(
-        {op, a, b, static_cast<uint32_t>(spot_.at), spot_.here->offset, spot_.here->line});
+    if (count_ == room_) return emit_in_more_room(op, a, b);
+    made_.instrs[count_++] = {
+        op, a, b, static_cast<uint32_t>(spot_.at), spot_.here->offset, spot_.here->line};
     return true;
   }
   bool emit_const(Op op, uint32_t index) {
@@ -102,11 +104,35 @@ class Emission {
   }
 
   const Error& error() const { return error_; }
-  Translation& made() { return made_; }
+
+  // Returns the number of instructions so far.
+  uint32_t count() const { return count_; }
+  // Takes back all instructions from this one on.
+  void cut(uint32_t first) { count_ = first; }
+
+  // Notes that the next instruction is the first one of the raw one at the spot.
+  void start_raw() { made_.first[spot_.at] = count_; }
+  // Returns the index of a new fault, for an Unsayable.
+  uint32_t add_fault(Fault fault) {
+    made_.faults.push_back(std::move(fault));
+    return static_cast<uint32_t>(made_.faults.size() - 1);
+  }
+
+  // Returns all that was emitted; nothing may be emitted afterwards.
+  Translation finish() {
+    made_.first.back() = count_;
+    made_.instrs.resize(count_);
+    return std::move(made_);
+  }
 
  private:
+  // (Growing in emit() itself would have every call save registers for it.)
+  bool emit_in_more_room(Op op, uint32_t a, uint32_t b);
+
   const Spot& spot_;
-  Translation made_;
+  Translation made_;    // its list of instructions has room for more
+  uint32_t count_ = 0;  // of its instructions
+  uint32_t room_;
   Error error_;
 };
 

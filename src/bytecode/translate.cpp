@@ -39,11 +39,11 @@ class Translator {
       : spot_{module, module[code], raw, facts, traits_of(module[code].version)}, out_(spot_) {}
 
   Result<Translation> run() {
-    Translation& made = out_.made();
     const bool has_steps = !spot_.facts.steps.empty();
-    for (size_t at = 0; at < spot_.raw.size(); ++at) {
+    const size_t size = spot_.raw.size();
+    for (size_t at = 0; at < size; ++at) {
       spot_.go_to(at);
-      made.first[at] = static_cast<uint32_t>(made.instrs.size());
+      out_.start_raw();
       if (skip_ > 0) {
         --skip_;
       } else if (has_steps) {
@@ -52,19 +52,18 @@ class Translator {
         return out_.error();
       }
     }
-    made.first.back() = static_cast<uint32_t>(made.instrs.size());
-    return std::move(made);
+    return out_.finish();
   }
 
  private:
   // -- code that is read along its paths ------------------------------------------------------
   void along_path(const Step& step) {
-    const size_t first = out_.made().instrs.size();
+    const uint32_t first = out_.count();
     if (step.is_reached) is_dropping_ = false;
     if (!step.fault.empty()) return unsayable(step.fault);
     if (is_dropping_) return;
     if (!(step.decided == Decided::No ? one(spot_.raw[spot_.at]) : only_way(step.decided))) {
-      out_.made().instrs.resize(first);
+      out_.cut(first);
       skip_ = 0;
       // Unreachable code is dropped from here to the next reached instruction.
       is_dropping_ = !step.is_reached;
@@ -77,7 +76,6 @@ class Translator {
   }
 
   void unsayable(const std::string& why) {
-    out_.emit(Op::Unsayable, 0, static_cast<uint32_t>(out_.made().faults.size()));
     const uint32_t offset = spot_.raw[spot_.at].offset;
     // Up to the next reached instruction, or kShown of them.
     size_t next = spot_.at + 1;
@@ -86,8 +84,9 @@ class Translator {
       ++next;
     }
     const size_t end = next < spot_.raw.size() ? spot_.raw[next].start : spot_.code.bytecode.size();
-    out_.made().faults.push_back(
-        {why, offset, instructions_at(spot_.code, spot_.raw[spot_.at].start, end)});
+    const uint32_t fault =
+        out_.add_fault({why, offset, instructions_at(spot_.code, spot_.raw[spot_.at].start, end)});
+    out_.emit(Op::Unsayable, 0, fault);
   }
 
   // Translates a test of a constant, which has one outcome.
@@ -121,6 +120,25 @@ class Translator {
         return out_.emit_cell(op, arg);
       case Form::Target:
         return out_.emit_jump(op, instr.target, meaning.b);
+      default:  // NOLINT: all others
+        return none_or_several(instr, meaning);
+    }
+  }
+
+  // Translates an instruction of a form that becomes none or several, or splits its argument. (Not
+  // a part of one(), which would save registers for it that most instructions do not need.)
+  [[gnu::noinline]] bool none_or_several(const RawInstr& instr, const Meaning& meaning) {
+    const Op op = meaning.op;
+    const uint32_t arg = instr.arg;
+    switch (meaning.form) {
+      case Form::Plain:
+      case Form::Number:
+      case Form::Const:
+      case Form::Name:
+      case Form::Local:
+      case Form::Cell:
+      case Form::Target:
+        break;
       case Form::Drop:
         return drop();
       case Form::Never:
@@ -213,7 +231,7 @@ class Translator {
   // flags.
   bool return_generator() {
     const bool pops = spot_.mark_after(1) == Mark::PopTop;
-    const bool is_first = out_.made().instrs.empty() && !spot_.facts.is_target[spot_.at];
+    const bool is_first = out_.count() == 0 && !spot_.facts.is_target[spot_.at];
     if (!is_first && !pops) return out_.fail("without a pop of what is sent first");
     skip_ = pops ? 1 : 0;
     return is_first || out_.emit(Op::StartGenerator);
