@@ -52,8 +52,6 @@ std::optional<uint64_t> extent_of_lines(const object::Code& code) {
   return extent;
 }
 
-constexpr uint8_t kCache = 0;  // the opcode (3.11+); no instruction up to 3.10
-
 // Lists of an Inspection that the next one uses again.
 struct Scratch {
   std::vector<uint8_t> starts;
@@ -98,19 +96,18 @@ class Inspection {
     used_.assign(code_.consts.size() + code_.names.size(), 0);
     uint8_t* const starts = starts_.data();
     const TraitsTable& table = table_;
-    const bool folds_constants = minor() == 9 || minor() == 12 || minor() == 13;
     uint64_t count = 0;
     bool is_extended = false;
     bool has_resume = false;
-    uint64_t arg = 0;
+    uint32_t arg = 0;
+    uint32_t constants = 0;  // loaded right before, one after the other
     for (size_t at = 0; at < bytes.size();) {
       ++count;
       starts[at / 2] = is_extended ? kExtended : kFirst;
       const Traits& opcode = table[bytes[at]];
-      arg = (arg << 8 | bytes[at + 1]) & 0xffffffffu;
-      const size_t end = at + 2 + 2 * size_t{opcode.caches};
-      const bool is_cache = bytes[at] == kCache;  // more than an instruction has
-      if (!opcode.is_known || is_cache || end > bytes.size()) {
+      arg = arg << 8 | bytes[at + 1];
+      const size_t end = at + opcode.length;
+      if (!opcode.is_instr || end > bytes.size()) {
         fault();
         is_extended = false;
         arg = 0;
@@ -128,7 +125,12 @@ class Inspection {
       if (!(opcode.kinds & kArg) && (arg != 0 || is_extended)) idle_operand(arg);
       is_extended = false;
       if (opcode.kinds & kAnyJump) jump(opcode.kinds, arg, end);
-      if (folds_constants) constant(opcode.mark, arg);
+      if (opcode.mark == Mark::LoadConst) {
+        ++constants;
+      } else if (constants > 0) {
+        after_constants(opcode.mark, arg, constants);
+        constants = 0;
+      }
       has_resume |= opcode.mark == Mark::Resume;
       arg = 0;
     }
@@ -221,11 +223,10 @@ class Inspection {
 
   // Checks habits of folding constants: 3.9 makes one constant of a display, and 3.12 and 3.13
   // return a constant with one instruction.
-  void constant(Mark mark, uint64_t arg) {
+  void after_constants(Mark mark, uint32_t arg, uint32_t constants) {
     const bool builds = mark == Mark::BuildList || mark == Mark::BuildSet;
-    if (minor() == 9 && arg > 2 && constants_ >= arg && builds) odd();
-    if (minor() != 9 && mark == Mark::ReturnValue && constants_ > 0) odd();
-    constants_ = mark == Mark::LoadConst ? constants_ + 1 : 0;
+    if (minor() == 9 && arg > 2 && constants >= arg && builds) odd();
+    if ((minor() == 12 || minor() == 13) && mark == Mark::ReturnValue) odd();
   }
 
   // Obfuscators leave empty tables: no evidence.
@@ -275,7 +276,6 @@ class Inspection {
   std::vector<uint8_t>& used_;      // by index of the constants, then of the names: 1 or 0
   bool has_idle_operand_ = false;   // with a value, of an instruction that takes none
   bool has_resume_ = false;
-  uint64_t constants_ = 0;  // loaded right before, one after the other
 };
 
 // Returns the minor versions in a file name: "/usr/lib/python3.9/os.py", "C:\Python39\Lib".

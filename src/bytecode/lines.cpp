@@ -2,6 +2,9 @@
 #include "bytecode/lines.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
 
 #include "bytecode/traits.h"
 #include "bytecode/varint.h"
@@ -125,14 +128,23 @@ bool set_lines(const object::Code& code, std::span<RawInstr> instrs) {
 std::vector<object::Columns> columns_of_units(const object::Code& code) {
   std::vector<object::Columns> columns;
   if (code.version.minor < 11) return columns;
-  columns.resize(code.bytecode.size() / 2);
+  const size_t units = code.bytecode.size() / 2;
+  // An entry covers eight units at most. All eight are set, and the next entry sets those that it
+  // covers itself.
+  constexpr size_t kMostUnits = 8;
+  columns.resize(units + kMostUnits);
   bool any = false;
+  size_t covered = 0;
   const bool complete = each_location(code, [&](const Location& found) {
     any = any || found.columns.begin != object::kNoColumn;
-    const size_t end = std::min(found.end, columns.size());
-    if (found.begin >= end) return;
-    std::fill(columns.data() + found.begin, columns.data() + end, found.columns);
+    if (found.begin >= units) return;
+    std::array<uint32_t, kMostUnits> eight{};
+    eight.fill(std::bit_cast<uint32_t>(found.columns));
+    std::memcpy(static_cast<void*>(columns.data() + found.begin), eight.data(), sizeof eight);
+    covered = found.end;
   });
+  columns.resize(std::min(covered, units));
+  columns.resize(units);
   if (!any || !complete) columns.clear();
   return columns;
 }
@@ -140,12 +152,14 @@ std::vector<object::Columns> columns_of_units(const object::Code& code) {
 PlaceUnits units_without_code(const object::Code& code) {
   PlaceUnits found;
   const TraitsTable& traits = traits_of(code.version);
-  for (size_t at = 0; at + 1 < code.bytecode.size();) {
-    const Traits& opcode = traits[code.bytecode[at]];
-    const auto unit = static_cast<uint32_t>(at / 2);
-    if (opcode.mark == Mark::Nop) found.nops.push_back(unit);
-    if (!opcode.falls_through) found.leaves.push_back(unit);
-    at += 2 + 2 * size_t{opcode.caches};
+  const std::span<const uint8_t> bytes = code.bytecode;
+  for (size_t at = 0; at + 1 < bytes.size();) {
+    const Traits& opcode = traits[bytes[at]];
+    if (opcode.holds_place) {
+      const auto unit = static_cast<uint32_t>(at / 2);
+      (opcode.mark == Mark::Nop ? found.nops : found.leaves).push_back(unit);
+    }
+    at += opcode.length;
   }
   return found;
 }

@@ -20,10 +20,11 @@ Error malformed(size_t offset, const std::string& what) {
                "bytecode: " + what + " at offset " + std::to_string(offset)};
 }
 
-// Returns the number of instructions, including EXTENDED_ARGs, for valid bytes.
+// Returns the number of instructions, including EXTENDED_ARGs; of bytes that are not valid, at
+// least the number of those before the first one that is not.
 size_t count_of(const TraitsTable& traits, std::span<const uint8_t> bytes) {
   size_t count = 0;
-  for (size_t at = 0; at < bytes.size(); at += 2 + 2 * size_t{traits[bytes[at]].caches}) ++count;
+  for (size_t at = 0; at < bytes.size(); at += traits[bytes[at]].length) ++count;
   return count;
 }
 
@@ -83,8 +84,8 @@ Result<std::vector<RawInstr>> read_raw(const object::Code& code) {
   if (bytes.size() > kMaxBytecode) return Error{ErrorCode::Limit, 0, "bytecode: too long"};
   const TraitsTable& traits = traits_of(code.version);
 
-  std::vector<RawInstr> raw;
-  raw.reserve(count_of(traits, bytes));
+  std::vector<RawInstr> raw(count_of(traits, bytes));
+  RawInstr* next = raw.data();
   bool extended = false;
   uint32_t start = 0;
   uint32_t arg = 0;
@@ -95,16 +96,18 @@ Result<std::vector<RawInstr>> read_raw(const object::Code& code) {
     arg = arg << 8 | bytes[at + 1];
     const Traits& opcode = traits[number];
     if (opcode.meaning == nullptr) return malformed(at, "unknown opcode " + std::to_string(number));
-    at += 2 + 2 * size_t{opcode.caches};
+    at += opcode.length;
     if (at > bytes.size()) return malformed(offset, "an inline cache is cut off");
     extended = opcode.mark == Mark::ExtendedArg;
     if (extended) continue;
     if (!(opcode.kinds & kArg)) arg = 0;
-    raw.push_back({offset, start, number, arg, -1, kNoLine});
-    if (opcode.kinds & kAnyJump) raw.back().target = target_of(code, opcode, raw.back());
+    *next = {offset, start, number, arg, -1, kNoLine};
+    if (opcode.kinds & kAnyJump) next->target = target_of(code, opcode, *next);
+    ++next;
     arg = 0;
   }
   if (extended) return malformed(bytes.size() - 2, "EXTENDED_ARG without an instruction");
+  raw.resize(static_cast<size_t>(next - raw.data()));
   if (!set_lines(code, raw)) {
     return Error{ErrorCode::Malformed, code.linetable.size(), "line table: unexpected end"};
   }

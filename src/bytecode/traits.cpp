@@ -54,6 +54,7 @@ TraitsTable make(object::Version version) {
     Traits& traits = table[i];
     traits.kinds = opcode.kinds;
     traits.caches = opcode.caches;
+    traits.length = static_cast<uint8_t>(2 + 2 * opcode.caches);
     traits.name_shift = name_shift(version.minor, opcode.name);
     traits.meaning = &meaning_of(version, static_cast<uint8_t>(i));
     traits.form = traits.meaning->form;
@@ -61,9 +62,11 @@ TraitsTable make(object::Version version) {
       if (name == opcode.name) traits.mark = mark;
     }
     traits.is_known = traits.form != Form::Never || traits.mark == Mark::ExtendedArg;
+    traits.is_instr = traits.is_known && traits.mark != Mark::Cache;
     traits.bound = bound_of(traits);
     traits.falls_through = std::find(std::begin(kNeverFallThrough), std::end(kNeverFallThrough),
                                      opcode.name) == std::end(kNeverFallThrough);
+    traits.holds_place = traits.mark == Mark::Nop || !traits.falls_through;
   }
   return table;
 }

@@ -38,8 +38,11 @@ enum class Bound : uint8_t {
 struct Traits {
   uint16_t kinds = 0;         // RawKind
   uint8_t caches = 0;         // code units
+  uint8_t length = 2;         // in bytes, with its caches
   uint8_t name_shift = 0;     // bits of the argument below a name's index
   bool is_known = false;      // may occur in a code object
+  bool is_instr = false;      // the same but for CACHE
+  bool holds_place = false;   // a NOP, or does not fall through
   bool falls_through = true;  // the next instruction may run after it
   Bound bound = Bound::None;
   Form form = Form::Never;
