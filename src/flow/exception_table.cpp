@@ -122,15 +122,20 @@ void ExceptionTable::find_leaders() {
   };
   std::vector<Back> back;
   std::unordered_map<uint32_t, uint32_t> entered_in;  // the region of all other edges to a target
+  size_t jumps = 0;
   for (uint32_t i = 0; i < size_; ++i) {
     const Instr& instr = code_.instrs[i];
     if (!bytecode::has_target(instr.op) || code_.gone[i]) continue;
+    ++jumps;
     const uint32_t target = code_.live(instr.a);
     leader_[target] = 1;
     if (target > i || code_.cover[target] == kNoRegion) continue;
     back.push_back({target, cover_of(i)});
     if (!back.back().cover.is_known) entered_in.try_emplace(target, kUnknownRegion);
   }
+  // A jump leads to a block, and another one follows it.
+  draft_.blocks.reserve(2 * jumps + code_.regions.size() + 1);
+  states_.reserve(draft_.blocks.capacity());
   if (!entered_in.empty()) find_entered(entered_in);
   for (const auto& [target, cover] : back) {
     uint32_t from = cover.region;

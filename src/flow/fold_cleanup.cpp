@@ -46,7 +46,8 @@ void fold_cleanups(Regions& regions) {
   std::vector<uint32_t> restores(regions.regions.size(), 0);
   for (uint32_t i = 0; i < instead.size(); ++i)
     instead[i] = region_past_cleanups(regions, i, restores[i]);
-  for (uint32_t i = 0; i < regions.cover.size(); ++i) {
+  const auto size = static_cast<uint32_t>(regions.cover.size());
+  for (uint32_t i = 0; i < size; ++i) {
     uint32_t& cover = regions.cover[i];
     if (cover == kNoRegion || instead[cover] == cover) continue;
     Folded& folded = regions.fold(i);
@@ -96,8 +97,10 @@ void fold_stop_iteration_wrapper(Regions& regions) {
 // a separate instruction, and the compiler loses the regions of some branches. The same for the
 // backward jump that 3.12+ emits after a branch, in place of a conditional backward jump.
 void protect_branches(Regions& regions, bool tests_raise) {
-  for (uint32_t i = 1; i < regions.instrs.size(); ++i) {
+  const auto size = static_cast<uint32_t>(regions.instrs.size());
+  for (uint32_t i = 1; i < size; ++i) {
     const Op op = regions.instrs[i].op;
+    if (!transfers_control(op)) continue;
     const bool tests = op == Op::BranchTrue || op == Op::BranchFalse;
     const bool free = op == Op::BranchNone || op == Op::BranchNotNone || (tests && !tests_raise);
     const Instr& before = regions.instrs[i - 1];

@@ -26,24 +26,24 @@ std::optional<Graph> graph_of_straight_line(const bytecode::Stream& stream, cons
   const bool is_straight = !survey.jumps && stream.exceptions.empty() &&
                            !survey.has(Op::PushExcInfo) && !survey.has(Op::PopExcept);
   if (!is_straight) return std::nullopt;
+  const std::span<const Instr> instrs = stream.instrs;
   uint32_t depth = 0;
   size_t end = 0;
-  for (; end < stream.instrs.size() && !transfers_control(stream.instrs[end].op); ++end) {
-    const std::optional<uint32_t> after = depth_after(stream.instrs[end], depth);
+  for (; end < instrs.size() && !transfers_control(instrs[end].op); ++end) {
+    const std::optional<uint32_t> after = depth_after(instrs[end], depth);
     if (!after) return std::nullopt;
     depth = *after;
   }
-  if (end == stream.instrs.size() || depth < reach_of(stream.instrs[end])) return std::nullopt;
+  if (end == instrs.size() || depth < reach_of(instrs[end])) return std::nullopt;
 
   Graph graph;
   graph.code = stream.code;
-  graph.instrs.assign(stream.instrs.begin(),
-                      stream.instrs.begin() + static_cast<std::ptrdiff_t>(end));
+  graph.instrs.assign(instrs.data(), instrs.data() + end);
   Block& block = graph.blocks.emplace_back();
   block.count = static_cast<uint32_t>(end);
-  block.exit.kind = control_of(stream.instrs[end])->kind;
-  block.exit.instr = stream.instrs[end];
-  block.offset = stream.instrs[0].offset;
+  block.exit.kind = control_of(instrs[end])->kind;
+  block.exit.instr = instrs[end];
+  block.offset = instrs[0].offset;
   return graph;
 }
 

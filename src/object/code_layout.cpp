@@ -169,8 +169,6 @@ std::span<const Field> code_layout(Version version) {
   return kUntil310;
 }
 
-bool is_number(Field field) { return field <= Field::Flags || field == Field::FirstLineNo; }
-
 std::string assemble_code(Module& module, const CodeFields& fields, Code& code) {
   return Assembler(module, fields, code).run();
 }

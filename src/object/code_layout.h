@@ -39,7 +39,9 @@ inline constexpr size_t kFieldCount = 20;
 std::span<const Field> code_layout(Version version);
 
 // Returns true if the field is a plain 32-bit number; the others are objects.
-bool is_number(Field field);
+constexpr bool is_number(Field field) {
+  return field <= Field::Flags || field == Field::FirstLineNo;
+}
 
 // The values read, indexed by Field.
 struct CodeFields {
