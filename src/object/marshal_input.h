@@ -3,10 +3,12 @@
 // marshal_reader.cpp.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,10 +41,7 @@ class MarshalInput {
     return false;
   }
   bool malformed(const std::string& what) { return fail(ErrorCode::Malformed, what, start_); }
-  bool need(size_t count) {
-    return bytes_.size() - at_ >= count ||
-           fail(ErrorCode::Truncated, "unexpected end", bytes_.size());
-  }
+  bool need(size_t count) { return bytes_.size() - at_ >= count || cut_off(); }
 
   bool byte(uint8_t& out) {
     if (!need(1)) return false;
@@ -53,8 +52,12 @@ class MarshalInput {
   bool little_endian(T& out) {
     if (!need(sizeof(T))) return false;
     std::make_unsigned_t<T> value = 0;
-    for (size_t i = sizeof(T); i-- > 0;) {
-      value = static_cast<std::make_unsigned_t<T>>(value << 8 | bytes_[at_ + i]);
+    if constexpr (std::endian::native == std::endian::little) {
+      std::memcpy(&value, bytes_.data() + at_, sizeof value);
+    } else {
+      for (size_t i = sizeof(T); i-- > 0;) {
+        value = static_cast<std::make_unsigned_t<T>>(value << 8 | bytes_[at_ + i]);
+      }
     }
     at_ += sizeof(T);
     out = static_cast<T>(value);
@@ -89,6 +92,10 @@ class MarshalInput {
   }
 
  private:
+  [[gnu::cold, gnu::noinline]] bool cut_off() {
+    return fail(ErrorCode::Truncated, "unexpected end", bytes_.size());
+  }
+
   std::span<const uint8_t> bytes_;
   uint64_t base_;
   size_t at_ = 0;

@@ -84,6 +84,12 @@ class Reader {
     ref_.reset();
     if (type == '0') return Step::Null;
     if (type == 'r') return read_reference() ? Step::Value : Step::Failed;
+    return read_new(type);
+  }
+
+  // (Not a part of read_one(), which would save registers for it: half of all objects are
+  // references.)
+  [[gnu::noinline]] Step read_new(uint8_t type) {
     if (type & kFlagRef) {
       ref_ = refs_.size();
       refs_.emplace_back();
@@ -175,14 +181,15 @@ class Reader {
   bool read_reference() {
     uint32_t index = 0;
     if (!in_.little_endian(index)) return false;
-    if (index >= refs_.size())
-      return in_.malformed("reference " + std::to_string(index) + " out of range");
-    if (!refs_[index].valid()) {
-      return in_.malformed("reference " + std::to_string(index) + " to an object that holds it");
-    }
+    if (index >= refs_.size()) return no_reference(index, "out of range");
+    if (!refs_[index].valid()) return no_reference(index, "to an object that holds it");
     value_ = refs_[index];
     if (module_[value_].kind == ConstKind::Bytes) refer_to_bytes();
     return true;
+  }
+
+  [[gnu::cold, gnu::noinline]] bool no_reference(uint32_t index, const char* why) {
+    return in_.malformed("reference " + std::to_string(index) + ' ' + why);
   }
 
   Step read_int() {
@@ -261,7 +268,7 @@ class Reader {
   }
 
   // Makes value_, which is referred to, a constant with a text, if it is a table of a code object.
-  void refer_to_bytes() {
+  [[gnu::noinline]] void refer_to_bytes() {
     Const& value = module_.consts[value_.index()];
     const auto table = std::lower_bound(tables_.begin(), tables_.end(), value_,
                                         [](const auto& one, ConstId id) { return one.first < id; });
