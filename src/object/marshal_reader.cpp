@@ -346,10 +346,11 @@ class Reader {
       fields_.back().objects[static_cast<size_t>(field)] = value_;
       fields_.back().bytes[static_cast<size_t>(field)] = bytes_;
     } else {
-      items_.push_back(value_);
+      add_item();
     }
     if (!frame.until_null) --frame.remaining;
   }
+  [[gnu::noinline]] void add_item() { items_.push_back(value_); }
 
   bool end_dict() {
     if (stack_.empty() || !stack_.back().until_null) return in_.malformed("unexpected null object");
