@@ -115,12 +115,13 @@ void protect_branches(Regions& regions, bool tests_raise) {
 // whose jump is threaded past the next test. No handler gets an exception of such a test, but it
 // was written in the operand's region.
 void mark_lost_tests(Regions& regions) {
-  for (uint32_t i = 1; i + 1 < regions.instrs.size(); ++i) {
+  const auto size = static_cast<uint32_t>(regions.instrs.size());
+  for (uint32_t i = 1; i + 1 < size; ++i) {
     const Instr& copy = regions.instrs[i];
+    if (copy.op != Op::Copy || copy.a != 1) continue;
     Instr& test = regions.instrs[i + 1];
     const bool tests = test.op == Op::BranchTrue || test.op == Op::BranchFalse;
-    const bool is_operand = copy.op == Op::Copy && copy.a == 1 && tests;
-    if (!is_operand || regions.cover[i] != kNoRegion || regions.cover[i + 1] != kNoRegion) continue;
+    if (!tests || regions.cover[i] != kNoRegion || regions.cover[i + 1] != kNoRegion) continue;
     if (regions.cover[i - 1] == kNoRegion) continue;
     if (transfers_control(regions.instrs[i - 1].op)) continue;
     regions.cover[i] = regions.cover[i + 1] = regions.cover[i - 1];

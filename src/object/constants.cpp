@@ -146,8 +146,10 @@ std::string supported_versions() {
 Module new_module(Version version) {
   Module module;
   module.version = version;
-  for (size_t n = 0; n < small_int_count(version); ++n) {
-    module.add(Const{.kind = ConstKind::Int, .integer = static_cast<int64_t>(n)});
+  module.consts.resize(small_int_count(version));
+  for (size_t n = 0; n < module.consts.size(); ++n) {
+    module.consts[n].kind = ConstKind::Int;
+    module.consts[n].integer = static_cast<int64_t>(n);
   }
   // A `with` of 3.8 calls __exit__ with three None, whether or not None is among its code's
   // constants.
