@@ -16,12 +16,12 @@ namespace {
 RawFacts raw_facts(const object::Code& code, const std::vector<RawInstr>& raw,
                    const std::vector<RawException>& exceptions, bool is_along_paths) {
   RawFacts facts;
-  facts.is_target.assign(raw.size(), false);
-  facts.is_entered.assign(raw.size(), false);
   const bool jumps =
       std::any_of(raw.begin(), raw.end(), [](const RawInstr& instr) { return instr.target >= 0; });
   // (A path may go on at any instruction.)
   if (!jumps && exceptions.empty() && !is_along_paths) return facts;
+  facts.targets.assign(raw.size(), false);
+  facts.entered.assign(raw.size(), false);
   facts.at_unit.assign(code.bytecode.size() / 2, kNoRaw);
   for (size_t i = 0; i < raw.size(); ++i) {
     const size_t unit = raw[i].start / 2;
@@ -31,8 +31,8 @@ RawFacts raw_facts(const object::Code& code, const std::vector<RawInstr>& raw,
     if (offset < 0 || offset % 2 != 0) return;
     const auto unit = static_cast<uint64_t>(offset) / 2;
     if (unit >= facts.at_unit.size() || facts.at_unit[unit] == kNoRaw) return;
-    facts.is_target[facts.at_unit[unit]] = true;
-    if (enters) facts.is_entered[facts.at_unit[unit]] = true;
+    facts.targets[facts.at_unit[unit]] = true;
+    if (enters) facts.entered[facts.at_unit[unit]] = true;
   };
   const TraitsTable& traits = traits_of(code.version);
   for (const RawInstr& instr : raw) {

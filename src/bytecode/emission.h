@@ -36,7 +36,7 @@ struct Spot {
   Mark mark_at(size_t k) const;
   // The same, if it is reached only from the one before.
   Mark mark_after(size_t k) const {
-    return at + k < raw.size() && !facts.is_target[at + k] ? mark_at(k) : Mark::None;
+    return at + k < raw.size() && !facts.is_target(at + k) ? mark_at(k) : Mark::None;
   }
   uint32_t raw_at(int64_t offset) const;
 

@@ -231,7 +231,7 @@ class Translator {
   // flags.
   bool return_generator() {
     const bool pops = spot_.mark_after(1) == Mark::PopTop;
-    const bool is_first = out_.count() == 0 && !spot_.facts.is_target[spot_.at];
+    const bool is_first = out_.count() == 0 && !spot_.facts.is_target(spot_.at);
     if (!is_first && !pops) return out_.fail("without a pop of what is sent first");
     skip_ = pops ? 1 : 0;
     return is_first || out_.emit(Op::StartGenerator);
@@ -327,7 +327,7 @@ class Translator {
 
   // FOR_ITER leads past it, so it is dropped; but hand-made code may reach it by other paths.
   bool end_for() {
-    if (!spot_.facts.is_entered[spot_.at] && spot_.at > 0 &&
+    if (!spot_.facts.is_entered(spot_.at) && spot_.at > 0 &&
         !spot_.traits[spot_.raw[spot_.at - 1].opcode].falls_through) {
       skip_ = spot_.pops_after_end_for(spot_.mark_after(1)) ? 1 : 0;
       return true;

@@ -24,12 +24,16 @@ struct Step {
 
 // Facts about raw instructions that the translation needs.
 struct RawFacts {
-  // For each code unit, the raw instruction that starts there (with its EXTENDED_ARGs), or kNoRaw.
-  std::vector<uint32_t> at_unit;
-  // True for a raw instruction that is the target of a jump or an exception.
-  std::vector<bool> is_target;
+  // Returns true for a raw instruction that is the target of a jump or an exception.
+  bool is_target(size_t index) const { return !targets.empty() && targets[index]; }
   // The same without the exhausted edges of FOR_ITER, which never run their target.
-  std::vector<bool> is_entered;
+  bool is_entered(size_t index) const { return !entered.empty() && entered[index]; }
+
+  // For each code unit, the raw instruction that starts there (with its EXTENDED_ARGs), or kNoRaw.
+  // This and the next two are empty if nothing jumps.
+  std::vector<uint32_t> at_unit;
+  std::vector<bool> targets;  // by raw instruction
+  std::vector<bool> entered;
   // One for each raw instruction if code is read along its paths; otherwise empty.
   std::vector<Step> steps;
 };
