@@ -134,6 +134,15 @@ class Audit {
     return slots_.place_of(instr, stream_.raw[instr.raw].arg);
   }
 
+  // Returns the slot of the frame that an instruction on a variable names.
+  uint32_t named_place(const Instr& instr) const {
+    const bytecode::RawInstr& raw = stream_.raw[instr.raw];
+    const bytecode::Form form = traits_[raw.opcode].form;
+    const bool has_two = form == bytecode::Form::TwoLocals || form == bytecode::Form::StoreTwo;
+    if (!has_two) return raw.arg;
+    return is_second_ ? raw.arg & 15 : raw.arg >> 4;
+  }
+
   // -- joins ----------------------------------------------------------------------------------
   // Notes that control comes to a block with the first slots of the stack, and those pushed.
   void meet(BlockId block, std::span<const Slot> stack, std::span<const Slot> pushed = {}) {
@@ -176,6 +185,7 @@ class Audit {
     const uint32_t end = block.first + block.count;
     for (uint32_t i = block.first; i < end && !found_; ++i) {
       const Instr& instr = graph_.instrs[i];
+      is_second_ = i > block.first && graph_.instrs[i - 1].raw == instr.raw;
       if (!is_told && bytecode::facts_of(instr.op).raises) {
         tell_handler(block);
         is_told = true;
@@ -377,6 +387,11 @@ class Audit {
       exchange(instr);
       return false;
     }
+    // Of two variables with one name the local of a comprehension is meant here, not the cell.
+    const bool is_of_local = bytecode::facts_of(instr.op).operand == bytecode::Operand::Local;
+    if (slots_.has_namesakes() && is_of_local && !is_cell(*place)) {
+      hold(named_place(instr) == *place, "of the cell with the name of a local", instr);
+    }
     switch (instr.op) {
       case Op::LoadFast:
         return load(instr, *place);
@@ -462,6 +477,7 @@ class Audit {
   std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> open_;
   std::vector<bool> is_open_;
   uint32_t exceptions_ = 0;
+  bool is_second_ = false;  // the instruction is the second one of a raw instruction
   std::optional<Breach> found_;
 };
 

@@ -44,6 +44,9 @@ class FrameSlots {
     return std::nullopt;
   }
 
+  // Returns true if two variables have one name, as far as place_of() was asked.
+  bool has_namesakes() const { return names_ == Names::Shared; }
+
  private:
   using Named = std::pair<uint32_t, uint32_t>;  // a symbol and its slot
   enum class Names : uint8_t { Unknown, Apart, Shared };

@@ -25,6 +25,7 @@ CELL = "def f(x):\n    z = x\n    return z, lambda: x\n"
 LOOP = "def f(x):\n    for y in x:\n        z = y\n    return x\n"
 METHOD = "def f(x):\n    return super().f()\n"
 DEEP = "def f(x):\n    def g():\n        return x\n    return g\n"
+HIDING = "def f(x):\n    def g(y):\n        return [x for x in y], x\n    return g\n"
 YIELD = "def f(x):\n    try:\n        yield x\n    finally:\n        print(x)\n"
 FROM = "def f(x):\n    yield from x\n"
 HANDLER = "def f(x):\n    try:\n        x()\n    except ValueError as e:\n        return x(e)\n"
@@ -247,6 +248,29 @@ def over_a_global(code: CodeType) -> CodeType:
     return code.replace(co_consts=tuple(consts))
 
 
+def in_the_cell(store: bool, load: bool) -> Callable[[CodeType], CodeType]:
+    """Let a comprehension use the cell that has the name of its local."""
+
+    def changed(code: CodeType) -> CodeType:
+        inner = next(c for c in code.co_consts if isinstance(c, CodeType))
+        parts = take_apart(inner)
+        local = inner.co_varnames.index("x")
+        cell = len(inner.co_varnames) + len(inner.co_cellvars) + inner.co_freevars.index("x")
+        to, of = (cell if store else local), (cell if load else local)
+        for instr in parts.instrs:
+            name = dis.opname[instr.op]
+            if name == "STORE_FAST_LOAD_FAST" and instr.arg == (local << 4 | local):
+                instr.arg = to << 4 | of
+            if VERSION == (3, 12) and name == "LOAD_FAST" and instr.arg == local:
+                instr.arg = of
+        assert parts.instrs != take_apart(inner).instrs
+        new = put_together(inner, parts)
+        consts = [new if c is inner else c for c in code.co_consts]
+        return code.replace(co_consts=tuple(consts))
+
+    return changed
+
+
 def of_a_constant(code: CodeType) -> CodeType:
     """Match with a number where a class was."""
     parts = take_apart(code)
@@ -323,6 +347,9 @@ CASES: Dict[str, Case] = {
     "a local as a cell": ((3, 11), (3, 12), PLAIN, becomes("LOAD_FAST", "LOAD_DEREF")),
     "a checked cell": ((3, 13), (3, 13), DEEP, becomes("LOAD_FAST", "LOAD_FAST_CHECK")),
     "a cell, checked": ((3, 14), NEWEST, DEEP, becomes("LOAD_FAST_BORROW", "LOAD_FAST_CHECK")),
+    "the cell with a local's name": ((3, 12), NEWEST, HIDING, in_the_cell(False, True)),
+    "the cell with a stored name": ((3, 13), NEWEST, HIDING, in_the_cell(True, False)),
+    "the cell with a local's name, twice": ((3, 13), NEWEST, HIDING, in_the_cell(True, True)),
     "an argument in its cell": (ALL, (3, 10), CELL, becomes("LOAD_DEREF", "LOAD_FAST")),
     "flags of a generator": ((3, 11), NEWEST, PLAIN, flag(CO_GENERATOR)),
     "no flags of a generator": ((3, 11), NEWEST, YIELD, flag(CO_GENERATOR)),
