@@ -270,11 +270,12 @@ class Reader {
   // Makes value_, which is referred to, a constant with a text, if it is a table of a code object.
   [[gnu::noinline]] void refer_to_bytes() {
     Const& value = module_.consts[value_.index()];
+    bytes_ = module_.text(value.text);
+    if (!bytes_.empty()) return;
     const auto table = std::lower_bound(tables_.begin(), tables_.end(), value_,
                                         [](const auto& one, ConstId id) { return one.first < id; });
-    if (table != tables_.end() && table->first == value_) {
-      value.text = module_.strings.intern(table->second);
-    }
+    if (table == tables_.end() || table->first != value_) return;
+    value.text = module_.strings.intern(table->second);
     bytes_ = module_.text(value.text);
   }
   Step read_utf8() {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // object::read_marshal and read_pyc: every kind of constant, every version's layout, bad input.
+#include <ctime>
+
 #include "object/marshal_writer.h"
 #include "object/pyc.h"
 #include "object/repr.h"
@@ -122,6 +124,25 @@ TEST("marshal stops where many code objects share one huge object") {
   code.const_count = 1;
   code.consts = out;
   const Result<Module> module = code.read();
+  REQUIRE(!module.ok());
+  EXPECT(module.error().code == ErrorCode::Limit);
+}
+
+TEST("marshal reads a long table once, however often it is referred to") {
+  constexpr int kMany = 20000;
+  CodeWriter code;
+  code.consts.tuple(1 + kMany);
+  code.consts.type('c').number(0).number(0).number(0).number(1).number(0);
+  code.consts.kept('s').number(1 << 20);
+  code.consts.bytes.resize(code.consts.bytes.size() + (1 << 20), 9);
+  code.consts.tuple(0).tuple(0).tuple(0).data("").name("f").name("f").name("f").number(1);
+  code.consts.data("").data("");
+  for (int i = 0; i < kMany; ++i) code.consts.reference(0);
+  code.const_count = 1;
+  const auto begun = std::clock();
+  const Result<Module> module = code.read();
+  // (Reading it for each reference takes half a minute.)
+  EXPECT(std::clock() - begun < 3 * CLOCKS_PER_SEC);
   REQUIRE(!module.ok());
   EXPECT(module.error().code == ErrorCode::Limit);
 }
