@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -20,7 +21,7 @@ namespace pellucid {
 // The bytes lie one string after the other in chunks that never move. A copy of a pool shares the
 // chunks that there are, gives every string the Symbol that it has, and adds to chunks of its own:
 // what adds strings to a copy leaves the original as it is. The index is a hash table with linear
-// probing.
+// probing; strings that find no place near their own, since many have one hash, are in a tree.
 class StringPool {
  public:
   // The Symbol of `text`; the bytes are copied on first sight. Any bytes are allowed, NUL included.
@@ -48,7 +49,10 @@ class StringPool {
   StringPool(StringPool&& other) noexcept = default;
   StringPool& operator=(StringPool&& other) noexcept = default;
   StringPool(const StringPool& other)
-      : views_(other.views_), slots_(other.slots_), chunks_(other.chunks_) {
+      : views_(other.views_),
+        slots_(other.slots_),
+        crowded_(other.crowded_),
+        chunks_(other.chunks_) {
     // What is left of the last chunk is the original's.
     if (!chunks_.empty()) chunks_.back().used = chunks_.back().size;
   }
@@ -56,6 +60,7 @@ class StringPool {
 
  private:
   static constexpr size_t kChunk = 4096;
+  static constexpr size_t kMostProbes = 64;
 
   struct Slot {
     uint32_t hash = 0;
@@ -96,16 +101,23 @@ class StringPool {
 
   Symbol find(std::string_view text, uint32_t hash) const {
     if (slots_.empty()) return {};
-    for (size_t at = hash & (slots_.size() - 1); slots_[at].symbol.valid(); at = next(at)) {
+    size_t at = hash & (slots_.size() - 1);
+    for (size_t left = kMostProbes; left > 0 && slots_[at].symbol.valid(); --left, at = next(at)) {
       if (slots_[at].hash == hash && view(slots_[at].symbol) == text) return slots_[at].symbol;
     }
-    return {};
+    if (crowded_.empty()) return {};
+    const auto found = crowded_.find(text);
+    return found == crowded_.end() ? Symbol() : found->second;
   }
 
   void fill(Slot slot) {
     size_t at = slot.hash & (slots_.size() - 1);
-    while (slots_[at].symbol.valid()) at = next(at);
-    slots_[at] = slot;
+    for (size_t left = kMostProbes; left > 0; --left, at = next(at)) {
+      if (slots_[at].symbol.valid()) continue;
+      slots_[at] = slot;
+      return;
+    }
+    crowded_.emplace(view(slot.symbol), slot.symbol);
   }
 
   // Makes room for the last string, too, which has no slot yet.
@@ -133,7 +145,8 @@ class StringPool {
 
   std::vector<std::string_view> views_;  // by Symbol
   std::vector<Slot> slots_;              // a power of two of them, half of them empty
-  std::vector<Chunk> chunks_;            // strings are in the order of their Symbols
+  std::map<std::string_view, Symbol> crowded_;
+  std::vector<Chunk> chunks_;  // strings are in the order of their Symbols
 };
 
 }  // namespace pellucid
