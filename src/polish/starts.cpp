@@ -228,13 +228,9 @@ Starts::Jump Starts::in_clause(NodeId handler) const {
   const NodeId type = tree_.as<ast::ExceptHandler>(handler).type;
   if (!type.valid() || tree_.as<ast::ExceptHandler>(handler).name.valid()) return Jump::None;
   if (own(type).begin == object::kNoColumn) return Jump::None;
-  size_t unit = tree_.where(type).offset / 2;
+  uint32_t unit = tree_.where(type).offset / 2;
   for (int places = 0; places < 2; ++places) {
-    const object::Columns here = source_.columns[unit];
-    while (unit < source_.columns.size() && source_.columns[unit].begin == here.begin &&
-           source_.columns[unit].end == here.end) {
-      ++unit;
-    }
+    unit = end_of_place(unit);
     if (unit >= source_.columns.size()) return Jump::None;
   }
   const object::Columns end = source_.columns[unit];
@@ -259,10 +255,20 @@ Starts::Next Starts::after(NodeId node) const {
 }
 
 Starts::Next Starts::next_place(uint32_t unit) const {
-  for (uint32_t other = unit + 1; other < source_.columns.size(); ++other) {
-    if (!is_same_place(unit, other)) return {other, source_.columns[other]};
+  const uint32_t other = end_of_place(unit);
+  return other < source_.columns.size() ? Next{other, source_.columns[other]} : Next();
+}
+
+uint32_t Starts::end_of_place(uint32_t unit) const {
+  if (ends_.empty()) {
+    auto end = static_cast<uint32_t>(source_.columns.size());
+    ends_.resize(end);
+    for (uint32_t at = end; at-- > 0;) {
+      if (at + 1 < ends_.size() && !is_same_place(at, at + 1)) end = at + 1;
+      ends_[at] = end;
+    }
   }
-  return {};
+  return ends_[unit];
 }
 
 Starts::Next Starts::after_test(NodeId branch) const {

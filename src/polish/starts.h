@@ -96,11 +96,21 @@ class Starts {
   // Returns true if a code unit does nothing but leave: a jump, or the return of a constant.
   bool only_leaves(uint32_t unit) const;
 
+  // Returns true if control goes on from a code unit to a later one: nothing between them leaves.
+  bool comes_to(uint32_t unit, uint32_t later) const {
+    const auto next = std::lower_bound(source_.leaves.begin(), source_.leaves.end(), unit);
+    return next == source_.leaves.end() || *next >= later;
+  }
+
   // Returns true if any jump, return, raise or NOP has the width of a `pass` or `continue`.
   bool has_places_of_jumps() const;
 
   // Returns true if control never comes to a code unit from the one before it.
   bool is_left_before(uint32_t unit) const;
+
+  // Returns the first code unit after one that has another place; that after the last one if there
+  // is none.
+  uint32_t end_of_place(uint32_t unit) const;
 
   object::Columns of_unit(uint32_t unit) const { return source_.columns[unit]; }
 
@@ -159,6 +169,7 @@ class Starts {
   Statements body_;
   Source source_;
   mutable std::array<Found, 32> found_{};  // by the last bits of the node's number
+  mutable std::vector<uint32_t> ends_;     // end_of_place() of each unit; filled on demand
   mutable std::vector<int32_t> lines_;     // lines with more than a jump, sorted; filled on demand
 };
 

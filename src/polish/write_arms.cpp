@@ -76,7 +76,9 @@ class Arms {
   // Returns true if nothing but a place is in the column of statements that start after it.
   bool is_beside(const Starts::Next& next, std::span<const NodeId> items) const {
     if (!starts_.only_leaves(next.unit) && !starts_.is_nop(next.unit)) return false;
-    if (starts_.first_unit(items) <= next.unit) return false;
+    // What goes on to the statements was written before them, in the same list.
+    const uint32_t first = starts_.first_unit(items);
+    if (first <= next.unit || starts_.comes_to(next.unit, first)) return false;
     const int32_t start = starts_.of(items[0]);
     // An `elif` starts further left, and its test further right.
     if (tree_.is(items[0], Kind::If) && start == next.columns.begin - kUsual + kElif) {
@@ -104,8 +106,11 @@ class Arms {
     if (start == Starts::kUnknown) return;
     const Starts::Next next = starts_.after(items.back());
     if (next.width() != width_of("pass") || next.columns.begin != start) return;
+    // The `pass` that an `else` starts with comes after the jump back.
+    if (starts_.is_nop(next.unit) && starts_.is_left_before(next.unit)) return;
     Statements made = items;
-    for (uint32_t unit = next.unit; starts_.is_same_place(unit, next.unit); ++unit) {
+    const uint32_t stop = starts_.end_of_place(next.unit);
+    for (uint32_t unit = next.unit; unit < stop; ++unit) {
       if (!ends(place.owner, unit)) break;
       made.push_back(tree_.add(ast::Pass{}, {-1, unit * 2}));
       if (!starts_.is_nop(unit)) break;

@@ -2,7 +2,7 @@
 // A `pass` or `...` before another statement leaves a NOP, since its line has no other code. From
 // 3.11 on, the NOP is as wide as the statement, and in the column of those beside it. (Another
 // constant leaves one too; what it was, nothing tells.)
-#include <algorithm>
+#include <set>
 
 #include "ast/nodes.h"
 #include "polish/ends.h"
@@ -22,17 +22,16 @@ class Passes {
       : tree_(tree), starts_(starts) {
     for (const uint32_t unit : nops) {
       const int32_t wide = Starts::Next{unit, starts.of_unit(unit)}.width();
-      if (wide == width_of("pass") || wide == width_of("...")) left_.push_back(unit);
+      if (wide == width_of("pass") || wide == width_of("...")) left_.insert(left_.end(), unit);
     }
   }
 
   void run(Statements& body) {
     if (left_.empty()) return;
-    drop_those_alone_in_arms(body);
+    // A body before its `else`: the NOPs of both are after the header.
     std::vector<List> todo{{Place{}, End::Other}};
-    while (!todo.empty() && !left_.empty()) {
-      const Place place = todo.back().place;
-      todo.pop_back();
+    for (size_t k = 0; k < todo.size() && !left_.empty(); ++k) {
+      const Place place = todo[k].place;
       const bool is_inner = place.owner.valid();
       const Statements items = is_inner ? items_at(tree_, place) : body;
       for (const NodeId item : items) add_lists(tree_, item, End::Other, todo);
@@ -47,25 +46,30 @@ class Passes {
   }
 
  private:
-  // `if a: pass` has its NOP right after the test.
-  void drop_those_alone_in_arms(const Statements& body) {
-    for (const NodeId branch : own_nodes(tree_, body, {Kind::If})) {
-      std::erase(left_, starts_.after_test(branch).unit);
-    }
-  }
-
   Statements with_passes(Place place, const Statements& items) {
     Statements made;
     uint32_t before = start_of(place);
     for (const NodeId item : items) {
       const uint32_t first = starts_.first_unit({&item, 1});
-      if (first != Starts::kNoUnit && before != Starts::kNoUnit) {
+      const bool is_known = first != Starts::kNoUnit && before != Starts::kNoUnit;
+      if (is_known && (place.owner.valid() || !stays_first(item, items[0]))) {
         add_passes(before, first, item, made);
       }
       if (first != Starts::kNoUnit) before = first;
       made.push_back(item);
     }
     return made;
+  }
+
+  // Returns true for a docstring and for `from __future__`, before which nothing may stand.
+  bool stays_first(NodeId item, NodeId first) const {
+    if (tree_.is(item, Kind::ImportFrom)) {
+      const Symbol module = tree_.as<ast::ImportFrom>(item).module;
+      return module.valid() && tree_.text(module) == "__future__";
+    }
+    if (item != first || !tree_.is(item, Kind::Expr)) return false;
+    const object::Const* value = ast::constant_of(tree_, tree_.as<ast::Expr>(item).value);
+    return value != nullptr && value->kind == object::ConstKind::Str;
   }
 
   // Returns a code unit before those of a list, and after all that is before its owner; kNoUnit: it
@@ -95,24 +99,30 @@ class Passes {
     return header.valid() ? starts_.first_unit({&header, 1}) : Starts::kNoUnit;
   }
 
-  // Appends a statement for each NOP between two units that is in the column of the next statement.
+  // Appends a statement for each NOP between two units that is in the column of the next statement
+  // and goes on to it.
   void add_passes(uint32_t before, uint32_t first, NodeId next, Statements& made) {
-    const auto is_here = [&](uint32_t unit) { return unit > before && unit < first; };
-    if (std::none_of(left_.begin(), left_.end(), is_here)) return;
+    auto at = left_.upper_bound(before);
+    if (at == left_.end() || *at >= first) return;
     const int32_t start = starts_.of(next);
-    for (const uint32_t unit : std::vector<uint32_t>(left_)) {
-      if (!is_here(unit) || starts_.of_unit(unit).begin != start) continue;
-      const bool is_pass = starts_.of_unit(unit).end - start == width_of("pass");
-      const ast::Where at{-1, unit * 2};
-      made.push_back(is_pass ? tree_.add(ast::Pass{}, at)
-                             : tree_.add(ast::Expr{ellipsis(tree_)}, at));
-      std::erase(left_, unit);
+    while (at != left_.end() && *at < first) {
+      const uint32_t unit = *at;
+      const object::Columns here = starts_.of_unit(unit);
+      if (here.begin != start || !starts_.comes_to(unit, first)) {
+        ++at;
+        continue;
+      }
+      const bool is_pass = here.end - start == width_of("pass");
+      const ast::Where where{-1, unit * 2};
+      made.push_back(is_pass ? tree_.add(ast::Pass{}, where)
+                             : tree_.add(ast::Expr{ellipsis(tree_)}, where));
+      at = left_.erase(at);
     }
   }
 
   ast::Tree& tree_;
   const Starts& starts_;
-  std::vector<uint32_t> left_;  // NOPs whose statement is not known
+  std::set<uint32_t> left_;  // NOPs whose statement is not known
 };
 
 }  // namespace

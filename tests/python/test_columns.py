@@ -4,16 +4,25 @@
 that nobody wrote: what is decompiled must mean the same all the same.
 """
 
+import __future__
+
 import ast
 import importlib.util
 import marshal
 import random
+import shutil
+import subprocess
 import sys
+from pathlib import Path
 from types import CodeType
 
 import pytest
-from needs import ROOT
+from needs import ROOT, need
 from pellucid import Decompilation, decompile_pyc
+
+sys.path.insert(0, str(ROOT / "bench"))
+
+from bench_growth import instructions
 
 CASES = ROOT / "tests" / "cases"
 TOPICS = ["branches", "loops", "exceptions", "functions", "comparisons", "operators", "walrus"]
@@ -62,3 +71,47 @@ def test_a_row_that_moves_right_does_not_nest_as_deep_as_it_is_long() -> None:
     found = decompiled(compile(tree, "rows.py", "exec"))
     assert found.verdict.status != "unproven"
     compile(found.source, "rows.py", "exec")
+
+
+def text_without_proof(code: CodeType, tmp_path: Path) -> str:
+    path = tmp_path / "made.pyc"
+    path.write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+    command = [str(need("native")), "decompile", "--no-verify", str(path)]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def test_no_pass_comes_before_a_docstring(tmp_path: Path) -> None:
+    lines = "pass\n__doc__ = \\\n'what it is'\nprint(1)\n"
+    code = compile(lines, "made", "exec")
+    text = text_without_proof(code, tmp_path)
+    assert ast.get_docstring(ast.parse(text)) == "what it is", text
+
+
+def test_no_pass_comes_before_a_future_import(tmp_path: Path) -> None:
+    code = compile("pass\nfrom future import annotations\nprint(1)\n", "made", "exec")
+    names = tuple("__future__" if name == "future" else name for name in code.co_names)
+    flags = code.co_flags | __future__.annotations.compiler_flag
+    text = text_without_proof(code.replace(co_names=names, co_flags=flags), tmp_path)
+    assert "from __future__ import annotations" in text
+    compile(text, "text", "exec")
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+@pytest.mark.parametrize("arm", ["pass\n    a()", "if a:\n        a()"], ids=["passes", "arms"])
+def test_four_times_the_places_take_about_four_times_as_many_instructions(
+    arm: str, tmp_path: Path
+) -> None:
+    counted = []
+    for count in (1, 2000, 8000):
+        tree = ast.parse("def f(a):\n" + f"    {arm}\n" * count)
+        # All of one place, as wide as a `pass`.
+        for node in ast.walk(tree):
+            if hasattr(node, "col_offset"):
+                node.col_offset, node.end_col_offset, node.end_lineno = 4, 8, node.lineno
+        path = tmp_path / f"{count}.pyc"
+        code = compile(tree, "made", "exec")
+        path.write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+        command = [str(need("native")), "decompile", "--no-verify", "--jobs", "1", str(path)]
+        counted.append(instructions(command))
+    none, few, many = counted
+    assert (many - none) / (few - none) <= 5.0
