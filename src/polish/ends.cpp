@@ -59,11 +59,13 @@ void add_lists(const ast::Tree& tree, NodeId statement, End end, std::vector<Lis
   if (!kWithLists.has(kind)) return;
   const bool is_loop = kind == Kind::For || kind == Kind::While;
   const bool is_try = kind == Kind::Try;
+  // No jump may leave an `except*` clause.
+  const bool is_star = is_try && tree.as<ast::Try>(statement).is_star != 0;
   const bool has_else = is_try && !tree.items(tree.as<ast::Try>(statement).orelse).empty();
   for (const ast::ChildField field : ast::child_fields_of(kind)) {
     if (field.has_clauses) {
       for (const NodeId part : tree.items(ListId(tree.slot(statement, field.slot)))) {
-        add_lists(tree, part, end, lists);
+        add_lists(tree, part, is_star ? End::Other : end, lists);
       }
     }
     if (!field.has_statements) continue;

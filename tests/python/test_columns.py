@@ -96,6 +96,19 @@ def test_no_pass_comes_before_a_future_import(tmp_path: Path) -> None:
     compile(text, "text", "exec")
 
 
+def test_no_continue_is_written_in_a_clause_that_nothing_may_leave(tmp_path: Path) -> None:
+    tree = ast.parse(
+        "def f(xs):\n    for x in xs:\n        try:\n            a()\n        except* E:\n"
+        "            if x:\n                pass\n            else:\n                b()\n"
+    )
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Pass):
+            node.end_col_offset = node.col_offset + len("continue")
+    text = text_without_proof(compile(tree, "made", "exec"), tmp_path)
+    assert "except* E" in text
+    compile(text, "text", "exec")
+
+
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
 @pytest.mark.parametrize("arm", ["pass\n    a()", "if a:\n        a()"], ids=["passes", "arms"])
 def test_four_times_the_places_take_about_four_times_as_many_instructions(
