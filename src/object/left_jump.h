@@ -16,8 +16,8 @@ struct LeftJump {
 };
 
 struct LeftCode {
-  bool is_known = false;  // the compiler leaves such code
-  std::vector<LeftJump> jumps;
+  bool is_known = false;        // the compiler leaves such code
+  std::vector<LeftJump> jumps;  // by their offsets
   // The code ends in a `return None` that never runs: the last statement is no `return`, but one
   // with arms that all leave, or a `raise`.
   bool has_end = false;

@@ -61,7 +61,8 @@ class LineLayout {
       const size_t count = ending == Ending::Arm ? rest.size() : count_in_else(items, i, block);
       if (count == 0) continue;
       ending = Ending::Unknown;
-      set_else(items[i - 1], tree_.list(rest.first(count)), block);
+      const End end = count == rest.size() ? block.list.end : End::Other;
+      set_else(items[i - 1], tree_.list(rest.first(count)), end);
       const auto at = items.begin() + static_cast<ptrdiff_t>(i);
       items.erase(at, at + static_cast<ptrdiff_t>(count));
     }
@@ -112,8 +113,9 @@ class LineLayout {
     const uint32_t end = tree_.where(last).offset, start = first_offset(next);
     if (!last.valid() || !tree_.is(last, Kind::Raise) || start == kNowhere) return nullptr;
     const auto& jumps = left_->jumps;
-    const auto found = std::find_if(jumps.begin(), jumps.end(),
-                                    [&](const auto& jump) { return jump.begin > end; });
+    const auto found =
+        std::upper_bound(jumps.begin(), jumps.end(), end,
+                         [](uint32_t at, const auto& jump) { return at < jump.begin; });
     if (end >= start || found == jumps.end() || found->begin >= start) return nullptr;
     return &*found;
   }
@@ -206,8 +208,9 @@ class LineLayout {
            });
   }
 
-  void set_else(NodeId owner, ListId rest, const Block& block) {
-    drop_jumps(owner, first_offset(tree_.items(rest)[0]), block.list.end);
+  // `end`: where control goes after the `else`.
+  void set_else(NodeId owner, ListId rest, End end) {
+    drop_jumps(owner, first_offset(tree_.items(rest)[0]), end);
     if (tree_.is(owner, Kind::If)) {
       auto branch = tree_.as<ast::If>(owner);
       branch.orelse = rest;
