@@ -74,13 +74,15 @@ int32_t header_width(const object::Module& module, const object::Code& code) {
   return static_cast<int32_t>(width);
 }
 
-// Returns how many classes and functions are around a function.
+// Returns how many classes and functions are around a function. No source nests deeper than kMost,
+// and a name that no compiler made may be as long as the file, and that of many code objects.
 int32_t depth_of(std::string_view qualname) {
-  const auto is_dot = [&](size_t at) {
-    return qualname[at] == '.' && qualname.substr(at + 1, 8) != "<locals>";
-  };
+  constexpr int32_t kMost = 100;  // MAXINDENT of CPython's tokenizer
   int32_t depth = 0;
-  for (size_t at = 0; at < qualname.size(); ++at) depth += is_dot(at) ? 1 : 0;
+  for (size_t at = qualname.find('.'); at < qualname.size() && depth < kMost;) {
+    depth += qualname.substr(at + 1, 8) != "<locals>" ? 1 : 0;
+    at = qualname.find('.', at + 1);
+  }
   return depth;
 }
 

@@ -128,3 +128,20 @@ def test_four_times_the_places_take_about_four_times_as_many_instructions(
         counted.append(instructions(command))
     none, few, many = counted
     assert (many - none) / (few - none) <= 5.0
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+def test_a_long_name_that_functions_share_costs_no_walk_for_each(tmp_path: Path) -> None:
+    code = compile("def f(): pass\n" * 200, "made", "exec")
+    counted = []
+    for name in ("f", "f." * 50_000):
+        consts = [
+            each.replace(co_qualname=name) if isinstance(each, CodeType) else each
+            for each in code.co_consts
+        ]
+        path = tmp_path / f"{len(name)}.pyc"
+        made = marshal.dumps(code.replace(co_consts=tuple(consts)))
+        path.write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + made)
+        command = [str(need("native")), "decompile", "--no-verify", "--jobs", "1", str(path)]
+        counted.append(instructions(command))
+    assert counted[1] <= 1.5 * counted[0]
