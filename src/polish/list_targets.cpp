@@ -50,7 +50,9 @@ class ListTargets {
  private:
   // The target itself is unpacked right before its element is stored.
   bool is_in_brackets(NodeId only) const {
-    const uint32_t first = starts_.first_unit({&only, 1});
+    // So is the element, if it is a tuple: before those in it, which may nest as deep as they like.
+    const bool is_unpacked = tree_.is(only, Kind::Tuple) || tree_.is(only, Kind::List);
+    const uint32_t first = is_unpacked ? starts_.unit_of(only) : starts_.first_unit({&only, 1});
     if (first == Starts::kNoUnit || first == 0) return false;
     const object::Columns whole = starts_.of_unit(first - 1), inside = starts_.own(only);
     if (whole.end == object::kNoColumn || inside.end == object::kNoColumn) return false;

@@ -299,13 +299,16 @@ bool Starts::is_left_before(uint32_t unit) const {
   return unit > 1 && (leaves(unit - 1) || leaves(unit - 2));
 }
 
+uint32_t Starts::unit_of(NodeId node) const {
+  const ast::Where at = tree_.where(node);
+  const bool is_known = !at.code.valid() && at.offset / 2 < source_.columns.size();
+  return is_known ? at.offset / 2 : kNoUnit;
+}
+
 uint32_t Starts::first_unit(std::span<const NodeId> items) const {
   uint32_t first = kNoUnit;
   for (const NodeId each : own_nodes(tree_, {items.begin(), items.end()})) {
-    const ast::Where at = tree_.where(each);
-    if (!at.code.valid() && at.offset / 2 < source_.columns.size()) {
-      first = std::min(first, at.offset / 2);
-    }
+    first = std::min(first, unit_of(each));
   }
   return first;
 }

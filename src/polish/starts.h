@@ -85,8 +85,11 @@ class Starts {
   // Returns the same after the test of an `if`, whose jump has the place of the whole `if` in 3.11.
   Next after_test(ast::NodeId branch) const;
 
-  // Returns the first code unit of the nodes of a list that have one; kNoUnit: none has.
+  // Returns the code unit of the instruction that a node comes from; kNoUnit: it is not known.
   static constexpr uint32_t kNoUnit = 0xffffffffu;
+  uint32_t unit_of(ast::NodeId node) const;
+
+  // Returns the first code unit of the nodes of a list that have one; kNoUnit: none has.
   uint32_t first_unit(std::span<const ast::NodeId> items) const;
 
   bool is_nop(uint32_t unit) const {

@@ -7,6 +7,7 @@ that nobody wrote: what is decompiled must mean the same all the same.
 import __future__
 
 import ast
+import dis
 import importlib.util
 import marshal
 import random
@@ -145,3 +146,30 @@ def test_a_long_name_that_functions_share_costs_no_walk_for_each(tmp_path: Path)
         command = [str(need("native")), "decompile", "--no-verify", "--jobs", "1", str(path)]
         counted.append(instructions(command))
     assert counted[1] <= 1.5 * counted[0]
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+def test_four_times_as_deep_targets_take_about_four_times_as_many_instructions(
+    tmp_path: Path,
+) -> None:
+    module = compile("def f(a):\n    (b,) = a\n", "made", "exec")
+    code = next(each for each in module.co_consts if isinstance(each, CodeType))
+    at = code.co_code.index(dis.opmap["UNPACK_SEQUENCE"])
+    unpack = code.co_code[at : at + 4]
+    counted = []
+    for depth in (1, 500, 2000):
+        text = code.co_code[:at] + unpack * depth + code.co_code[at + 4 :]
+        units = len(text) // 2
+        # One line, from column 8 to 9, for up to eight units each.
+        table = b"".join(
+            bytes([0xD0 | min(8, units - begin) - 1, 8, 9]) for begin in range(0, units, 8)
+        )
+        made = code.replace(co_code=text, co_linetable=table, co_stacksize=9)
+        whole = tuple(made if each is code else each for each in module.co_consts)
+        path = tmp_path / f"{depth}.pyc"
+        data = marshal.dumps(module.replace(co_consts=whole))
+        path.write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + data)
+        command = [str(need("native")), "decompile", "--no-verify", "--jobs", "1", str(path)]
+        counted.append(instructions(command))
+    none, few, many = counted
+    assert (many - none) / (few - none) <= 6.0
