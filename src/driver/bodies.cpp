@@ -8,6 +8,7 @@
 #include "ast/misfits.h"
 #include "ast/nodes.h"
 #include "base/check.h"
+#include "bytecode/endless_tests.h"
 #include "bytecode/left_code.h"
 #include "bytecode/lines.h"
 #include "driver/attempts.h"
@@ -106,6 +107,7 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
       }
       const object::LeftCode left = bytecode::left_code(module[code]);
       source.left = &left;
+      source.has_endless_ones = bytecode::has_endless_ones(module, module[code]);
       const flow::Folds folds = flow::folds_of(module.version);
       const flow::Habits habits = flow::habits_of(module.version);
       body = polish::run(tree, body, kind,

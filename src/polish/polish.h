@@ -34,6 +34,7 @@ struct Source {
   int32_t header = 0;  // the width of `def f(a): ` as far as the code object tells
   int32_t depth = 0;   // how many classes and functions are around it
   const object::LeftCode* left = nullptr;  // up to 3.9
+  bool has_endless_ones = false;           // 3.10, 3.11: endless loops were rather `while 1`
 };
 
 // Polishes the statements of one body.

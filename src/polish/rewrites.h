@@ -87,7 +87,7 @@ void flatten_rows(ast::Tree& tree, Statements& body, bool is_function, const Sta
 // `global a, b` at the start of a function  ->  where there is a line for it
 void place_names(ast::Tree& tree, Statements& body, const Starts& starts);
 
-// `while True:`  ->  `while 1:`, by the width of the test
+// `while True:`  ->  `while 1:`, by the width of the test or the constants of the code
 void write_ones(ast::Tree& tree, const Statements& body, Outline& outline, const Starts& starts);
 
 // `yield`, as wide as `yield None`  ->  `yield None`

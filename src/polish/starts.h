@@ -123,6 +123,9 @@ class Starts {
     return a.begin == b.begin && a.end == b.end;
   }
 
+  // Returns true if the constants show `while 1` where there is no place of the test.
+  bool has_endless_ones() const { return source_.has_endless_ones; }
+
   int32_t first_line() const { return source_.first_line; }
 
   // Returns the code that never runs; null: the compiler leaves none.

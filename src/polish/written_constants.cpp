@@ -33,10 +33,13 @@ bool is_docstring(const ast::Tree& tree, NodeId statement) {
 }  // namespace
 
 void write_ones(ast::Tree& tree, const Statements& body, Outline& outline, const Starts& starts) {
-  if (!starts.known()) return;
+  if (!starts.known() && !starts.has_endless_ones()) return;
   for_each_statement(tree, body, outline, {Kind::While}, [&](NodeId item) {
     auto loop = tree.as<ast::While>(item);
-    if (width(starts.of_constant_test(item)) != width_of("1")) return;
+    const bool is_endless =
+        tree.is(loop.test, Kind::Constant) && !tree.where(loop.test).code.valid();
+    const bool is_one = starts.has_endless_ones() && is_endless;
+    if (!is_one && width(starts.of_constant_test(item)) != width_of("1")) return;
     loop.test = constant(tree, ConstKind::Int, 1, tree.where(loop.test));
     tree.set(item, loop);
   });
