@@ -251,7 +251,9 @@ class Matches {
     }
     typed = join_alternatives(g_, cases) || typed;
     // One comparison alone may be a match, but reads as well as an `if`.
-    if (cases.empty() || (cases.size() == 1 && !typed)) return false;
+    if (cases.empty() || (cases.size() == 1 && !typed && !is_compared_below(id, subject))) {
+      return false;
+    }
     if (!cases.back().fail.valid()) mark_constant_guard(cases.back(), subject);
     for (size_t i = cases.size(); i-- > 0;) cut(cases[i], i == 0 ? subject : ValueId());
     read_.insert(read.begin(), read.end());
@@ -263,6 +265,21 @@ class Matches {
     const auto fills = fills_.find(subject);
     set_uses(g_, subject, 1 + named + (fills == fills_.end() ? 0 : fills->second));
     return true;
+  }
+
+  // Returns true if the block compares the subject in a line after that of the subject, as
+  // compiler_pattern_value does: a comparison starts where its first operand does.
+  bool is_compared_below(BlockId id, ValueId subject) const {
+    const ir::Block& block = g_[id];
+    if (block.operands.empty() || g_[subject].line <= 0) return false;
+    const ValueId tested = g_.resolve(block.operands[0]);
+    if (block.exit == ExitKind::BranchNone) {
+      return tested == subject && block.exit_line > g_[subject].line;
+    }
+    const ir::Value& test = g_[tested];
+    const bool compares = is_op(test, Op::Compare) || is_op(test, Op::IsOp);
+    return block.exit == ExitKind::Branch && compares && test.line > g_[subject].line &&
+           g_.resolve(g_.f.operands(test)[0]) == subject;
   }
 
   // Returns the case that starts there, or nothing. Apparent alternatives may be cases whose bodies
