@@ -62,15 +62,16 @@ class Matches {
     return tested.valid() && !is_lone_comparison(id, tested) && fold(id, tested);
   }
 
-  // Returns true if the block compares a value that nothing else uses, and that was not kept after
-  // the test: no other case tests it, and no name takes it. folds() would read one case, which
-  // reads as well as an `if`.
+  // Returns true if the block compares a value that nothing else uses, in its line, and that was
+  // not kept after the test: no other case tests it, and no name takes it. folds() would read one
+  // case, which reads as well as an `if`.
   bool is_lone_comparison(BlockId id, ValueId tested) const {
     const ir::Block& block = g_[id];
     if (g_[tested].uses != 1 || block.exit != ExitKind::Branch) return false;
     if (!is_op(g_[g_.resolve(block.operands[0])], Op::Compare, Op::IsOp)) return false;
     const auto held = g_.held.find(block.exit_offset);
-    return held == g_.held.end() || (held->second[0] == 0 && held->second[1] == 0);
+    if (held != g_.held.end() && (held->second[0] != 0 || held->second[1] != 0)) return false;
+    return !is_compared_below(id, tested);
   }
 
   // Returns false if left_in() finds nothing, as for most blocks of a graph that is as it was.
