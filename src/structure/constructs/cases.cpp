@@ -268,11 +268,11 @@ class Matches {
     return true;
   }
 
-  // Returns true if the block compares the subject in a line after that of the subject, as
+  // Returns true if the block compares the subject, which nothing else uses, in a line after it, as
   // compiler_pattern_value does: a comparison starts where its first operand does.
   bool is_compared_below(BlockId id, ValueId subject) const {
     const ir::Block& block = g_[id];
-    if (block.operands.empty() || g_[subject].line <= 0) return false;
+    if (block.operands.empty() || g_[subject].line <= 0 || g_[subject].uses != 1) return false;
     const ValueId tested = g_.resolve(block.operands[0]);
     if (block.exit == ExitKind::BranchNone) {
       return tested == subject && block.exit_line > g_[subject].line;
