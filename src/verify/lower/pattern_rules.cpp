@@ -80,6 +80,9 @@ class PatternRules {
       case Kind::MatchValue:
         if (is_pattern_value(tree_, tree_.as<ast::MatchValue>(node).value)) return nullptr;
         return "a pattern compares with what it cannot say";
+      case Kind::MatchSingleton:
+        if (is_singleton(tree_.as<ast::MatchSingleton>(node).value)) return nullptr;
+        return "a pattern tests the identity of what it cannot say";
       case Kind::MatchClass:
         if (is_dotted_name(tree_, tree_.as<ast::MatchClass>(node).cls)) return nullptr;
         return "a pattern of what is no name of a class";
@@ -171,8 +174,11 @@ class PatternRules {
   }
 
   bool is_singleton(NodeId key) const {
-    if (!tree_.is(key, Kind::Constant)) return false;
-    const object::ConstKind kind = tree_.module()[tree_.as<ast::Constant>(key).value].kind;
+    return tree_.is(key, Kind::Constant) && is_singleton(tree_.as<ast::Constant>(key).value);
+  }
+
+  bool is_singleton(object::ConstId constant) const {
+    const object::ConstKind kind = tree_.module()[constant].kind;
     return kind == object::ConstKind::None || kind == object::ConstKind::True ||
            kind == object::ConstKind::False;
   }

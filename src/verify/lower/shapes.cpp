@@ -231,6 +231,7 @@ void Shapes::positions(NodeId node, Kind kind, const ShapePlace& place) {
     case Kind::Match:
     case Kind::MatchOr:
     case Kind::MatchValue:
+    case Kind::MatchSingleton:
     case Kind::MatchClass:
     case Kind::MatchMapping:
     case Kind::MatchStar:

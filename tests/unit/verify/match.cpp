@@ -20,6 +20,11 @@ struct Cases : print::TreeMaker {
     return tree.add(ast::MatchAs{NodeId(), name.empty() ? Symbol() : tree.intern(name)});
   }
   NodeId value(int64_t number) { return tree.add(ast::MatchValue{integer(number)}); }
+  NodeId singleton(object::ConstKind kind) {
+    object::Const constant;
+    constant.kind = kind;
+    return tree.add(ast::MatchSingleton{module.add(constant)});
+  }
   NodeId either(std::vector<NodeId> patterns) {
     return tree.add(ast::MatchOr{tree.list(std::move(patterns))});
   }
@@ -75,6 +80,21 @@ TEST("a pattern that makes those after it unreachable is not lowered") {
   EXPECT_EQ(part.problem({part.one(part.pair(part.capture(""), part.capture("a"))),
                           part.one(part.value(1))}),
             std::string());
+}
+
+TEST("a pattern that tests the identity of no singleton is not lowered") {
+  // `case 0` and `case 'a'` compare, and `case ...` is no syntax.
+  for (const object::ConstKind kind : {object::ConstKind::Int, object::ConstKind::Str,
+                                       object::ConstKind::Ellipsis, object::ConstKind::Tuple}) {
+    Cases c;
+    EXPECT_EQ(c.problem({c.one(c.singleton(kind))}),
+              std::string("relowering: a pattern tests the identity of what it cannot say"));
+  }
+  for (const object::ConstKind kind :
+       {object::ConstKind::None, object::ConstKind::True, object::ConstKind::False}) {
+    Cases c;
+    EXPECT_EQ(c.problem({c.one(c.singleton(kind))}), std::string());
+  }
 }
 
 }  // namespace
