@@ -22,19 +22,44 @@ std::optional<int64_t> integer(const PatternRead& r, ValueId id) {
   return constant.integer;
 }
 
-// Returns true for a constant or a dotted name, which a value pattern may consist of.
-bool loads_name(const Graph& g, ValueId id) {
+// Returns true for the attribute of a dotted name: a pattern that is a name alone captures.
+bool loads_attribute(const Graph& g, ValueId id) {
+  if (!is_op(g[id], Op::LoadAttr)) return false;
   for (size_t steps = 0; steps < g.f.values.size(); ++steps) {
     const ir::Value& v = g[id];
     if (v.kind != ValueKind::Instr) return false;
     if (v.op != Op::LoadAttr) {
-      return v.op == Op::LoadConst || v.op == Op::LoadGlobal || v.op == Op::LoadName ||
-             v.op == Op::LoadFast || v.op == Op::LoadDeref || v.op == Op::LoadClassDeref ||
+      return v.op == Op::LoadGlobal || v.op == Op::LoadName || v.op == Op::LoadFast ||
+             v.op == Op::LoadDeref || v.op == Op::LoadClassDeref ||
              v.op == Op::LoadFromDictOrDeref || v.op == Op::LoadFromDictOrGlobals;
     }
     id = g.resolve(g.f.operands(id)[0]);
   }
   return false;
+}
+
+// Returns true if a pattern may compare with the value, in this way: a singleton pattern tests
+// identity, a value pattern equality, and no text has any other of them.
+bool may_compare_with(const PatternRead& r, Kind kind, ValueId id) {
+  using object::ConstKind;
+  if (!is_op(r.graph[id], Op::LoadConst)) {
+    return kind == Kind::Constant && loads_attribute(r.graph, id);
+  }
+  switch (r.module[r.graph[id].constant()].kind) {
+    case ConstKind::None:
+    case ConstKind::True:
+    case ConstKind::False:
+      return kind == Kind::Singleton;
+    case ConstKind::Int:
+    case ConstKind::BigInt:
+    case ConstKind::Float:
+    case ConstKind::Complex:
+    case ConstKind::Str:
+    case ConstKind::Bytes:
+      return kind == Kind::Constant;
+    default:
+      return false;
+  }
 }
 
 // Returns the test of the attributes of a class or the values of keys: one value that is None, or
@@ -307,7 +332,7 @@ std::optional<PatternTest> find_test(const PatternRead& r) {
   const bool compares = test.kind == Kind::Constant || test.kind == Kind::Singleton;
   if (compares) {
     const ValueId right = r.operand(tested, 1);
-    if (test.loads.size() < 2 || !loads_name(r.graph, right)) return std::nullopt;
+    if (test.loads.size() < 2 || !may_compare_with(r, test.kind, right)) return std::nullopt;
     test.loads.pop_back();
     if (test.loads.back() != right) return std::nullopt;
   }
