@@ -223,7 +223,8 @@ class Graph {
   void recompute();
   // Returns true if none of the functions below has changed an edge since the last recompute().
   bool is_current() const { return is_current_; }
-  // Another number after each recompute() and each of the functions below.
+  // Another number after each recompute(), and after each of the functions below that changes an
+  // edge; an edge that is written directly counts with the recompute() that has to follow.
   uint32_t version() const { return version_; }
 
   // Blocks reachable from the entry, by normal and handler edges, in reverse postorder.

@@ -31,7 +31,9 @@ struct Analysis {
   }
 
   // The immediate dominator; invalid for the entry and for blocks that it does not reach.
-  BlockId idom(BlockId block) const { return tree_.parent[block.index()]; }
+  BlockId idom(BlockId block) const {
+    return tree_.parent.empty() ? BlockId() : tree_.parent[block.index()];
+  }
 
   // The blocks whose immediate dominator is `block`, in order.
   std::span<const BlockId> children(BlockId block) const {

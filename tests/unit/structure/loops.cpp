@@ -49,6 +49,21 @@ std::vector<bool> back_from(const Graph& graph, BlockId latch, BlockId header) {
   return seen;
 }
 
+TEST("the only block of a graph has no dominator but itself") {
+  ir::Function function;
+  function.values.resize(1);
+  function.blocks.resize(1);
+  function.blocks[0].exit = ExitKind::Return;
+  function.blocks[0].operands = {ir::kNull};
+  const Graph graph(std::move(function));
+  const Analysis analysis = analyse(graph);
+  const BlockId only = graph.entry();
+  EXPECT(!analysis.idom(only).valid());
+  EXPECT(analysis.dominates(only, only));
+  EXPECT(analysis.children(only).empty());
+  EXPECT(analysis.loops.empty());
+}
+
 TEST("a natural loop is what reaches its back edges without passing its header") {
   testing::Random random(3);
   for (int round = 0; round < 300; ++round) {
