@@ -144,7 +144,7 @@ class Audit {
   }
 
   // -- joins ----------------------------------------------------------------------------------
-  // Notes that control comes to a block with the first slots of the stack, and those pushed.
+  // Notes that control reaches a block with the first slots of the stack, and those pushed.
   void meet(BlockId block, std::span<const Slot> stack, std::span<const Slot> pushed = {}) {
     bits_.freeze();
     State& entry = states_[block.index()];
@@ -463,7 +463,7 @@ class Audit {
   const bytecode::Stream& stream_;
   const Graph& graph_;
   const bytecode::TraitsTable& traits_;
-  const bool is_straight_;  // one block, which nothing goes on to
+  const bool is_straight_;  // one block, without a jump to it
   const Order order_;
   int minor_;
   SharedBits bits_;  // of the slots of the frame

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// object: what compilers up to 3.9 leave behind statements that control never leaves by their end.
+// object: what compilers up to 3.9 leave after statements that control never leaves by their end.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace pellucid::object {
 struct LeftJump {
   uint32_t begin = 0;   // byte offset, of its first EXTENDED_ARG
   uint32_t end = 0;     // after it
-  uint32_t target = 0;  // after the whole statement, or before the jump: the loop around it goes on
+  uint32_t target = 0;  // after the whole statement, or before the jump: the next pass of a loop
 };
 
 struct LeftCode {

@@ -99,7 +99,7 @@ class Starts {
   // Returns true if a code unit does nothing but leave: a jump, or the return of a constant.
   bool only_leaves(uint32_t unit) const;
 
-  // Returns true if control goes on from a code unit to a later one: nothing between them leaves.
+  // Returns true if control passes from a code unit to a later one: nothing between them leaves.
   bool comes_to(uint32_t unit, uint32_t later) const {
     const auto next = std::lower_bound(source_.leaves.begin(), source_.leaves.end(), unit);
     return next == source_.leaves.end() || *next >= later;
@@ -108,7 +108,7 @@ class Starts {
   // Returns true if any jump, return, raise or NOP has the width of a `pass` or `continue`.
   bool has_places_of_jumps() const;
 
-  // Returns true if control never comes to a code unit from the one before it.
+  // Returns true if control never reaches a code unit from the one before it.
   bool is_left_before(uint32_t unit) const;
 
   // Returns the first code unit after one that has another place; that after the last one if there

@@ -76,7 +76,7 @@ class Arms {
   // Returns true if nothing but a place is in the column of statements that start after it.
   bool is_beside(const Starts::Next& next, std::span<const NodeId> items) const {
     if (!starts_.only_leaves(next.unit) && !starts_.is_nop(next.unit)) return false;
-    // What goes on to the statements was written before them, in the same list.
+    // What falls through to the statements was written before them, in the same list.
     const uint32_t first = starts_.first_unit(items);
     if (first <= next.unit || starts_.comes_to(next.unit, first)) return false;
     const int32_t start = starts_.of(items[0]);

@@ -100,7 +100,7 @@ class Passes {
   }
 
   // Appends a statement for each NOP between two units that is in the column of the next statement
-  // and goes on to it.
+  // and falls through to it.
   void add_passes(uint32_t before, uint32_t first, NodeId next, Statements& made) {
     auto at = left_.upper_bound(before);
     if (at == left_.end() || *at >= first) return;

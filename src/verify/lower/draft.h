@@ -58,7 +58,7 @@ class Draft {
     ++to.count;
     instrs_.push_back(instr);
   }
-  // Opens a block again that has no instruction yet; resume() goes on with the one placed last.
+  // Opens a block again that has no instruction yet; resume() appends to the one placed last.
   void reopen(Label block);
   void resume(Label last, Label reopened);
   // Records that control comes to a block from this position; `live`: unless that is unreachable.
