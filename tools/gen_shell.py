@@ -50,6 +50,7 @@ def manual() -> str:
     data = {
         "project_name": "pellucid",
         "version": __version__,
+        "date": " ",  # none: by default it is that of the day, and the text is to stay the same
         "description": "reads Python bytecode back as source, and opens the PyTorch compiler",
         "manual_section": 1,
         "manual_title": "User Commands",

@@ -88,9 +88,10 @@ int32_t depth_of(std::string_view qualname) {
 }
 
 // Returns the body as a person would write it.
-Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::ListId body,
-                                  polish::Body kind, Form form, const object::Facts& facts) {
+Result<ast::ListId> polished_body(ast::Tree& tree, const Wanted& wanted, ast::ListId body,
+                                  polish::Body kind, Form form, bool is_structured) {
   const object::Module& module = tree.module();
+  const object::CodeId code = wanted.code;
   try {
     if (form == Form::Usual) {
       // (A body that becomes an expression is not arranged by columns.)
@@ -107,7 +108,8 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
       }
       const object::LeftCode left = bytecode::left_code(module[code]);
       source.left = &left;
-      source.has_endless_ones = bytecode::has_endless_ones(module, module[code]);
+      // (The loop over a state is no loop of the source.)
+      source.has_endless_ones = is_structured && bytecode::has_endless_ones(module, module[code]);
       const flow::Folds folds = flow::folds_of(module.version);
       const flow::Habits habits = flow::habits_of(module.version);
       body = polish::run(tree, body, kind,
@@ -118,7 +120,9 @@ Result<ast::ListId> polished_body(ast::Tree& tree, object::CodeId code, ast::Lis
                          source);
     }
     // Only generated code has temporaries, whose lifetime matters.
-    if (!facts.empty()) body = polish::release_temporaries(tree, body, code, facts);
+    if (!wanted.facts.empty()) {
+      body = polish::release_temporaries(tree, body, code, wanted.facts);
+    }
     return body;
   } catch (const InternalError& bug) {
     return Error{ErrorCode::Internal, 0, bug.what()};
@@ -225,8 +229,8 @@ class Bodies {
       if (!body.ok()) note(code, body.error(), true);
     }
     if (!body.ok()) return body;
-    body = polished_body(tree_, code, *body, kind_of(scopes_.scope_of(code)), form_of(code),
-                         asked.facts);
+    body = polished_body(tree_, asked, *body, kind_of(scopes_.scope_of(code)), form_of(code),
+                         !made.no_structure);
     const auto bug = broken_.find(code);
     if (bug != broken_.end()) body = bug->second;
     if (!body.ok()) {

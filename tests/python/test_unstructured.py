@@ -58,6 +58,18 @@ def test_a_comprehension_in_it_stays_one() -> None:
     assert "x = [i for i in d]" in source, source
 
 
+@pytest.mark.parametrize("version", ["3.10", "3.11"])
+def test_the_loop_over_a_state_is_no_loop_of_the_constants(version: str, tmp_path: Path) -> None:
+    # The code has the constant 1 and no True, as where its endless loops were `while 1`.
+    made = tmp_path / "one.py"
+    made.write_text("def f(x):\n    while x:\n        x = g(x)\n    return 1\n")
+    compile_it = f"import py_compile as p; p.compile({str(made)!r}, 'one.pyc', doraise=True)"
+    subprocess.run([str(need(f"python{version}")), "-c", compile_it], cwd=tmp_path, check=True)
+    command = [str(need("native")), "decompile", "--no-verify", "--unstructured", "one.pyc"]
+    text = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout
+    assert "while True:" in text and "while 1:" not in text, text
+
+
 # What each was: code after a handler that never handles, an exception that a join passes on, a
 # chain of stores to what stays on the stack, a value kept on one arm, a load after its store, a
 # join that is raised as if it were handled, stores to values in turn (3.13), a tuple of one name,
