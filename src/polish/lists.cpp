@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "ast/walk.h"
+#include "polish/ends.h"
 
 namespace pellucid::polish {
 
@@ -17,10 +18,13 @@ namespace {
 
 bool is_definition(Kind kind) { return kind == Kind::FunctionDef || kind == Kind::ClassDef; }
 
-// Those with lists of statements that belong to the body around them, or of clauses with such.
-constexpr Kinds kHolders = {Kind::For,  Kind::While,         Kind::If,
-                            Kind::With, Kind::Match,         Kind::match_case,
-                            Kind::Try,  Kind::ExceptHandler, Kind::Unstructured};
+// Those with lists of statements that belong to the body around them, or of clauses with such. What
+// has no structure is not rewritten as a statement, but what is in its lists is.
+constexpr Kinds kHolders = [] {
+  Kinds kinds = kWithLists;
+  kinds.add(Kind::Unstructured);
+  return kinds;
+}();
 
 }  // namespace
 
