@@ -22,7 +22,9 @@ endforeach()
 list(JOIN exports "," exports)
 set_target_properties(pellucid_web PROPERTIES OUTPUT_NAME pellucid SUFFIX .mjs)
 target_link_options(pellucid_web PRIVATE
-  -sMODULARIZE -sEXPORT_ES6 -sENVIRONMENT=web,worker,node -sFILESYSTEM=0 -sDYNAMIC_EXECUTION=0
+  # pellucid.mjs hands the module over, so that core.mjs reads no file: Node needs nothing of its own
+  # there, and what Emscripten would write for it, bundlers for browsers cannot resolve.
+  -sMODULARIZE -sEXPORT_ES6 -sENVIRONMENT=web,worker -sFILESYSTEM=0 -sDYNAMIC_EXECUTION=0
   -sINCOMING_MODULE_JS_API=instantiateWasm,print,printErr -sEXPORTED_RUNTIME_METHODS=HEAPU8
   -sEXPORTED_FUNCTIONS=${exports}
   # As much as an input needs, up to what 32 bits can address; a call that needs more fails.

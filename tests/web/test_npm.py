@@ -194,6 +194,26 @@ def test_the_package_holds_what_it_needs_and_no_more(installed: Path) -> None:
     assert (folder / "pellucid.wasm").stat().st_size < 3_000_000
 
 
+def test_a_bundle_for_browsers_needs_nothing_of_node(installed: Path) -> None:
+    esbuild = ROOT / "web" / "page" / "node_modules" / ".bin" / "esbuild"
+    if not esbuild.exists():
+        missing("esbuild in web/page/node_modules (make web)")
+    (installed / "entry.js").write_text('export { load } from "pellucid";')
+    bundle = installed / "bundle.mjs"
+    options = ["--bundle", "--platform=browser", "--format=esm", f"--outfile={bundle}"]
+    made = run(esbuild, *options, installed / "entry.js")
+    assert made.returncode == 0, made.stderr
+    script = (
+        "import { readFileSync } from 'node:fs';"
+        f"const {{ load }} = await import({json.dumps(bundle.as_uri())});"
+        "const wasm = readFileSync(process.argv[1]);"
+        "console.log((await load({ wasm })).versions.length);"
+    )
+    module = installed / "node_modules" / "pellucid" / "pellucid.wasm"
+    said = run(_program("node"), "--input-type=module", "--eval", script, module)
+    assert said.stdout.strip() == str(len(VERSIONS)), said.stderr
+
+
 def test_ten_lines_of_typescript_check_and_run(installed: Path, tmp_path: Path) -> None:
     npm = _program("npm")
     # An exact version, so that what it checks is the same every day.

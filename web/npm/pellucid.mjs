@@ -34,7 +34,9 @@ const inNode = typeof process === "object" && process?.versions?.node !== undefi
 
 async function bytesAt(address) {
   if (inNode && address.protocol === "file:") {
-    const { readFile } = await import("node:fs/promises");
+    // By a name that no bundler follows: what is bundled for a browser has no such module.
+    const files = "node:fs/promises";
+    const { readFile } = await import(/* webpackIgnore: true */ /* @vite-ignore */ files);
     return readFile(address);
   }
   return fetch(address);

@@ -35,7 +35,6 @@ async function bundle(entry) {
     entryPoints: [join(here, "src", entry)],
     bundle: true, write: false, minify: true, format: "iife", target: "es2022",
     legalComments: "none", logLevel: "warning", charset: "utf8", plugins: [joined],
-    external: ["node:*", "module"],
     define: { "import.meta.url": '"file:///"', "process": "undefined" },
   });
   return made.outputFiles[0].text;
