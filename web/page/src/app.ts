@@ -81,12 +81,14 @@ export class App {
     this.close();
     const { turn } = this;
     this.given = given;
+    let first: Module | undefined;
     this.setBusy(`Opening ${given.length === 1 ? given[0].name : `${given.length} files`}`);
     for (const file of given) {
       try {
         const opened = await this.client.open(file.bytes, file.name);
         if (turn !== this.turn) return false;
         const folder = given.length > 1 ? folderOf(file.name, opened.kind) : "";
+        const before = this.modules.length;
         for (const member of opened.members) {
           this.modules.push({
             place: { input: opened.input, index: member.index },
@@ -94,6 +96,7 @@ export class App {
             progress: "waiting", summary: null, failure: null, milliseconds: 0,
           });
         }
+        if (opened.kind === "program") first ??= scriptOf(this.modules.slice(before));
         if (!opened.members.length) this.complain(file.name, "holds no Python bytecode");
       } catch (error) {
         if (turn !== this.turn) return false;
@@ -106,7 +109,7 @@ export class App {
     if (!this.modules.length) this.given = [];
     this.tell("modules");
     if (this.modules.length) {
-      await this.show(this.modules[0]);
+      await this.show(first ?? this.modules[0]);
       if (turn !== this.turn) return false;
       if (this.modules.length === 1 && !this.result) this.giveUp();
       else void this.work(turn);
@@ -286,6 +289,11 @@ export class App {
 /** Where the modules of one of several files go: an archive is a folder, a module stays in its own. */
 function folderOf(name: string, kind: string): string {
   return kind === "code" ? name.slice(0, name.lastIndexOf("/") + 1) : `${name}/`;
+}
+
+/** The script of a program: PyInstaller puts it after what starts it, and before all archives. */
+function scriptOf(modules: Module[]): Module | undefined {
+  return modules.filter((module) => !module.name.includes("/")).pop();
 }
 
 export function failureOf(error: unknown): Failure {

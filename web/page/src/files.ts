@@ -63,7 +63,8 @@ export class FilesPane implements Pane {
     this.frame = 0;
     const { modules } = this.app;
     document.documentElement.classList.toggle("many", modules.length > 1);
-    if (modules !== this.known && modules.length) {
+    const isNew = modules !== this.known && modules.length > 0;
+    if (isNew) {
       this.known = modules;
       this.closed.clear();
       if (modules.length > FEW) for (const path of folders(modules)) this.closed.add(path);
@@ -78,6 +79,7 @@ export class FilesPane implements Pane {
     this.list.element.scrollTop = top;
     const at = this.list.rows.findIndex((row) => row.kind === "module" && row.module === this.app.current);
     this.list.mark(at < 0 ? new Map() : new Map([[at, "pin"]]));
+    if (isNew) this.list.activate(at);
     this.say();
   }
 
@@ -104,7 +106,7 @@ export class FilesPane implements Pane {
     this.bar.value = modules.length - waiting - stopped;
     this.bar.hidden = waiting === 0;
     this.cancel.hidden = waiting === 0 && stopped === 0;
-    this.cancel.textContent = waiting ? "Cancel" : "Go on";
+    this.cancel.textContent = waiting ? "Cancel" : "Resume";
     this.sum.textContent = waiting
       ? `${(modules.length - waiting).toLocaleString("en")} of ${count(modules.length, "module")}`
       : [`${good} of ${count(modules.length, "module")} proven`,

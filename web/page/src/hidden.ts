@@ -53,7 +53,7 @@ export class HiddenPane implements Pane {
         code.path, unusual(code.findings).map((f) => item(f.kind, found(f), () => this.app.look(code.code, true))), true)),
     );
     if (!this.body.childElementCount) {
-      this.body.append(el("p", { class: "fine" }, "✓ The text shows everything that the file holds, but for what every compiler leaves."));
+      this.body.append(el("p", { class: "fine" }, "✓ The text shows everything that the file holds, except the leftovers of every compiler."));
     }
     this.body.append(header(report), common(report), codes(report.codes, (code) => this.app.look(code, true)));
   }
@@ -98,7 +98,7 @@ function header(report: Inspection): HTMLElement {
 function common(report: Inspection): HTMLElement | string {
   const all = [...report.findings, ...report.codes.flatMap((code) => code.findings)].filter((f) => f.isCommon);
   if (!all.length) return "";
-  return el("details", {}, el("summary", {}, `What compilers leave (${all.length.toLocaleString("en")})`),
+  return el("details", {}, el("summary", {}, `Leftovers of the compiler (${all.length.toLocaleString("en")})`),
     el("ul", {}, ...all.slice(0, MANY).map((f) => item(f.kind, found(f)))));
 }
 

@@ -49,8 +49,10 @@ class Frame implements Pane {
     byId<HTMLButtonElement>("copy").disabled = byId<HTMLButtonElement>("save").disabled = !summary;
     if (!summary) return;
     const { proven: good, all } = proven(summary.functions);
+    facts.append(el("li", {}, "Python ", el("b", {}, summary.python)));
+    // Beside the name of an archive, the sums of one module would seem to be those of the whole.
+    if (app.modules.length > 1) return;
     facts.append(
-      el("li", {}, "Python ", el("b", {}, summary.python)),
       el("li", { class: good === all ? "good" : "warn" }, el("b", {}, `${good} of ${all}`), " proven"),
       app.result ? el("li", {}, el("b", {}, time(app.current!.milliseconds))) : null as never,
     );
@@ -99,15 +101,15 @@ async function copyLink(): Promise<void> {
   if (app.given !== given) return;
   if (!anchor) return say("This file is too large for a link: packed, it has to be at most 48 kB.");
   history.replaceState(null, "", `#${anchor}`);
-  await copy(location.href, "The link holds the file itself, and is copied.");
+  await copy(location.href, "The link holds the file itself, and is copied.", "the link is in the address bar");
 }
 
-async function copy(text: string, said: string): Promise<void> {
+async function copy(text: string, said: string, instead: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
     say(said);
   } catch {
-    say("The browser does not let the page copy: it is in the address bar.");
+    say(`The browser does not let the page copy: ${instead}.`);
   }
 }
 
@@ -171,7 +173,7 @@ function start(): void {
     example: () => void open([{ name: EXAMPLE.name, bytes: fromBase64(EXAMPLE.base64) }]),
     zip: () => void saveZip(app).catch((error: Error) => app.complain("The archive of all sources", error.message)),
     save: () => saveSource(app),
-    copy: () => void copy(app.summary?.text ?? "", "The source is copied."),
+    copy: () => void copy(app.summary?.text ?? "", "The source is copied.", "save the source instead"),
     link: () => void copyLink(),
     theme,
     keys: () => byId<HTMLDialogElement>("help").showModal(),

@@ -83,7 +83,7 @@ export class Search {
       for (const at of code.instructions) {
         const text = `${at.opname} ${at.argrepr}`.trim();
         if (!has(text)) continue;
-        hits.push({ kind: "byte", text, where: `${code.name} ${at.offset.toString(16).padStart(4, "0")}`, go: () => this.byte(code.code, at.offset) });
+        hits.push({ kind: "bytecode", text, where: `${code.name} ${at.offset.toString(16).padStart(4, "0")}`, go: () => this.byte(code.code, at.offset) });
       }
     }
     return hits;
@@ -113,7 +113,7 @@ export class Search {
         "aria-selected": i === this.active, onclick: () => this.choose(i),
       }, el("span", { class: "kind" }, hit.kind), code, el("span", { class: "where" }, shown(hit.where)));
     }));
-    if (!this.hits.length) this.found.append(el("p", { class: "note" }, "Nothing has this."));
+    if (!this.hits.length) this.found.append(el("p", { class: "note" }, "Nothing found."));
     else if (this.hits.length === MOST) this.found.append(el("p", { class: "note" }, `The first ${MOST} are shown.`));
     this.box.setAttribute("aria-activedescendant", this.hits.length ? `hit-${this.active}` : "");
     document.getElementById(`hit-${this.active}`)?.scrollIntoView({ block: "nearest" });
