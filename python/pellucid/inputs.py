@@ -213,7 +213,7 @@ def split_errors(inputs: Sequence[str]) -> Tuple[List[str], List[Tuple[str, str]
             if given != "-":
                 os.stat(given)  # of the text as it was given: Path("") is a folder
             if next(find(path), None) is None:
-                bad.append((given, "no code in it"))
+                bad.append((given, "no compiled Python in it"))
             else:
                 good.append(given)
         except OSError as error:

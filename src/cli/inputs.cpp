@@ -163,7 +163,7 @@ Result<Group> group_of(const std::string& input) {
     }
     if (!group.holds_many) group.found.push_back({{input, input, {}, {}}, name});
   }
-  if (group.found.empty()) return Error{ErrorCode::Malformed, 0, "no code in it"};
+  if (group.found.empty()) return Error{ErrorCode::Malformed, 0, "no compiled Python in it"};
   return group;
 }
 
@@ -226,7 +226,7 @@ Jobs jobs_of(const std::vector<std::string>& inputs, const std::string& out) {
     if (group.ok()) {
       groups.push_back(std::move(*group));
     } else {
-      all.bad.push_back({input, group.error().message + " at byte 0x0"});
+      all.bad.push_back({input, group.error().message});
     }
   }
   std::error_code ignored;

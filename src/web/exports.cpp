@@ -258,7 +258,7 @@ Result<std::string> opened() {
     return Object().add("handle", 0).add("kind", "code").add_json("members", "[{}]").text();
   }
   PELLUCID_TRY(archive.members, cli::members_of(archive.data));
-  if (archive.members.empty()) return Error{ErrorCode::Malformed, 0, "no code in it"};
+  if (archive.members.empty()) return Error{ErrorCode::Malformed, 0, "no compiled Python in it"};
   const uint32_t handle = ++state().last_handle;
   const std::string members = array(archive.members, [](const cli::Member& member) {
     return Object().add("name", member.name).add("path", member.place).text();

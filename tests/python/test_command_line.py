@@ -233,8 +233,24 @@ def test_inputs_that_hold_nothing_are_named(command: "List[str]", tmp_path: Path
     done = ask(command, "decompile", empty, tmp_path / "absent.pyc")
     assert done.returncode == 1
     first, second = done.stderr.splitlines()
-    assert first.startswith(f"pellucid: {empty}: no code in it")
+    assert first.startswith(f"pellucid: {empty}: no compiled Python in it")
     assert second.startswith(f"pellucid: {tmp_path / 'absent.pyc'}: no such file or directory")
+
+
+def test_source_is_told_from_compiled_code(command: "List[str]", tmp_path: Path) -> None:
+    # In the second a "c" stands where marshalled code would begin with one.
+    for number, text in enumerate(("x = 1\n", "import sys\nfrom collections import abc\n")):
+        source = tmp_path / f"m{number}.py"
+        source.write_text(text)
+        done = ask(command, "decompile", source)
+        assert done.returncode == 1
+        reason = "pyc: text from byte 0x0 on, not compiled Python"
+        assert done.stderr == f"pellucid: {source}: {reason}\n"
+
+
+def test_an_absent_file_has_no_bytes(command: "List[str]", tmp_path: Path) -> None:
+    done = ask(command, "decompile", tmp_path / "absent.pyc")
+    assert done.stderr == f"pellucid: {tmp_path / 'absent.pyc'}: no such file or directory\n"
 
 
 def test_json_tells_of_every_input(command: "List[str]", package: Path, tmp_path: Path) -> None:

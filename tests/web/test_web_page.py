@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict
 
 import pytest
-from archives import KINDS, container, small_pyc, zipped
+from archives import KINDS, container, program, small_pyc, zipped
 from dropping import halve
 from needs import ROOT, VERSIONS, need
 
@@ -70,6 +70,27 @@ def test_every_kind_of_archive_is_a_tree(
         assert f"{len(places)} of {len(places)} modules proven" in opened.page.inner_text(".sum")
 
 
+def test_a_program_shows_its_script_first(open_page: Callable[..., Any]) -> None:
+    code = small_pyc()
+    library = zipped({f"m{i}.pyc": code for i in range(60)})
+    entries = [
+        ("struct", b"m", code[16:], True),
+        ("pyiboot01_bootstrap", b"s", code[16:], True),
+        ("the_program", b"s", code[16:], True),
+        ("base_library.zip", b"b", library, True),
+    ]
+    opened = open_page()
+    opened.drop(("thing", program(entries)))
+    opened.all_done()
+    page = opened.page
+    assert page.inner_text("#source .title") == "the_program.py"
+    row = page.locator("#files .row.pin", has_text="the_program.py").bounding_box()
+    box = page.locator("#files-list").bounding_box()
+    assert row and box and box["y"] <= row["y"] <= box["y"] + box["height"] - row["height"]
+    # What is proven of one module is no sum of the program's.
+    assert "proven" not in page.inner_text("#facts")
+
+
 def test_files_can_be_chosen_and_pasted(open_page: Callable[..., Any]) -> None:
     path = largest("3.13")
     opened = open_page()
@@ -99,7 +120,7 @@ def test_what_cannot_be_read_says_so_once(open_page: Callable[..., Any]) -> None
     for data, words in (
         (b"not code", "bad.pyc: "),
         (largest("3.12").read_bytes()[:500], "bad.pyc: "),
-        (zipped({"notes.txt": b"nothing"}), "no code in it"),
+        (zipped({"notes.txt": b"nothing"}), "no compiled Python in it"),
     ):
         opened.hand_over(("bad.pyc", data))
         opened.page.locator("#problem", has_text=words).wait_for()

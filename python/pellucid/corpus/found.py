@@ -43,7 +43,7 @@ def _local(given: str) -> Iterator[Place]:
         job = Job(found.path, None, found.member, found.read_member)
         yield Place(job.name, job.read)
     if empty:
-        yield Place(given, None, "no code in it")
+        yield Place(given, None, "no compiled Python in it")
 
 
 def _remote(address: str) -> Iterator[Place]:
@@ -61,7 +61,7 @@ def _remote(address: str) -> Iterator[Place]:
                 empty = False
                 yield place
         if empty:
-            yield Place(address, None, "no code in it")
+            yield Place(address, None, "no compiled Python in it")
 
 
 def _copied(files: Any, name: str, folder: Path, single: bool) -> Iterator[Place]:

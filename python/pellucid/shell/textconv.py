@@ -28,7 +28,7 @@ def text_of(path: str) -> str:
     except DecompileError as error:
         return _bytes_of(data, error.message)
     if not jobs:
-        return _bytes_of(data, bad[0][1] if bad else "no code in it")
+        return _bytes_of(data, bad[0][1] if bad else "no compiled Python in it")
     return "".join(_parts(data, jobs))
 
 
