@@ -83,7 +83,7 @@ std::string listing(const object::Module& module, const Graph& graph) {
   std::ostringstream out;
   const object::Code& code = module[graph.code];
   out << module.text(code.qualname) << "  # line " << code.firstlineno << ", "
-      << graph.blocks.size() << " blocks\n";
+      << graph.blocks.size() << (graph.blocks.size() == 1 ? " block\n" : " blocks\n");
   int32_t line = bytecode::kNoLine;
   const auto place = [&](const bytecode::Instr& instr) -> std::ostringstream& {
     if (instr.line != line && instr.line != bytecode::kNoLine) {
