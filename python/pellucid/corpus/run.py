@@ -57,7 +57,7 @@ def run(plan: Plan) -> int:
         status = _worse(status, outcome)
     if files.had or files.twice:
         print(
-            f"pellucid: {files.had} files had a row already, {files.twice} were met before",
+            f"pellucid: {files.had} files had a row already, {files.twice} were copies of others",
             file=sys.stderr,
         )
     return batch.EXIT_ERROR if files.bad else status

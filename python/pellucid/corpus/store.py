@@ -54,7 +54,7 @@ class Store:
         self._lock: Optional[IO[str]] = None
         facts = {"tool": "pellucid", "version": __version__, "tier": tier or "none"}
         if folder.exists() and not folder.is_dir():
-            raise NoTable(f"{folder}: no folder")
+            raise NoTable(f"{folder}: not a folder")
         folder.mkdir(parents=True, exist_ok=True)
         others = {path.name for path in folder.iterdir()} - {_LOCK, f".unfinished-{_FACTS}"}
         if others and not (folder / _FACTS).exists():
@@ -87,8 +87,8 @@ class Store:
             raise NoTable(f"{place}: no JSON") from None
         differ = [name for name in facts if before.get(name) != facts[name]]
         if differ:
-            was = ", ".join(f"{name} {before.get(name)}" for name in differ)
-            raise NoTable(f"{self._folder}: made with {was}: its rows would not be comparable")
+            was = " and ".join(_words(name, before.get(name)) for name in differ)
+            raise NoTable(f"{self._folder}: made {was}, so its rows would not be comparable")
 
     def _drop_limited(self) -> None:
         """Write the parts again that have such rows, without them: a kill loses no other row."""
@@ -146,6 +146,15 @@ class Store:
         columns: Dict[str, List[Any]] = {name: [row[name] for row in rows] for name in COLUMNS}
         table = pa.table(columns, schema=schema())
         _write_whole(folder / f"part-{uuid.uuid4().hex}.parquet", _packed(table))
+
+
+def _words(name: str, value: Any) -> str:
+    """Say how a table was made, by the options that would make it so again."""
+    if name == "tier":
+        return {"best": "with --verify", "none": "with --no-verify"}.get(
+            str(value), f"with --verify={value}"
+        )
+    return f"by pellucid {value}" if name == "version" else f"by {value}"
 
 
 def _packed(table: Any) -> bytes:
