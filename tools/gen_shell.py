@@ -7,20 +7,28 @@ argparse-manpage. How argparse words things differs between releases of Python: 
 """
 
 import argparse
+import re
 import sys
 from pathlib import Path
-from typing import Dict, Iterator
+from typing import Dict, Iterator, Tuple
 
 import shtab
 from argparse_manpage.manpage import Manpage
-from pellucid.__main__ import make_parser
+from pellucid.__main__ import STAGES, make_parser
 from pellucid._version import __version__
 from pellucid.shell.command import SHELLS
 
 PLACE = Path(__file__).resolve().parent.parent / "python" / "pellucid" / "shell"
 FILES = ("inputs", "file", "out", "script", "target")
 FOLDERS = ("directory", "directories", "first", "second")
+WORDS = {"stage": tuple(STAGES), "python_version": tuple(f"3.{minor}" for minor in range(8, 16))}
+"""What may follow an option that checks its value itself."""
 MADE_ON = (3, 11)
+ENVIRONMENT = (
+    ("NO_COLOR", "If it is set and not empty, source on a terminal has no colours."),
+    ("PELLUCID_PAGER, PAGER", "The pager for long output on a terminal; empty or cat: none."),
+    ("PELLUCID_PYTHON_3_9", "The Python 3.9 that recompiles text, for a verdict; so for others."),
+)
 
 
 def actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
@@ -32,10 +40,22 @@ def actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
                 yield from actions(below)
 
 
+def commands(parser: argparse.ArgumentParser) -> Iterator[Tuple[str, argparse.ArgumentParser, str]]:
+    """Yield the name, the parser and the line of help of each command."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for row in action._choices_actions:
+                yield row.dest, action.choices[row.dest], row.help or ""
+
+
 def texts() -> Dict[str, str]:
     """Return what each file holds."""
     parser = make_parser()
+    for _, below, line in commands(parser):
+        below.description = line  # shells show one line, and would cut the description there
     for action in actions(parser):
+        if action.dest in WORDS:
+            action.choices = WORDS[action.dest]
         kind = shtab.FILE if action.dest in FILES else shtab.DIRECTORY
         if action.dest in FILES + FOLDERS:
             action.complete = kind  # type: ignore[attr-defined]
@@ -56,7 +76,30 @@ def manual() -> str:
         "manual_title": "User Commands",
     }
     page = str(Manpage(parser, format="pretty", _data=data))
-    return "\n".join(line.rstrip() for line in page.split("\n"))
+    page = "\n".join(line.rstrip() for line in page.split("\n"))
+    # Words are neither broken nor spread: many are names of files and options.
+    page = page.replace("\n.SH NAME", "\n.nh\n.ad l\n.SH NAME", 1)
+    page = page.replace(".SH\nPOSITIONAL ARGUMENTS", ".SH COMMANDS", 1)
+    page = re.sub(r"^usage: ((?:.+\n)+)", _usage, page, flags=re.MULTILINE)
+    head, *sections = page.split("\n.SH COMMAND ")
+    ends = [_as_it_is(below.epilog or "") for _, below, _ in commands(parser)]
+    parts = [f"{text.rstrip()}\n{end}" for text, end in zip(sections, ends)]
+    variables = "".join(f".TP\n.B {name}\n{text}\n" for name, text in ENVIRONMENT)
+    return "\n.SH COMMAND ".join([head, *parts]) + f"\n.SH ENVIRONMENT\n{variables}"
+
+
+def _usage(found: "re.Match[str]") -> str:
+    lines = [line.replace("       ", "", 1) for line in found[1].splitlines()]
+    return ".nf\n" + "\n".join(lines) + "\n.fi\n"
+
+
+def _as_it_is(text: str) -> str:
+    """Return lines that stay lines in a manual page."""
+    if not text:
+        return ""
+    lines = text.replace("\\", r"\e").replace("-", r"\-").splitlines()
+    safe = [rf"\&{line}" if line[:1] in (".", "'") else line for line in lines]
+    return "\n.PP\n.nf\n" + "\n".join(safe) + "\n.fi\n"
 
 
 def main() -> int:

@@ -8,6 +8,7 @@ Nothing here is used unless standard output is a terminal.  ``NO_COLOR`` (https:
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import sys
@@ -51,6 +52,8 @@ def paged(wanted: bool) -> Iterator[None]:
 
     # R: colours; F: nothing if it fits on the screen; X: it stays on the screen.
     environment = {"LESS": "FRX", "LV": "-c", **os.environ}
+    if not re.search("[rR]", environment["LESS"]):
+        environment["LESS"] = f"-R {environment['LESS']}"  # else it would show colours as signs
     process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environment)
     assert process.stdin is not None
     streams = [

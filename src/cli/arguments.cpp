@@ -56,7 +56,7 @@ constexpr const char* kDecompileHelp =
     "  --keep-lines        put statements on their original lines, so that tracebacks and "
     "coverage\n"
     "                      fit\n"
-    "  --no-verify         prove nothing, which takes half the time\n"
+    "  --no-verify         prove nothing: faster by a third or more\n"
     "  --unstructured      recover no control flow: write every body as a loop over a state\n"
     "  --python-version 3.N\n"
     "                      read every file as one of this version (default: its header, or what "

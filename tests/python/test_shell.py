@@ -77,6 +77,15 @@ def test_terminal_gets_the_pager_unless_it_is_not_wanted():
     assert on_terminal("--version", **pager)[0].startswith("pellucid ")
 
 
+@pytest.mark.parametrize(
+    "given, wanted", [("", "-R "), ("-i", "-R -i"), ("iM", "-R iM"), ("-FRX", "-FRX"), ("r", "r")]
+)
+def test_less_is_asked_for_colours_whatever_its_options(given, wanted):
+    pager = "sh -c 'echo \"($LESS)\"; cat > /dev/null'"
+    text, _ = on_terminal("decompile", PYC, PELLUCID_PAGER=pager, LESS=given)
+    assert text == f"({wanted})\n"
+
+
 def test_pager_gets_messages_and_keeps_the_exit_status():
     pager = {"PELLUCID_PAGER": "sed 's/^/> /'", "NO_COLOR": "1"}
     text, status = on_terminal("decompile", "nothing.pyc", **pager)
@@ -182,8 +191,17 @@ def test_bash_completes_commands_options_and_files(tmp_path):
     assert completed("de") == ["decompile", "demo"]
     assert completed("decompile", "--keep") == ["--keep-lines"]
     assert completed("completion", "z") == ["zsh"]
+    assert completed("dump", "--stage", "f") == ["flow"]
+    assert completed("decompile", "--python-version", "3.1") == [f"3.1{n}" for n in range(6)]
     (tmp_path / "some.pyc").touch()
     assert completed("decompile", f"{tmp_path}/so") == [f"{tmp_path}/some.pyc"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_completion_tells_of_each_command_in_a_whole_line(shell):
+    text = run("completion", shell).stdout
+    for row in make_parser()._subparsers._group_actions[0]._choices_actions:
+        assert re.search(rf"['\"]{re.escape(row.help)}['\"]", text), row.help
 
 
 @pytest.mark.parametrize("shell", command.SHELLS)
@@ -201,6 +219,16 @@ def test_manual_page_has_every_command():
     text = (PLACE / "pellucid.1").read_text(encoding="utf-8")
     for name in make_parser()._subparsers._group_actions[0].choices:
         assert f"pellucid {name}" in text.replace("\\-", "-"), name
+
+
+def test_manual_page_has_usage_and_endings_line_by_line():
+    text = (PLACE / "pellucid.1").read_text(encoding="utf-8").replace("\\-", "-")
+    assert "usage:" not in text
+    for name, parser in make_parser()._subparsers._group_actions[0].choices.items():
+        assert f".nf\npellucid {name} [" in text, name
+        for line in (parser.epilog or "").splitlines():
+            assert line.rstrip() in text, line
+    assert "\n.SH ENVIRONMENT\n" in text and "NO_COLOR" in text
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="argparse of 3.11 words them")

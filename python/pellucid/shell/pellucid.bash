@@ -47,6 +47,11 @@ _shtab_pellucid_corpus__o_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_corpus___out_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_textconv_pos_0_COMPGEN=_shtab_compgen_files
 
+_shtab_pellucid_decompile___python_version_choices=(3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15)
+_shtab_pellucid_dis___python_version_choices=(3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15)
+_shtab_pellucid_dump___stage_choices=(module raw stream flow ir structure ast)
+_shtab_pellucid_dump___python_version_choices=(3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15)
+_shtab_pellucid_inspect___python_version_choices=(3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15)
 _shtab_pellucid_find_difference___reference_choices=(float64)
 _shtab_pellucid_corpus___engine_choices=(local ray)
 _shtab_pellucid_completion_pos_0_choices=(bash zsh fish)
