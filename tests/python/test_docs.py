@@ -181,8 +181,15 @@ def test_the_search_of_the_site_works_from_a_folder(site: Path) -> None:
         assert bool(re.match(r"\d+ matching documents", results[1])) is found, results[1]
 
 
-@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"])
-def test_no_link_of_a_page_at_the_root_is_dead(name: str) -> None:
+PAGES = [
+    *("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"),
+    *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))),
+]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_link_of_a_page_is_dead_in_the_repository(name: str) -> None:
     text = re.sub(r"```.*?```", "", (ROOT / name).read_text(encoding="utf-8"), flags=re.DOTALL)
     found = [to for to in re.findall(r"\]\(([^)\s]+)\)", text) if not to.startswith("https://")]
-    assert [to for to in found if not (ROOT / to.partition("#")[0]).exists()] == []
+    folder = (ROOT / name).parent
+    assert [to for to in found if not (folder / to.partition("#")[0]).exists()] == []
