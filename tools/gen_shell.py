@@ -60,6 +60,10 @@ def texts() -> Dict[str, str]:
         if action.dest in FILES + FOLDERS:
             action.complete = kind  # type: ignore[attr-defined]
     made = {file: shtab.complete(parser, shell=shell) for shell, file in SHELLS.items()}
+    # shtab takes what `source` reads for a function that zsh loads, and calls it too early.
+    before, after = "$zsh_eval_context[-1] == eval", "$zsh_eval_context[-1] == (eval|file)"
+    assert before in made[SHELLS["zsh"]]
+    made[SHELLS["zsh"]] = made[SHELLS["zsh"]].replace(before, after)
     made["pellucid.1"] = manual()
     return {name: f"{text.rstrip()}\n" for name, text in made.items()}
 

@@ -197,6 +197,25 @@ def test_bash_completes_commands_options_and_files(tmp_path):
     assert completed("decompile", f"{tmp_path}/so") == [f"{tmp_path}/some.pyc"]
 
 
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")
+@pytest.mark.parametrize(
+    "way", ["source {}", 'eval "$(cat {})"', "fpath=({}.d $fpath); compinit -uD"]
+)
+def test_zsh_takes_the_completion_in_every_way(way, tmp_path):
+    file = tmp_path / "completion"
+    file.write_text(run("completion", "zsh").stdout)
+    (tmp_path / "completion.d").mkdir()
+    shutil.copy(file, tmp_path / "completion.d" / "_pellucid")
+    script = f"autoload -Uz compinit; compinit -uD; {way.format(file)}; print -r $_comps[pellucid]"
+    done = subprocess.run(
+        ["zsh", "-f", "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    assert done.stderr == "" and done.stdout.strip() in ("_shtab_pellucid", "_pellucid")
+
+
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_completion_tells_of_each_command_in_a_whole_line(shell):
     text = run("completion", shell).stdout
