@@ -91,6 +91,7 @@ def test_a_phone_shows_one_pane_at_a_time(open_page: Callable[..., Any]) -> None
     assert page.evaluate(wide) <= 375
     page.click("[data-do=example]")
     page.locator("#source .row").first.wait_for()
+    assert page.get_attribute("#search", "placeholder") == "Search"
     for tab in page.locator("#views [role=tab]").all():
         tab.click()
         shown = page.locator("#left:visible, #source:visible, #side > section:visible")

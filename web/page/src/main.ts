@@ -192,7 +192,10 @@ function start(): void {
   listen(app, (given) => void open(given));
   addEventListener("hashchange", () => void followAddress());
   app.setView("bytecode");
-  if (matchMedia("(max-width: 800px)").matches) app.setView("source");
+  if (matchMedia("(max-width: 800px)").matches) {
+    app.setView("source");
+    byId<HTMLInputElement>("search").placeholder = "Search"; // there is no key, nor room for its name
+  }
   frame.modules();
   app.client.start();
   root.classList.add("ready");
