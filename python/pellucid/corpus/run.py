@@ -55,11 +55,12 @@ def run(plan: Plan) -> int:
     summary.print()
     for outcome in files.outcomes:
         status = _worse(status, outcome)
-    if files.had or files.twice:
-        print(
-            f"pellucid: {files.had} files had a row already, {files.twice} were copies of others",
-            file=sys.stderr,
-        )
+    told = [
+        *([f"{files.had} files had a row already"] if files.had else []),
+        *([f"{files.twice} files were copies of others"] if files.twice else []),
+    ]
+    if told:
+        print(f"pellucid: {', '.join(told)}", file=sys.stderr)
     return batch.EXIT_ERROR if files.bad else status
 
 
