@@ -40,6 +40,21 @@ def test_keys(open_page: Callable[..., Any]) -> None:
     assert not page.locator("#help").is_visible()
 
 
+def test_the_next_module_is_the_next_of_the_tree(open_page: Callable[..., Any]) -> None:
+    opened = open_page()
+    data = zipped({"b.pyc": small_pyc(), "c/a.pyc": small_pyc(), "a.pyc": small_pyc()})
+    opened.drop(("later.pyc", small_pyc()), ("first.zip", data))
+    opened.all_done()
+    page = opened.page
+    title = page.locator("#source .title")
+    assert title.inner_text() == "later.py"
+    for key, place in (("[", "first.zip/b.py"), ("[", "first.zip/a.py"), ("[", "first.zip/c/a.py")):
+        page.keyboard.press(key)
+        page.locator("#source .title", has_text=place).wait_for()
+    page.keyboard.press("]")
+    page.locator("#source .title", has_text="first.zip/a.py").wait_for()
+
+
 def test_everything_is_reached_by_tab(open_page: Callable[..., Any]) -> None:
     opened = halve(open_page)
     where = "document.activeElement.id || document.activeElement.dataset.do"

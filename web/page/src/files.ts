@@ -88,6 +88,11 @@ export class FilesPane implements Pane {
     for (let i = 1; i < parts.length; i++) this.closed.delete(`${parts.slice(0, i).join("/")}/`);
   }
 
+  /** All modules, in the order of the tree. */
+  inOrder(): Module[] {
+    return rowsOf(this.app.modules, new Set()).flatMap((row) => (row.kind === "module" ? [row.module] : []));
+  }
+
   /** Brings the module that is shown into view. */
   reveal(): void {
     this.openAround();

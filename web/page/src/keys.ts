@@ -17,8 +17,8 @@ interface Parts {
 export function keys(app: App, parts: Parts): void {
   const { act, search, outline, files, views } = parts;
   const step = (by: number) => {
-    const at = app.modules.indexOf(app.current!);
-    const next = app.modules[at + by];
+    const modules = files.inOrder();
+    const next = modules[modules.indexOf(app.current!) + by];
     if (next) void app.show(next).then(() => files.reveal());
   };
   const go = (view: View) => {
