@@ -181,7 +181,8 @@ test("what is wrong is one kind of error with file, offset and reason", async ()
   await assert.rejects(pellucid.decompile(new Uint8Array()), PellucidError);
   await assert.rejects(pellucid.decompile("text"), { code: "usage" });
   await assert.rejects(pellucid.decompile(bytes, { python: "2.7" }), { code: "unknown-version" });
-  await assert.rejects(pellucid.dump(bytes, "no such stage"), { code: "usage" });
+  const message = "there is no stage 'no such stage'";
+  await assert.rejects(pellucid.dump(bytes, "no such stage"), { code: "usage", message });
   await assert.rejects(pellucid.graph(bytes, "no_such_function"), { code: "usage" });
   await assert.rejects(pellucid.open(new Uint8Array([80, 89, 90, 0]), "a.pyz"), { code: "truncated" });
 });

@@ -37,7 +37,7 @@ export class PellucidError extends Error {
   readonly name: "PellucidError";
   /** The file's name, as it was given; "" if none was. */
   readonly file: string;
-  /** Where: a byte offset in the file, or in the bytecode if the reason says so. */
+  /** Where: a byte offset in the file, or in the bytecode if the reason says so; 0 also for none. */
   readonly offset: number;
   /** What is wrong, in lower case and without a full stop. */
   readonly reason: string;

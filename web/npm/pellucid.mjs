@@ -14,7 +14,8 @@ const NO_TEXT = 8;
 
 export class PellucidError extends Error {
   constructor({ file, offset, reason, code }) {
-    const where = reason.includes(" byte 0x") ? "" : ` at byte 0x${offset.toString(16)}`;
+    // What goes wrong before a byte is read, or after all are, is at none of them.
+    const where = offset === 0 || reason.includes(" byte 0x") ? "" : ` at byte 0x${offset.toString(16)}`;
     super(`${file ? `${file}: ` : ""}${reason}${where}`);
     this.name = "PellucidError";
     this.file = file;
