@@ -93,14 +93,14 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 _INPUTS = """\
-each INPUT is a .pyc file, a folder (all code below it), a wheel, an egg or another zip archive, a
-program that PyInstaller made or its PYZ, or - for standard input. What it is, its bytes say: a
+Each INPUT is a .pyc file, a folder (all code below it), a wheel, an egg or another zip archive, a
+program that PyInstaller made or its PYZ, or - for standard input. Its bytes tell what it is: a
 header may be wrong or missing, a zip may stand after a program. CPython 3.8 to 3.15, whatever
 Python runs pellucid. Nothing that is read is ever executed."""
 
 _DECOMPILE = """\
-Turn whole modules back into source, and prove that it means the same. What is not proven has a
-comment where it stands, and each file that has such a line on standard error.
+Turn whole modules back into source, and prove that it means the same. A comment marks what is not
+proven, and a line on standard error each file that has such code.
 
 Without -o the source goes to standard output. With -o OUT, one file is written to OUT; several
 files, a folder or an archive are mirrored in the folder OUT, where
@@ -152,8 +152,8 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
         "--verify",
         action="store_const",
         const="best",
-        help="prove, as is done anyway, and say the verdict of a file that is proven, too; "
-        "--verify=TIER asks for one way of it",
+        help="prove (the default), and say the verdict also of files that are proven; "
+        "--verify=TIER asks for one way of proving",
     )
     # What `--verify=TIER` becomes: argparse has no option whose value may only follow a `=`.
     add.add_argument(
@@ -180,12 +180,12 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
         type=argument_types.count,
         default=os.cpu_count() or 1,
         metavar="N",
-        help="files at a time (default: one a processor)",
+        help="files at a time (default: one per processor)",
     )
     add.add_argument(
         "--json",
         action="store_true",
-        help="one JSON object a line and a file on standard output, instead of text and table",
+        help="print a line of JSON for each file on standard output, instead of text and table",
     )
     add.set_defaults(command=_decompile)
 
@@ -234,7 +234,7 @@ def _add_inspect(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     add.add_argument("inputs", nargs="+", metavar="INPUT")
     _add_version(add)
-    add.add_argument("--json", action="store_true", help="one JSON object a line and a file")
+    add.add_argument("--json", action="store_true", help="print a line of JSON for each file")
     add.set_defaults(command=_inspect)
 
 

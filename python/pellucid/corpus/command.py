@@ -13,7 +13,7 @@ from pellucid.errors import complain
 
 _EPILOG = """\
 OUT is a folder of Parquet files, python=3.11/part-….parquet; read it with pyarrow.dataset, DuckDB,
-pandas, Spark. Columns: docs/corpus.md. A run that was killed is taken up by calling it again:
+pandas, Spark. Columns: docs/corpus.md. The same command resumes a run that was killed:
 what has a row is not done twice, and files that came since are added.
 
 A file that takes more than --seconds or --memory gets a row that says so, and nothing else suffers.
@@ -53,14 +53,14 @@ def add_corpus(commands: Any, formatter: Any) -> None:
     add.add_argument(
         "--address",
         default="",
-        help="of the cluster (default: the one that Ray finds, else one on this machine)",
+        help="address of the cluster (default: the one that Ray finds, else one on this machine)",
     )
     add.add_argument(
         "--jobs",
         type=argument_types.count,
         default=os.cpu_count() or 1,
         metavar="N",
-        help="processes of this machine (default: one a processor)",
+        help="processes of this machine (default: one per processor)",
     )
     add.add_argument(
         "--verify",
@@ -68,7 +68,7 @@ def add_corpus(commands: Any, formatter: Any) -> None:
         action="store_const",
         const="best",
         default="best",
-        help="prove, as is done anyway; --verify=TIER asks for recompiled or relowered",
+        help="prove (the default); --verify=TIER asks for recompiled or relowered",
     )
     # What `--verify=TIER` becomes: see `decompile`.
     add.add_argument(
@@ -78,19 +78,19 @@ def add_corpus(commands: Any, formatter: Any) -> None:
         "--no-verify", dest="tier", action="store_const", const="", help="prove nothing"
     )
     add.add_argument(
-        "--seconds", type=float, default=60.0, metavar="S", help="at most for a file (60)"
+        "--seconds", type=float, default=60.0, metavar="S", help="seconds that a file may take (60)"
     )
     add.add_argument(
         "--memory",
         type=argument_types.size,
         default=2 << 30,
         metavar="SIZE",
-        help="at most for a file (2G)",
+        help="memory that a file may take (2G)",
     )
     add.add_argument(
         "--retry-limited",
         action="store_true",
-        help="try the files again whose row says that a limit stopped them",
+        help="try again the files whose row says that a limit stopped them",
     )
     add.set_defaults(command=_corpus)
 

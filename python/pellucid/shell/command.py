@@ -36,7 +36,7 @@ def add_shell(commands: Any, formatter: Any) -> None:
         "textconv",
         help="the source of a .pyc, for git diff",
         description="Print the source of one file of compiled Python, or of all in an archive, as "
-        "git wants\nit from a textconv filter. Of other bytes it says their number and SHA-256.",
+        "git wants\nit from a textconv filter. Of other files it says the size and the SHA-256.",
         epilog=_TEXTCONV,
         formatter_class=formatter,
     )
@@ -46,7 +46,7 @@ def add_shell(commands: Any, formatter: Any) -> None:
     add = commands.add_parser(
         "completion",
         help="completion of commands and options for a shell",
-        description="Print what a shell reads to complete commands, options and files.",
+        description="Print a script that makes a shell complete commands, options and files.",
         epilog=_COMPLETION,
         formatter_class=formatter,
     )
