@@ -71,7 +71,9 @@ struct Spot {
 // an error.
 class Emission {
  public:
-  explicit Emission(const Spot& spot) : spot_(spot), room_(static_cast<uint32_t>(spot.raw.size())) {
+  // (Few instructions become more than one.)
+  explicit Emission(const Spot& spot)
+      : spot_(spot), room_(static_cast<uint32_t>(spot.raw.size() + spot.raw.size() / 4 + 1)) {
     made_.first.resize(spot.raw.size() + 1);
     made_.instrs.resize(room_);
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/append.h"
 #include "base/check.h"
 #include "bytecode/op_facts.h"
 #include "ir/plain_ops.h"
@@ -51,18 +52,18 @@ ValueId StackMachine::make(Value value, std::span<const ValueId> operands) {
 inline ValueId StackMachine::emit(const bytecode::Instr& instr, std::span<const ValueId> operands) {
   const auto first = static_cast<uint32_t>(out_.operand_pool.size());
   for (const ValueId id : operands) {
-    out_.operand_pool.push_back(id);
+    append_to(out_.operand_pool, id);
     use(id);
   }
   const ValueId id(out_.values.size());
-  out_.values.push_back({.op = instr.op,
-                         .a = instr.a,
-                         .b = instr.b,
-                         .first = first,
-                         .count = static_cast<uint32_t>(operands.size()),
-                         .offset = instr.offset,
-                         .line = instr.line});
-  block_->items.push_back(id);
+  append_to(out_.values, Value{.op = instr.op,
+                               .a = instr.a,
+                               .b = instr.b,
+                               .first = first,
+                               .count = static_cast<uint32_t>(operands.size()),
+                               .offset = instr.offset,
+                               .line = instr.line});
+  append_to(block_->items, id);
   return id;
 }
 
@@ -76,7 +77,7 @@ ValueId StackMachine::element(ValueId of, uint32_t index) {
 }
 
 // It is the one NULL of the function, so that paths that push one each agree at a join.
-void StackMachine::push_null() { stack.push_back(kNull); }
+void StackMachine::push_null() { append_to(stack, kNull); }
 
 void StackMachine::discard(const bytecode::Instr& instr) {
   const ValueId id = pop();
@@ -373,7 +374,7 @@ inline void StackMachine::plain(const bytecode::Instr& instr) {
   PELLUCID_CHECK(effect.pops <= stack.size() && effect.pushes <= 1);
   const ValueId id = emit(instr, std::span<const ValueId>(stack).last(effect.pops));
   if (effect.pops > 0) stack.erase(stack.end() - effect.pops, stack.end());
-  if (effect.pushes == 1) stack.push_back(id);
+  if (effect.pushes == 1) append_to(stack, id);
 }
 
 void StackMachine::run(std::span<const bytecode::Instr> instrs) {

@@ -15,7 +15,10 @@ class StackMachine {
  public:
   // `notes_exceptions`: PUSH_EXC_INFO is an item.
   StackMachine(Function& out, bool notes_exceptions)
-      : out_(out), notes_exceptions_(notes_exceptions) {}
+      : out_(out), notes_exceptions_(notes_exceptions) {
+    constexpr size_t kUsual = 16;  // few stacks get higher
+    stack.reserve(kUsual);
+  }
 
   // Starts a block, with its entry stack. `settled`: a value that had its effect in the block
   // before, which left it on the stack.

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/append.h"
 #include "object/code_layout.h"
 #include "object/marshal_input.h"
 #include "object/utf8.h"
@@ -347,11 +348,10 @@ class Reader {
       fields_.back().objects[static_cast<size_t>(field)] = value_;
       fields_.back().bytes[static_cast<size_t>(field)] = bytes_;
     } else {
-      add_item();
+      append_to(items_, value_);
     }
     if (!frame.until_null) --frame.remaining;
   }
-  [[gnu::noinline]] void add_item() { items_.push_back(value_); }
 
   bool end_dict() {
     if (stack_.empty() || !stack_.back().until_null) return in_.malformed("unexpected null object");

@@ -78,41 +78,43 @@ bool is_left_unfolded(const ast::Tree& tree, NodeId root) {
   return found;
 }
 
-// Appends the assignment of a value to its last target and to those that it has already, in the
-// form that the source had: a definition, `x += v`, `a = b = v`.
-void assign(Run& r, ValueId value, NodeId target, ast::Where at) {
-  std::vector<NodeId> targets;
-  if (r.stack.targets().of(value) != nullptr) {
-    const size_t place = r.stack.find(value);
-    if (place < r.stack.entries().size()) r.stack.protect_targets(place);
-    targets = r.stack.take_targets(value);
+// Appends the assignment of a value to a name if it is a definition or `x += v`; else returns
+// false.
+bool defined_or_augmented(Run& r, const ir::Value& source, NodeId node, NodeId target,
+                          ast::Where at) {
+  const Symbol symbol = r.tree.as<ast::Name>(target).id;
+  const NodeId definition = r.context.expressions.have_function()
+                                ? r.context.expressions.definition(node, symbol)
+                                : NodeId();
+  if (definition.valid()) {
+    r.stack.protect(symbol);
+    hoist_from_header(r.context, r.list, definition);
+    append(r, definition);
+    return true;
   }
+  // x += v
+  if (!is_op(source, Op::Binary) || source.b != 1 || !r.tree.is(node, ast::Kind::BinOp)) {
+    return false;
+  }
+  const ast::BinOp sum = r.tree.as<ast::BinOp>(node);
+  if (!is_name(r.tree, sum.left, symbol)) return false;
+  const NodeId right = hoist_literals(r.context, r.list, sum.right);
+  r.stack.protect(symbol);
+  append(r, r.tree.add(ast::AugAssign{target, sum.op, right}, at));
+  return true;
+}
+
+// Appends the assignment of a value to its last target and to those that it has already: `a = b =
+// v`.
+void assign_to_several(Run& r, ValueId value, NodeId target, ast::Where at) {
+  const size_t place = r.stack.find(value);
+  if (place < r.stack.entries().size()) r.stack.protect_targets(place);
+  std::vector<NodeId> targets = r.stack.take_targets(value);
   targets.push_back(target);
-  const ir::Value source = r.graph[value];
   NodeId node = r.stack.take(value);
-  if (targets.size() == 1 && r.tree.is(target, ast::Kind::Name)) {
-    const Symbol symbol = r.tree.as<ast::Name>(target).id;
-    const NodeId definition = r.context.expressions.have_function()
-                                  ? r.context.expressions.definition(node, symbol)
-                                  : NodeId();
-    if (definition.valid()) {
-      r.stack.protect(symbol);
-      hoist_from_header(r.context, r.list, definition);
-      return append(r, definition);
-    }
-    // x += v
-    if (is_op(source, Op::Binary) && source.b == 1 && r.tree.is(node, ast::Kind::BinOp)) {
-      const ast::BinOp sum = r.tree.as<ast::BinOp>(node);
-      if (is_name(r.tree, sum.left, symbol)) {
-        const NodeId right = hoist_literals(r.context, r.list, sum.right);
-        r.stack.protect(symbol);
-        return append(r, r.tree.add(ast::AugAssign{target, sum.op, right}, at));
-      }
-    }
-  }
   node = hoist_literals(r.context, r.list, node);
   if (r.tree.is(target, ast::Kind::Name)) r.stack.protect(r.tree.as<ast::Name>(target).id);
-  if (targets.size() > 1 && !r.graph.f.is_generated) {
+  if (!r.graph.f.is_generated) {
     const auto other = std::find_if_not(targets.begin(), targets.end() - 1, [&](NodeId each) {
       return r.tree.is(each, ast::Kind::Name);
     });
@@ -128,6 +130,18 @@ void assign(Run& r, ValueId value, NodeId target, ast::Where at) {
     }
   }
   append(r, r.tree.add(ast::Assign{r.tree.list(targets), node}, at));
+}
+
+// Appends the assignment of a value to its last target, in the form that the source had: a
+// definition, `x += v`, `a = b = v`.
+void assign(Run& r, ValueId value, NodeId target, ast::Where at) {
+  if (r.stack.targets().of(value) != nullptr) return assign_to_several(r, value, target, at);
+  NodeId node = r.stack.take(value);
+  const bool has_name = r.tree.is(target, ast::Kind::Name);
+  if (has_name && defined_or_augmented(r, r.graph[value], node, target, at)) return;
+  node = hoist_literals(r.context, r.list, node);
+  if (has_name) r.stack.protect(r.tree.as<ast::Name>(target).id);
+  append(r, r.tree.add(ast::Assign{r.tree.list({target}), node}, at));
 }
 
 }  // namespace

@@ -16,8 +16,6 @@ namespace {
 
 using Entry = EvaluationStack::Entry;
 
-constexpr size_t kUsual = 8;  // most expressions have no more operands
-
 // Returns the stem of a temporary's name, by the value that it holds.
 const char* stem_of(const ir::Value& value) {
   if (value.kind != ValueKind::Instr) return "temp";
@@ -224,23 +222,26 @@ inline bool EvaluationStack::are_on_top(std::span<const ValueId> ids) const {
 }
 
 std::span<const NodeId> EvaluationStack::take(std::span<const ValueId> ids) {
-  if (!are_on_top(ids)) {
-    taken_.clear();
-    take_anywhere(resolved(c_.graph, ids));
-    return taken_;
-  }
+  if (!are_on_top(ids)) return take_anywhere(ids);
   const size_t count = ids.size();
-  if (taken_.size() < count) taken_.resize(std::max(count, kUsual));
-  const auto first = entries_.end() - static_cast<ptrdiff_t>(count);
-  for (size_t i = 0; i < count; ++i) {
-    const Entry& entry = *(first + static_cast<ptrdiff_t>(i));
-    taken_[i] = entry.reloadable ? c_.remake(entry.value) : entry.node;
+  NodeId* taken = few_taken_.data();
+  if (count > kUsual) {
+    taken_.resize(count);
+    taken = taken_.data();
   }
-  entries_.erase(first, entries_.end());
-  return {taken_.data(), count};
+  const Entry* const first = entries_.data() + (entries_.size() - count);
+  for (size_t i = 0; i < count; ++i) {
+    taken[i] = first[i].reloadable ? c_.remake(first[i].value) : first[i].node;
+  }
+  entries_.erase(entries_.end() - static_cast<ptrdiff_t>(count), entries_.end());
+  return {taken, count};
 }
 
-void EvaluationStack::take_anywhere(std::span<const ValueId> ids) {
+// (Not a part of take(), which would save registers for it that most expressions do not need.)
+[[gnu::noinline]] std::span<const NodeId> EvaluationStack::take_anywhere(
+    std::span<const ValueId> unresolved) {
+  taken_.clear();
+  const std::vector<ValueId> ids = resolved(c_.graph, unresolved);
   spill_before(ids);
   for (const ValueId id : ids) {
     // No target stores it, or it has other uses.
@@ -270,6 +271,7 @@ void EvaluationStack::take_anywhere(std::span<const ValueId> ids) {
   entries_.erase(std::remove_if(entries_.begin() + static_cast<ptrdiff_t>(taken), entries_.end(),
                                 [](const Entry& entry) { return !entry.value.valid(); }),
                  entries_.end());
+  return taken_;
 }
 
 // Returns the expression of the value at `at`, with its targets. If this was the last use, the

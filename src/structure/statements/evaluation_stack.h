@@ -12,9 +12,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <vector>
 
+#include "base/append.h"
 #include "structure/statements/function_context.h"
 
 namespace pellucid::structure {
@@ -55,7 +57,9 @@ class EvaluationStack {
 
   // Spilled values are assigned by statements that are appended to `list`.
   EvaluationStack(FunctionContext& context, std::vector<ast::NodeId>& list)
-      : c_(context), list_(list) {}
+      : c_(context), list_(list) {
+    entries_.reserve(kUsual);
+  }
 
   std::span<const Entry> entries() const { return entries_; }
   const PendingTargets& targets() const { return targets_; }
@@ -75,7 +79,7 @@ class EvaluationStack {
     const uint32_t uses = c_.graph[id].uses;
     if (reloadable && uses == 0) return;
     if (!c_.kept_as.empty()) forget_kept(id);
-    entries_.push_back({id, node, std::max(1u, uses), reloadable});
+    append_to(entries_, Entry{id, node, std::max(1u, uses), reloadable});
   }
 
   // Adds a value for one use.
@@ -119,9 +123,11 @@ class EvaluationStack {
   void forget_adopted();
 
  private:
+  static constexpr size_t kUsual = 8;  // most expressions have no more operands
+
   void forget_kept(ValueId id);
   bool are_on_top(std::span<const ValueId> ids) const;
-  void take_anywhere(std::span<const ValueId> ids);
+  std::span<const ast::NodeId> take_anywhere(std::span<const ValueId> ids);
   void spill(const Entry& entry);
   void spill_until(size_t end);
   void spill_before(std::span<const ValueId> ids);
@@ -132,7 +138,9 @@ class EvaluationStack {
   FunctionContext& c_;
   std::vector<ast::NodeId>& list_;
   std::vector<Entry> entries_;
-  std::vector<ast::NodeId> taken_;  // it starts with what the last take() has returned
+  // One of them starts with what the last take() has returned.
+  std::array<ast::NodeId, kUsual> few_taken_;
+  std::vector<ast::NodeId> taken_;
   PendingTargets targets_;
   std::vector<ValueId> adopted_;
 };

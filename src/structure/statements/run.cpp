@@ -98,7 +98,7 @@ void push_reloadable(Run& r, ValueId id) {
 // After a function was made: spills the values that its expression evaluates before. From 3.13 on
 // the parts of a function are evaluated before it and set one by one: it is complete after the last
 // of them.
-void settle_function(Run& r, Items items, size_t i, NodeId node) {
+[[gnu::noinline]] void settle_function(Run& r, Items items, size_t i, NodeId node) {
   const bool has_more_parts = i + 1 < items.size() &&
                               r.graph[items[i + 1]].op == Op::SetFunctionAttribute &&
                               r.graph.resolve(r.operands(items[i + 1])[1]) == items[i];
@@ -108,14 +108,16 @@ void settle_function(Run& r, Items items, size_t i, NodeId node) {
   }
 }
 
+[[noreturn]] void refuse_expression(const ir::Value& value) {
+  throw NotStructured("no expression for " + std::string(name_of(value.op)), value.offset);
+}
+
 // Pushes the expression of a value that takes these operands.
 void push_made(Run& r, Items items, size_t i, std::span<const NodeId> operands) {
   const ValueId id = items[i];
   const ir::Value& value = r.graph[id];
   const NodeId node = r.context.expressions.make(value, operands);
-  if (!node.valid()) {
-    throw NotStructured("no expression for " + std::string(name_of(value.op)), value.offset);
-  }
+  if (!node.valid()) refuse_expression(value);
   const ast::Kind kind = r.tree.kind(node);
   if (kind == ast::Kind::ClassDef) hoist_from_header(r.context, r.list, node);
   if (kind == ast::Kind::FunctionDef) settle_function(r, items, i, node);
@@ -316,6 +318,12 @@ void read_other(Run& r, Items items, size_t i) {
   }
 }
 
+// Returns true if another item includes it, or the comprehension that it belongs to makes it.
+[[gnu::noinline]] bool is_included(const Run& r, ValueId id) {
+  if (r.known().skipped.count(id)) return true;
+  return r.graph[id].kind == ValueKind::Instr && r.context.accumulators.count(id) > 0;
+}
+
 // How an item is read.
 enum class Reading : uint8_t {
   Load,        // a value without operands that each use computes again
@@ -357,7 +365,7 @@ Reading reading_of(Op op) {
 
 void append(Run& r, NodeId statement) {
   r.stack.spill_all();
-  r.list.push_back(statement);
+  append_to(r.list, statement);
 }
 
 NodeId take(Run& r, ValueId id) { return hoist_literals(r.context, r.list, r.stack.take(id)); }
@@ -370,13 +378,12 @@ std::vector<NodeId> take_many(Run& r, std::span<const ValueId> ids) {
 }
 
 void read_item(Run& r, Items items, size_t i) {
+  const bool may_be_included = !r.known().skipped.empty() || !r.context.accumulators.empty();
+  if (may_be_included && is_included(r, items[i])) return;
   const ValueId id = items[i];
-  if (!r.known().skipped.empty() && r.known().skipped.count(id)) return;
   const ir::Value& value = r.graph[id];
   if (value.kind == ValueKind::Region) return read_region(r, id);
   PELLUCID_CHECK(value.kind == ValueKind::Instr);
-  // The comprehension makes it.
-  if (!r.context.accumulators.empty() && r.context.accumulators.count(id)) return;
   switch (reading_of(value.op)) {
     case Reading::Load:
       return r.stack.push(id, {}, true);

@@ -63,7 +63,10 @@ struct Forms {
 };
 
 struct Run {
-  explicit Run(FunctionContext& c) : context(c), graph(c.graph), tree(c.tree), stack(c, list) {}
+  explicit Run(FunctionContext& c) : context(c), graph(c.graph), tree(c.tree), stack(c, list) {
+    constexpr size_t kUsual = 8;  // most lists have no more statements
+    list.reserve(kUsual);
+  }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
