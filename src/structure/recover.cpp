@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "structure/recover.h"
 
-#include <optional>
+#include <memory>
 #include <utility>
 
 #include "structure/emit/emitter.h"
@@ -61,9 +61,9 @@ ast::ListId written(Reduction& reduction, const std::vector<ast::ListId>& bodies
   // Where copies stay apart, so does what is evaluated before a function.
   context.keeps_functions_in_place = !reduction.joins_copies;
   note_values(context);
-  std::optional<ExpressionTrial> trial;  // few graphs have a test to try
+  std::unique_ptr<ExpressionTrial> trial;  // few graphs have a test to try
   const auto is_one_expression = [&](BlockId block) {
-    if (!trial) trial.emplace(context);
+    if (!trial) trial = std::make_unique<ExpressionTrial>(context);
     return (*trial)(block);
   };
   const Plan plan = make_plan(graph, reduction.tree.module(), analysis, is_one_expression);

@@ -2,8 +2,7 @@
 // Shared by the files of the emitter: each action of a plan is written by one function.
 #pragma once
 
-#include <unordered_map>
-
+#include "base/rare.h"
 #include "structure/emit/emitter.h"
 
 namespace pellucid::structure {
@@ -14,7 +13,7 @@ struct Emission {
   ast::Tree& tree;
   const Plan& plan;
   // Statements that an `assert` runs when its test fails -> its message.
-  std::unordered_map<ast::NodeId, ast::NodeId> assertions = {};
+  RareMap<ast::NodeId, ast::NodeId> assertions = {};
 };
 
 // emitter.cpp

@@ -11,9 +11,10 @@ namespace pellucid::structure {
 
 namespace {
 
-// Returns the iterators that only a loop uses: the text has their iterable. An iterator with
-// another use, which only generated code has, is written as a call of `iter`.
-std::unordered_set<ValueId> iterators_of_loops(const Graph& graph) {
+// Notes the iterators that only a loop uses: the text has their iterable. An iterator with another
+// use, which only generated code has, is written as a call of `iter`.
+void note_iterators(FunctionContext& context) {
+  const Graph& graph = context.graph;
   std::vector<ValueId> found;
   // All blocks, also those that now belong to a Region.
   for (const ir::Block& block : graph.f.blocks) {
@@ -21,8 +22,7 @@ std::unordered_set<ValueId> iterators_of_loops(const Graph& graph) {
       found.push_back(graph.resolve(block.operands[0]));
     }
   }
-  std::unordered_set<ValueId> iterators;
-  if (found.empty()) return iterators;
+  if (found.empty()) return;
   std::vector<uint8_t> has_other_use(graph.f.values.size());
   const auto goes = [&](ValueId value) { part_of(has_other_use, graph.resolve(value)) = 1; };
   for (const BlockId id : graph.order()) {
@@ -37,9 +37,8 @@ std::unordered_set<ValueId> iterators_of_loops(const Graph& graph) {
     for (const ir::Edge& edge : block.next) std::for_each(edge.args.begin(), edge.args.end(), goes);
   }
   for (const ValueId iterator : found) {
-    if (part_of(has_other_use, iterator) == 0) iterators.insert(iterator);
+    if (part_of(has_other_use, iterator) == 0) context.iterators.insert(iterator);
   }
-  return iterators;
 }
 
 // The items of one block, with those of its regions, and the values from elsewhere that they use.
@@ -100,19 +99,22 @@ class Operands {
 
 void note_values(FunctionContext& context) {
   const Graph& graph = context.graph;
-  context.iterators = iterators_of_loops(graph);
-  context.dropped.assign(graph.f.values.size(), 0);
-  std::unordered_map<ValueId, uint32_t> pops;
+  note_iterators(context);
+  RareMap<ValueId, uint32_t> pops;
+  const auto note_dropped = [&](ValueId value) {
+    context.dropped.resize(graph.f.values.size());
+    context.dropped[value.index()] = 1;
+  };
   for (const BlockId id : graph.order()) {
     for (const ValueId item : graph[id].items) {
       const ir::Value& value = graph[item];
       if (is_op(value, Op::Pop)) {
         const ValueId what = graph.resolve(graph.f.operands(value)[0]);
         const bool is_item = graph[what].kind == ValueKind::Item;
-        if (is_item && ++pops[what] == graph[what].uses) context.dropped[what.index()] = 1;
+        if (is_item && ++pops[what] == graph[what].uses) note_dropped(what);
         if (drops(value, ir::Dropped::Result) && graph[what].kind == ValueKind::Instr &&
             graph[what].uses == 1) {
-          context.dropped[what.index()] = 1;
+          note_dropped(what);
         }
       } else if (fills_container(value)) {
         context.accumulators.insert(graph.resolve(graph.f.operands(value)[0]));

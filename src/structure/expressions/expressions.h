@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "ast/tree.h"
+#include "base/rare.h"
 #include "ir/function.h"
 #include "object/identifiers.h"
 #include "structure/scopes/names.h"
@@ -32,7 +33,7 @@ struct ExpressionContext {
   const ir::Function& function;
   ast::Tree& tree;
   const std::vector<ast::ListId>& bodies;
-  std::unordered_set<object::CodeId> made{};  // code objects whose statements are in use
+  RareSet<object::CodeId> made{};  // code objects whose statements are in use
   MangledNames mangled{};
 
   ast::Where where(const ir::Value& value) const { return {value.line, value.offset}; }

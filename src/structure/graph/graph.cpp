@@ -59,7 +59,7 @@ BlockId ClauseEnds::of(ValueId exception) const {
   return end == ends_.end() ? BlockId() : end->second;
 }
 
-Graph::Graph(ir::Function function) : f(std::move(function)), loop_spans(f) {
+Graph::Graph(ir::Function&& function) : f(std::move(function)), loop_spans(f) {
   handlers.resize(f.handlers.size());
   for (size_t i = 0; i < handlers.size(); ++i) {
     handlers[i].outer = f.blocks[f.handlers[i].entry.index()].handler;
@@ -253,7 +253,7 @@ bool merge_into_only_predecessor(Graph& g, BlockId id) {
 void thread_empty_blocks(Graph& g) {
   move_params(g);
   // By block: whether a later block outside of a region leads to it.
-  std::unordered_map<BlockId, std::pair<HandlerId, bool>> known;
+  RareMap<BlockId, std::pair<HandlerId, bool>> known;
   const auto repeats = [&](BlockId target, HandlerId region) {
     const auto [it, is_new] = known.try_emplace(target, region, false);
     if (!is_new && it->second.first == region) return it->second.second;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/rare.h"
 #include "ir/function.h"
 #include "structure/graph/edges.h"
 #include "structure/graph/loop_extents.h"
@@ -153,7 +154,7 @@ class ClauseEnds {
   void note(const Graph& graph, ValueId exception, BlockId end);
   // Invalid: control continues nowhere, or the exception is none of these.
   BlockId of(ValueId exception) const;
-  const std::unordered_map<ValueId, BlockId>& all() const { return ends_; }
+  const std::unordered_map<ValueId, BlockId>& all() const { return ends_.table(); }
   // Returns true if the block is such an end, or comes right after one that only leaves the clause.
   // It is never merged into the clause.
   bool contains(BlockId id) const {
@@ -161,7 +162,7 @@ class ClauseEnds {
   }
 
  private:
-  std::unordered_map<ValueId, BlockId> ends_;
+  RareMap<ValueId, BlockId> ends_;
   std::vector<uint8_t> is_end_;  // by block
 };
 
@@ -183,7 +184,7 @@ class KeptBlocks {
 
 class Graph {
  public:
-  explicit Graph(ir::Function function);
+  explicit Graph(ir::Function&& function);
 
   ir::Function f;
   std::vector<Region> regions;
@@ -191,13 +192,13 @@ class Graph {
   // For each branch, by its bytecode offset: how many copies of the tested value remain on the
   // stack along its true and its false edge. Recorded early: later, the blocks that drop them are
   // gone.
-  std::unordered_map<uint32_t, std::array<size_t, 2>> held;
+  RareMap<uint32_t, std::array<size_t, 2>> held;
   std::vector<HandlerInfo> handlers;
   ClauseEnds clause_ends;
   KeptBlocks kept;
   // The headers of loops whose test occurred twice, before the body and after it (loop inversion):
   // each is a `while` with that test. For each, the edge into the body.
-  std::unordered_map<BlockId, uint8_t> tested_loops;
+  RareMap<BlockId, uint8_t> tested_loops;
   LoopSpans loop_spans;
 
   // An invalid id is a bug, which costs the structure of one function and no more.

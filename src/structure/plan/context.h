@@ -2,9 +2,9 @@
 // The input of a plan, and the place in the nesting of statements for which a decision is made.
 #pragma once
 
-#include <unordered_map>
 #include <vector>
 
+#include "base/rare.h"
 #include "structure/graph/loops.h"
 #include "structure/graph/protected_regions.h"
 
@@ -31,9 +31,9 @@ struct PlanContext {
   const object::Module& module;
   const Analysis& analysis;
   const Protection protection;
-  std::unordered_map<ValueId, std::vector<BlockId>> breaks;  // iterator -> where breaks lead
+  RareMap<ValueId, std::vector<BlockId>> breaks;  // iterator -> where breaks lead
   // Targets of jump statements that have left a region -> the blocks with these jumps.
-  std::unordered_map<BlockId, std::vector<BlockId>> left_for;
+  RareMap<BlockId, std::vector<BlockId>> left_for;
 };
 
 // Returns the loop that starts at the block, or nullptr.

@@ -36,11 +36,7 @@ bool mentions(const object::Module& module, object::CodeId function, Symbol name
 
 }  // namespace
 
-NodeId FunctionContext::remake(ValueId id) {
-  const ir::Value& value = graph[id];
-  // Nearly all are one of these.
-  if (is_op(value, Op::LoadConst)) return tree.add(ast::Constant{value.constant()}, where(id));
-  if (is_op(value, Op::LoadFast)) return name(value.symbol(), where(id));
+NodeId FunctionContext::remake_with_operands(const ir::Value& value) {
   std::vector<NodeId> bounds;  // of a constant slice
   for (const ValueId operand : graph.f.operands(value)) {
     bounds.push_back(remake(graph.resolve(operand)));
@@ -90,7 +86,7 @@ void FunctionContext::name_given(ValueId giver, ValueId value) {
     const bool is_item = graph[giver].kind == ValueKind::Item;
     known = materialized.emplace(value, fresh_name(is_item ? "item" : "entered")).first;
   }
-  if (target != targets.end()) target->second = tree.add(ast::Name{known->second});
+  if (target != targets.end()) targets[giver] = tree.add(ast::Name{known->second});
 }
 
 void FunctionContext::check_kept(ValueId id) const {

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <span>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "ast/tree.h"
+#include "base/rare.h"
 #include "structure/expressions/expressions.h"
 #include "structure/graph/graph.h"
 #include "structure/graph/loops.h"
@@ -19,24 +18,24 @@ struct FunctionContext {
   Graph& graph;
   ast::Tree& tree;
   Expressions& expressions;
-  std::unordered_map<ValueId, Symbol> materialized = {};  // values that a name holds
+  RareMap<ValueId, Symbol> materialized = {};  // values that a name holds
   // Of ForIter items and BeforeWith results, while their bodies are read; invalid: none so far.
-  std::unordered_map<ValueId, ast::NodeId> targets = {};
-  std::unordered_map<ValueId, ast::NodeId> managers = {};  // BeforeWith -> context expression
-  std::unordered_set<ValueId> iterators = {};              // GetIter values that a loop consumes
-  std::unordered_set<ValueId> accumulators = {};           // containers that comprehensions fill
-  std::unordered_map<ast::NodeId, ast::NodeId> subjects = {};  // first match_case -> subject
-  std::vector<uint8_t> dropped = {};  // by value: 1 if its only use is a Pop
+  RareMap<ValueId, ast::NodeId> targets = {};
+  RareMap<ValueId, ast::NodeId> managers = {};      // BeforeWith -> context expression
+  RareSet<ValueId> iterators = {};                  // GetIter values that a loop consumes
+  RareSet<ValueId> accumulators = {};               // containers that comprehensions fill
+  RareMap<ast::NodeId, ast::NodeId> subjects = {};  // first match_case -> subject
+  std::vector<uint8_t> dropped = {};                // by value: 1 if its only use is a Pop
   uint32_t temporaries = 0;
   std::vector<Symbol> made = {};  // names that were invented
   // The block of the statements, if they are nested as control flows. Invalid: they are on an edge
   // out of a block.
   BlockId here = {};
-  const Analysis* analysis = nullptr;                 // of the blocks, if they are nested
-  std::unordered_map<ValueId, Symbol> kept_as = {};   // temporaries, once they were made
-  std::unordered_map<ValueId, BlockId> kept_in = {};  // the blocks that assigned them last
+  const Analysis* analysis = nullptr;      // of the blocks, if they are nested
+  RareMap<ValueId, Symbol> kept_as = {};   // temporaries, once they were made
+  RareMap<ValueId, BlockId> kept_in = {};  // the blocks that assigned them last
   InlinedNames inlined_names = InlinedNames(tree);
-  std::unordered_set<ast::NodeId> without_literals = {};  // expressions that were searched
+  RareSet<ast::NodeId> without_literals = {};  // expressions that were searched
 
   Symbol nothing = {};  // the name for values that nothing reads
 
@@ -58,7 +57,13 @@ struct FunctionContext {
   ast::NodeId name(Symbol symbol, ast::Where at = {}) { return tree.add(ast::Name{symbol}, at); }
 
   // Returns the expression of a value that costs nothing to compute again.
-  ast::NodeId remake(ValueId id);
+  ast::NodeId remake(ValueId id) {
+    const ir::Value& value = graph[id];
+    // Nearly all are one of these.
+    if (is_op(value, Op::LoadConst)) return tree.add(ast::Constant{value.constant()}, where(id));
+    if (is_op(value, Op::LoadFast)) return name(value.symbol(), where(id));
+    return remake_with_operands(value);
+  }
 
   Symbol fresh_name(const char* stem);
 
@@ -75,6 +80,9 @@ struct FunctionContext {
 
   // Throws unless every path to this place has assigned the temporary of the value, if it is one.
   void check_kept(ValueId id) const;
+
+ private:
+  ast::NodeId remake_with_operands(const ir::Value& value);
 };
 
 // Resolves each value (Graph::resolve).

@@ -7,11 +7,11 @@
 // argument, `.0`). Dead code mentions and binds names like other code.
 #pragma once
 
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "ast/tree.h"
+#include "base/rare.h"
 
 namespace pellucid::structure {
 
@@ -38,7 +38,7 @@ class InlinedNames {
   Names read(ast::NodeId comprehension);
 
   const ast::Tree& tree_;
-  std::unordered_map<ast::NodeId, Names> known_;
+  RareMap<ast::NodeId, Names> known_;
 };
 
 }  // namespace pellucid::structure

@@ -105,7 +105,7 @@ TEST("the loops of compiled code have one entry each") {
       REQUIRE(graph.ok());
       const Result<ir::Function> function = ir::lift(*graph);
       REQUIRE(function.ok());
-      const Analysis analysis = analyse(Graph(*function));
+      const Analysis analysis = analyse(Graph(ir::Function(*function)));
       EXPECT(analysis.reducible);
       loops += analysis.loops.size();
     }
