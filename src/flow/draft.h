@@ -8,6 +8,7 @@
 // Private to flow.
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstdint>
 #include <optional>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "bytecode/op_facts.h"
 #include "flow/graph.h"
 
 namespace pellucid::flow {
@@ -134,6 +136,31 @@ constexpr bool looks_deeper(Op op) {
     default:  // NOLINT: every other op looks at what it pops
       return false;
   }
+}
+
+// By Op: whether all that an instruction does to a stack is to pop and to push a fixed number of
+// slots. It transfers no control, looks at no other slot, and handles no exception. So do nearly
+// all.
+inline constexpr std::array<bool, 256> kIsSimple = [] {
+  std::array<bool, 256> is_simple{};
+  for (size_t i = 0; i < std::size(bytecode::kOpFacts); ++i) {
+    const auto op = static_cast<Op>(i);
+    const bytecode::OpFacts& facts = bytecode::kOpFacts[i];
+    is_simple[i] = facts.pops != bytecode::kVar && facts.pushes != bytecode::kVar &&
+                   !transfers_control(op) && !looks_deeper(op) && op != Op::PushExcInfo &&
+                   op != Op::PopExcept;
+  }
+  return is_simple;
+}();
+inline bool is_simple(const Instr& instr) { return kIsSimple[static_cast<size_t>(instr.op)]; }
+
+// Changes the depth of a stack as a simple instruction does. Returns false, with the depth as it
+// was, if the stack underflows or is too high.
+inline bool run_simple(const Instr& instr, uint32_t& depth) {
+  const bytecode::OpFacts& facts = bytecode::facts_of(instr.op);
+  if (depth < facts.pops || depth - facts.pops + facts.pushes > kMaxDepth) return false;
+  depth = depth - facts.pops + facts.pushes;
+  return true;
 }
 
 // reach_of() of an instruction that looks deeper.

@@ -251,6 +251,8 @@ void ExceptionTable::walk(uint32_t index) {
   uint32_t last = start;  // instruction of the body
   uint32_t count = 0;     // of these
   exit_ = Exit();
+  // No handler gets anything, and nothing is to be confirmed.
+  const bool is_bare = region == kNoRegion && code_.folded.empty();
   for (at_ = start; !error_; ++at_) {
     if (at_ >= size_) {
       fail("control falls off the end of the code");
@@ -262,6 +264,11 @@ void ExceptionTable::walk(uint32_t index) {
       break;
     }
     const Instr& instr = code_.instrs[at_];
+    if (is_bare && state.saved == 0 && is_simple(instr) && run_simple(instr, state.depth)) {
+      last = at_;
+      ++count;
+      continue;
+    }
     if (!code_.folded.empty()) confirm(code_.folded[at_], state);
     if (state.saved != 0) restore(instr, region, state);
     // The handler gets the stack of an instruction that can raise.

@@ -4,20 +4,19 @@
 // steps.
 #include <utility>
 
-#include "bytecode/op_facts.h"
 #include "flow/draft.h"
 
 namespace pellucid::flow {
 namespace {
 
-// Returns the depth of the stack after an instruction; nothing if the stack underflows or is too
-// high.
-std::optional<uint32_t> depth_after(const Instr& instr, uint32_t depth) {
+// Changes the depth of the stack as an instruction does. Returns false if the stack underflows or
+// is too high.
+bool run(const Instr& instr, uint32_t& depth) {
+  if (is_simple(instr)) return run_simple(instr, depth);
   const bytecode::StackEffect effect = bytecode::effect_of(instr);
-  if (depth < reach_of(instr, effect.pops)) return std::nullopt;
+  if (depth < reach_of(instr, effect.pops)) return false;
   depth = depth - effect.pops + effect.pushes;
-  if (depth > kMaxDepth) return std::nullopt;
-  return depth;
+  return depth <= kMaxDepth;
 }
 
 }  // namespace
@@ -30,9 +29,7 @@ std::optional<Graph> graph_of_straight_line(const bytecode::Stream& stream, cons
   uint32_t depth = 0;
   size_t end = 0;
   for (; end < instrs.size() && !transfers_control(instrs[end].op); ++end) {
-    const std::optional<uint32_t> after = depth_after(instrs[end], depth);
-    if (!after) return std::nullopt;
-    depth = *after;
+    if (!run(instrs[end], depth)) return std::nullopt;
   }
   if (end == instrs.size() || depth < reach_of(instrs[end])) return std::nullopt;
 

@@ -19,6 +19,7 @@ namespace {
 // Returns the blocks in reverse postorder, in which each comes after at least one predecessor.
 std::vector<BlockId> order_of(const flow::Graph& graph) {
   const size_t count = graph.blocks.size();
+  if (count == 1) return {BlockId(0u)};
   std::vector<uint8_t> seen(count, 0);
   std::vector<BlockId> order(count);
   size_t first = count;  // of the blocks that have their place
