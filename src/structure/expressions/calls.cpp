@@ -81,7 +81,8 @@ NodeId call_of(ExpressionContext& c, const ir::Value& value, NodeId callee, Node
     const NodeId made = make_hidden_call(c, value, callee, args);
     if (made.valid()) return made;
   }
-  return c.tree.add(ast::Call{callee, c.tree.list(args), c.tree.list(keywords)}, c.where(value));
+  return c.tree.add(ast::Call{callee, list_of(c.tree, args), list_of(c.tree, keywords)},
+                    c.where(value));
 }
 
 }  // namespace

@@ -44,10 +44,10 @@ NodeId parameters(ast::Tree& tree, CodeId id, ast::Where where) {
   }
   for (size_t i = positional; i < named; ++i) kwonly.push_back(arg(i));
   ast::arguments all;
-  all.posonlyargs = tree.list(posonly);
-  all.args = tree.list(args);
-  all.kwonlyargs = tree.list(kwonly);
-  all.kw_defaults = tree.list(std::vector<NodeId>(kwonly.size()));
+  all.posonlyargs = list_of(tree, posonly);
+  all.args = list_of(tree, args);
+  all.kwonlyargs = list_of(tree, kwonly);
+  all.kw_defaults = list_of(tree, std::vector<NodeId>(kwonly.size()));
   if (has_args) all.vararg = arg(named);
   if (has_kwargs) all.kwarg = arg(named + has_args);
   return tree.add(all, where);

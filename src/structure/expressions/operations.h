@@ -13,6 +13,11 @@ namespace pellucid::structure {
 
 using Nodes = std::span<const ast::NodeId>;
 
+// Returns the nodes as a list; an empty one takes no place in the tree.
+inline ast::ListId list_of(ast::Tree& tree, Nodes nodes) {
+  return nodes.empty() ? ast::ListId() : tree.list(nodes);
+}
+
 // ---- calls.cpp
 
 ast::NodeId make_call(ExpressionContext& c, const ir::Value& value, Nodes operands);
