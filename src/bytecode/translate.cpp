@@ -57,7 +57,7 @@ class Translator {
 
  private:
   // -- code that is read along its paths ------------------------------------------------------
-  void along_path(const Step& step) {
+  [[gnu::noinline]] void along_path(const Step& step) {
     const uint32_t first = out_.count();
     if (step.is_reached) is_dropping_ = false;
     if (!step.fault.empty()) return unsayable(step.fault);
@@ -97,7 +97,7 @@ class Translator {
   }
 
   // -- one raw instruction --------------------------------------------------------------------
-  bool one(const RawInstr& instr) {
+  [[gnu::always_inline]] bool one(const RawInstr& instr) {
     const Meaning& meaning = *spot_.traits[instr.opcode].meaning;
     const Op op = meaning.op;
     const uint32_t arg = instr.arg;

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <array>
-#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -36,9 +35,9 @@ struct DraftBlock {
 
 // What one look at a stream tells of the steps that have something to do.
 struct Survey {
-  std::bitset<256> ops;     // by Op: whether there is one
-  bool jumps = false;       // some instruction has a target
-  bool jumps_back = false;  // some jump leads back, or to itself
+  std::array<bool, 256> ops{};  // by Op: whether there is one
+  bool jumps = false;           // some instruction has a target
+  bool jumps_back = false;      // some jump leads back, or to itself
 
   bool has(Op op) const { return ops[static_cast<size_t>(op)]; }
 };
