@@ -49,7 +49,8 @@ ValueId StackMachine::make(Value value, std::span<const ValueId> operands) {
   return ValueId(out_.values.size() - 1);
 }
 
-inline ValueId StackMachine::emit(const bytecode::Instr& instr, std::span<const ValueId> operands) {
+[[gnu::always_inline]] inline ValueId StackMachine::add_item(const bytecode::Instr& instr,
+                                                             std::span<const ValueId> operands) {
   const auto first = static_cast<uint32_t>(out_.operand_pool.size());
   for (const ValueId id : operands) {
     append_to(out_.operand_pool, id);
@@ -65,6 +66,10 @@ inline ValueId StackMachine::emit(const bytecode::Instr& instr, std::span<const 
                                .line = instr.line});
   append_to(block_->items, id);
   return id;
+}
+
+ValueId StackMachine::emit(const bytecode::Instr& instr, std::span<const ValueId> operands) {
+  return add_item(instr, operands);
 }
 
 ValueId StackMachine::element(ValueId of, uint32_t index) {
@@ -372,7 +377,7 @@ void StackMachine::special(const bytecode::Instr& instr) {
 inline void StackMachine::plain(const bytecode::Instr& instr) {
   const bytecode::StackEffect effect = bytecode::effect_of(instr);
   PELLUCID_CHECK(effect.pops <= stack.size() && effect.pushes <= 1);
-  const ValueId id = emit(instr, std::span<const ValueId>(stack).last(effect.pops));
+  const ValueId id = add_item(instr, std::span<const ValueId>(stack).last(effect.pops));
   if (effect.pops > 0) stack.erase(stack.end() - effect.pops, stack.end());
   if (effect.pushes == 1) append_to(stack, id);
 }

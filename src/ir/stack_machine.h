@@ -60,7 +60,8 @@ class StackMachine {
   static constexpr uint8_t kUsed = 1;      // by any value, or an exit
   static constexpr uint8_t kIterator = 2;  // of a loop
 
-  // Adds an item with these operands.
+  // Adds an item with these operands. (add_item() is a part of the loop over plain instructions.)
+  ValueId add_item(const bytecode::Instr& instr, std::span<const ValueId> operands);
   ValueId emit(const bytecode::Instr& instr, std::span<const ValueId> operands);
   ValueId emit(const bytecode::Instr& instr, std::initializer_list<ValueId> operands) {
     return emit(instr, std::span<const ValueId>(operands.begin(), operands.size()));

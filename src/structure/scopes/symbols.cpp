@@ -53,7 +53,7 @@ struct Uses {
 };
 
 // `is_outer`: the instruction is in no inlined comprehension that hides a name.
-void add_use(const object::Module& module, const ir::Function& function, const ir::Value& value,
+[[gnu::always_inline]] inline void add_use(const object::Module& module, const ir::Function& function, const ir::Value& value,
              bool is_outer, Uses& uses) {
   switch (value.op) {
     case Op::LoadFast:

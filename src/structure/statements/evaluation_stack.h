@@ -75,7 +75,7 @@ class EvaluationStack {
   bool is_load_of(const Entry& entry, Symbol local) const;
 
   // Adds a value that was just computed, for all its uses.
-  void push(ValueId id, ast::NodeId node, bool reloadable) {
+  [[gnu::always_inline]] void push(ValueId id, ast::NodeId node, bool reloadable) {
     const uint32_t uses = c_.graph[id].uses;
     if (reloadable && uses == 0) return;
     if (!c_.kept_as.empty()) forget_kept(id);

@@ -350,7 +350,7 @@ enum class Reading : uint8_t {
   Other,       // it depends
 };
 
-Reading reading_of(Op op) {
+constexpr Reading reading_of(Op op) {
   switch (op) {
     case Op::LoadConst:
     case Op::LoadFast:
@@ -398,24 +398,34 @@ std::vector<NodeId> take_many(Run& r, std::span<const ValueId> ids) {
   return nodes;
 }
 
-void read_item(Run& r, Items items, size_t i) {
-  const bool may_be_included = !r.known().skipped.empty() || !r.context.accumulators.empty();
-  if (may_be_included && is_included(r, items[i])) return;
-  const ValueId id = items[i];
-  const ir::Value& value = r.graph[id];
-  if (value.kind == ValueKind::Region) return read_region(r, id);
-  PELLUCID_CHECK(value.kind == ValueKind::Instr);
-  switch (reading_of(value.op)) {
-    case Reading::Load:
-      return r.stack.push(id, {}, true);
-    case Reading::Variable:
-      return variable(r, id);
-    case Reading::Attribute:
-      return attribute(r, items, i);
-    case Reading::Expression:
-      return expression(r, items, i);
-    case Reading::Other:
-      return read_other(r, items, i);
+void read_items(Run& r, Items items) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    const bool may_be_included = !r.known().skipped.empty() || !r.context.accumulators.empty();
+    if (may_be_included && is_included(r, items[i])) continue;
+    const ValueId id = items[i];
+    const ir::Value& value = r.graph[id];
+    if (value.kind == ValueKind::Region) {
+      read_region(r, id);
+      continue;
+    }
+    PELLUCID_CHECK(value.kind == ValueKind::Instr);
+    switch (reading_of(value.op)) {
+      case Reading::Load:
+        r.stack.push(id, {}, true);
+        break;
+      case Reading::Variable:
+        variable(r, id);
+        break;
+      case Reading::Attribute:
+        attribute(r, items, i);
+        break;
+      case Reading::Expression:
+        expression(r, items, i);
+        break;
+      case Reading::Other:
+        read_other(r, items, i);
+        break;
+    }
   }
 }
 

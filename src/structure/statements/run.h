@@ -98,8 +98,8 @@ struct Run {
 
 // ---- run.cpp
 
-// Reads items[i], unless another item includes it.
-void read_item(Run& r, Items items, size_t i);
+// Reads items in order, but for those that another one includes.
+void read_items(Run& r, Items items);
 
 // Appends a statement, after spilling what is pending.
 void append(Run& r, ast::NodeId statement);

@@ -10,7 +10,7 @@ namespace pellucid::structure {
 using ast::NodeId;
 
 void Statements::run(std::span<const ValueId> items) {
-  for (size_t i = 0; i < items.size(); ++i) read_item(run_, items, i);
+  read_items(run_, items);
 }
 
 std::vector<NodeId> Statements::take_list() {
