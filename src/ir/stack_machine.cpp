@@ -374,7 +374,7 @@ void StackMachine::special(const bytecode::Instr& instr) {
 }
 
 // Executes an instruction that takes its operands from the top and leaves at most one result.
-inline void StackMachine::plain(const bytecode::Instr& instr) {
+[[gnu::always_inline]] inline void StackMachine::plain(const bytecode::Instr& instr) {
   const bytecode::StackEffect effect = bytecode::effect_of(instr);
   PELLUCID_CHECK(effect.pops <= stack.size() && effect.pushes <= 1);
   const ValueId id = add_item(instr, std::span<const ValueId>(stack).last(effect.pops));
