@@ -104,17 +104,10 @@ bool is_keyword(std::string_view text) {
   return false;
 }
 
-}  // namespace
-
-bool is_identifier(std::string_view text) {
-  // Nearly all names are ASCII.
-  size_t ascii = 0;
-  while (ascii < text.size() && kOfName[static_cast<unsigned char>(text[ascii])] != 0) ++ascii;
-  if (ascii > 0 && is_digit(text[0])) return false;
-  if (ascii == text.size()) return ascii > 0 && !is_keyword(text);
-  if (static_cast<unsigned char>(text[ascii]) < 0x80 || !is_utf8_with_surrogates(text)) {
-    return false;
-  }
+// is_identifier() of a text that has other characters than ASCII. (Not a part of it, which would
+// save registers for it at every call.)
+[[gnu::noinline]] bool is_identifier_beyond_ascii(std::string_view text) {
+  if (!is_utf8_with_surrogates(text)) return false;
   uint8_t combining = 0;
   for (size_t at = 0; at < text.size();) {
     const char c = text[at];
@@ -132,6 +125,17 @@ bool is_identifier(std::string_view text) {
     combining = range->combining;
   }
   return !is_keyword(text);
+}
+
+}  // namespace
+
+bool is_identifier(std::string_view text) {
+  // Nearly all names are ASCII.
+  size_t ascii = 0;
+  while (ascii < text.size() && kOfName[static_cast<unsigned char>(text[ascii])] != 0) ++ascii;
+  if (ascii > 0 && is_digit(text[0])) return false;
+  if (ascii == text.size()) return ascii > 0 && !is_keyword(text);
+  return static_cast<unsigned char>(text[ascii]) >= 0x80 && is_identifier_beyond_ascii(text);
 }
 
 bool is_dotted(std::string_view text) {
