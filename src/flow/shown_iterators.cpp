@@ -55,12 +55,38 @@ class Walk {
     arrive(handler.entry, std::span(stack).first(count));
   }
 
+  std::span<const Instr> instrs_of(const Block& block) const {
+    return std::span(graph_.instrs).subspan(block.first, block.count);
+  }
+
+  // Returns true if no slot may hold an iterator anywhere in the block: so it is in most blocks.
+  bool is_without_iterators(const Block& block, const Flags& entry) const {
+    const std::span<const Instr> instrs = instrs_of(block);
+    return std::find(entry.begin(), entry.end(), 1) == entry.end() &&
+           std::none_of(instrs.begin(), instrs.end(), [](const Instr& instr) {
+             return instr.op == Op::GetIter || instr.op == Op::GetYieldFromIter;
+           });
+  }
+
+  // Does what walk() does with such a block.
+  void pass(const Block& block) {
+    const auto raises = [](const Instr& instr) { return bytecode::facts_of(instr.op).raises; };
+    const std::span<const Instr> instrs = instrs_of(block);
+    const bool may_raise =
+        block.handler.valid() && (std::any_of(instrs.begin(), instrs.end(), raises) ||
+                                  (block.exit.kind != ExitKind::Goto && raises(block.exit.instr)));
+    if (may_raise) arrive(graph_[block.handler].entry, {});
+    if (block.exit.kind == ExitKind::Raise || block.exit.kind == ExitKind::Reraise) return;
+    for (const BlockId next : block.exit.next) arrive(next, {});
+  }
+
   void walk(const Block& block, const Flags& entry) {
+    if (is_without_iterators(block, entry)) return pass(block);
     Flags& stack = stack_;
     stack = entry;
-    for (uint32_t i = block.first; i < block.first + block.count; ++i) {
-      keep(block, graph_.instrs[i], stack);
-      step(graph_.instrs[i], stack);
+    for (const Instr& instr : instrs_of(block)) {
+      keep(block, instr, stack);
+      step(instr, stack);
     }
     if (block.exit.kind != ExitKind::Goto) keep(block, block.exit.instr, stack);
     leave(block.exit, stack);

@@ -53,8 +53,9 @@ struct Uses {
 };
 
 // `is_outer`: the instruction is in no inlined comprehension that hides a name.
-[[gnu::always_inline]] inline void add_use(const object::Module& module, const ir::Function& function, const ir::Value& value,
-             bool is_outer, Uses& uses) {
+[[gnu::always_inline]] inline void add_use(const object::Module& module,
+                                           const ir::Function& function, const ir::Value& value,
+                                           bool is_outer, Uses& uses) {
   switch (value.op) {
     case Op::LoadFast:
       uses.of.add(value.symbol(), kFastLoad);

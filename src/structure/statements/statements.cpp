@@ -9,9 +9,7 @@ namespace pellucid::structure {
 
 using ast::NodeId;
 
-void Statements::run(std::span<const ValueId> items) {
-  read_items(run_, items);
-}
+void Statements::run(std::span<const ValueId> items) { read_items(run_, items); }
 
 std::vector<NodeId> Statements::take_list() {
   // Its other use is on another path.
