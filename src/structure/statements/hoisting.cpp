@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "structure/statements/hoisting.h"
 
+#include <algorithm>
 #include <array>
 
 #include "ast/nodes.h"
@@ -23,6 +24,10 @@ void refuse_unstructured(const ast::Tree& tree, NodeId literal) {
   if (is_identifier(tree.text(def.name)) || !is_unstructured(tree, def.body)) return;
   throw NotStructured("a function within an expression that is none itself",
                       tree.where(literal).offset);
+}
+
+bool has_children(const ast::Tree& tree, NodeId node) {
+  return !ast::child_fields_of(tree.kind(node)).empty();
 }
 
 // Returns a new node for the definition.
@@ -51,7 +56,7 @@ NodeId hoist_literals(FunctionContext& c, std::vector<NodeId>& list, NodeId root
     list.push_back(hoisted(c.tree, root, fresh));
     return c.name(fresh, at);
   }
-  if (ast::child_fields_of(c.tree.kind(root)).empty()) return root;
+  if (!has_children(c.tree, root)) return root;
   hoist_within(c, list, std::array<NodeId, 1>{root});
   c.without_literals.insert(root);
   return root;
@@ -59,6 +64,11 @@ NodeId hoist_literals(FunctionContext& c, std::vector<NodeId>& list, NodeId root
 
 void hoist_within(FunctionContext& c, std::vector<NodeId>& list, std::span<const NodeId> roots) {
   if (!c.expressions.have_function()) return;
+  // A literal has children.
+  const auto may_hold_some = [&](NodeId root) {
+    return root.valid() && has_children(c.tree, root);
+  };
+  if (std::none_of(roots.begin(), roots.end(), may_hold_some)) return;
   ast::walk(c.tree, roots, [&](NodeId node) {
     if (is_literal(c.tree, node)) {
       refuse_unstructured(c.tree, node);
@@ -69,24 +79,26 @@ void hoist_within(FunctionContext& c, std::vector<NodeId>& list, std::span<const
       c.tree.set(node, ast::Name{fresh});
       return false;
     }
-    return !ast::child_fields_of(c.tree.kind(node)).empty() && !c.without_literals.contains(node) &&
+    return has_children(c.tree, node) && !c.without_literals.contains(node) &&
            ast::category_of(c.tree.kind(node)) != ast::Category::Stmt &&
            !c.tree.is(node, ast::Kind::Lambda);
   });
 }
 
 void hoist_from_header(FunctionContext& c, std::vector<NodeId>& list, NodeId definition) {
-  std::vector<ast::ListId> parts;
-  if (c.tree.is(definition, ast::Kind::FunctionDef)) {
-    parts = {c.tree.as<ast::FunctionDef>(definition).decorator_list};
-  } else if (c.tree.is(definition, ast::Kind::ClassDef)) {
-    const auto def = c.tree.as<ast::ClassDef>(definition);
-    parts = {def.decorator_list, def.bases, def.keywords};
-  }
-  for (const ast::ListId part : parts) {
+  const auto search = [&](ast::ListId part) {
     const auto items = c.tree.items(part);
+    if (items.empty()) return;
     // The tree grows during the search.
     hoist_within(c, list, std::vector<NodeId>(items.begin(), items.end()));
+  };
+  if (c.tree.is(definition, ast::Kind::FunctionDef)) {
+    search(c.tree.as<ast::FunctionDef>(definition).decorator_list);
+  } else if (c.tree.is(definition, ast::Kind::ClassDef)) {
+    const auto def = c.tree.as<ast::ClassDef>(definition);
+    search(def.decorator_list);
+    search(def.bases);
+    search(def.keywords);
   }
 }
 
