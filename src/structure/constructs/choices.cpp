@@ -70,6 +70,49 @@ bool Choices::is_comparison(ValueId id) const {
   return is_op(value, Op::Compare, Op::IsOp, Op::ContainsOp);
 }
 
+Choices::FirstTest Choices::first_test(BlockId id) const {
+  FirstTest first{g_[id].exit_line, false};
+  ValueId test = g_.resolve(g_[id].operands[0]);
+  for (;;) {
+    const ir::Value& value = g_[test];
+    if (value.kind == ValueKind::Region) {
+      const RegionKind kind = g_.regions[value.a].kind;
+      first.compares = kind == RegionKind::Chain;
+      if (kind != RegionKind::And && kind != RegionKind::Or && kind != RegionKind::Conditional) {
+        return first;
+      }
+      first.line = value.line;
+    } else if (!is_op(value, Op::Unary) ||
+               value.a != static_cast<uint32_t>(bytecode::UnaryOperator::Not)) {
+      first.compares = is_comparison(test);
+      return first;
+    }
+    test = g_.resolve(g_.f.operands(value)[0]);
+  }
+}
+
+int32_t Choices::last_line(ValueId test) const {
+  int32_t last = bytecode::kNoLine;
+  std::unordered_set<ValueId> seen;
+  std::vector<ValueId> todo{test};
+  while (!todo.empty()) {
+    const ValueId id = g_.resolve(todo.back());
+    todo.pop_back();
+    if (!seen.insert(id).second) continue;
+    const ir::Value& value = g_[id];
+    last = std::max(last, value.line);
+    const bool has_parts = value.kind == ValueKind::Region && g_.regions[value.a].parts.size() != 0;
+    // The last operand is on the last line; those before it were asked when it was joined to them.
+    if (has_parts) {
+      todo.push_back(g_.regions[value.a].parts.back().result);
+    } else {
+      const auto operands = g_.f.operands(value);
+      todo.insert(todo.end(), operands.begin(), operands.end());
+    }
+  }
+  return last;
+}
+
 bool Choices::makes_container(BlockId id) const {
   const auto& items = g_[id].items;
   return std::any_of(items.begin(), items.end(), [&](ValueId item) {

@@ -37,6 +37,14 @@ class Choices {
   // use.
   ValueId pivot_of(ValueId comparison) const;
   bool is_comparison(ValueId id) const;
+  // The test that runs first of those that a block's branch was made of.
+  struct FirstTest {
+    int32_t line = -1;  // of its jump
+    bool compares = false;
+  };
+  FirstTest first_test(BlockId id) const;
+  // Returns the greatest line of what a test is computed from.
+  int32_t last_line(ValueId test) const;
   // Returns true if an item of the block may be the container that a comprehension fills.
   bool makes_container(BlockId id) const;
   bool continues_chain(ValueId result, ValueId pivot) const;

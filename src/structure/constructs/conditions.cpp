@@ -28,7 +28,7 @@ class Conditions {
       : g_(graph),
         module_(module),
         c_(graph, module),
-        tells_statements_(graph.f.habits.tests_on_one_line && has_statements()) {}
+        tells_statements_(!graph.f.habits.gives_columns && has_statements()) {}
 
   void run() {
     bool is_stale = !g_.is_current();
@@ -172,11 +172,18 @@ class Conditions {
 
   // Returns true if the second test is that of an `if` of its own: its jump has a line after that
   // of the first one. Up to 3.9 all jumps of a test have the line of the statement, wherever the
-  // operands are (compiler_jump_if sets no line). A comprehension has no statement: its jumps have
-  // the lines of the operands.
+  // operands are (compiler_jump_if sets no line). In 3.10 a comparison sets its own line, which is
+  // in a test as it is in a statement: only a line between tells them apart, since operands have
+  // none. A comprehension has no statement: its jumps have the lines of the operands.
   bool is_another_statement(BlockId a, BlockId b) const {
     const int32_t line = g_[a].exit_line;
-    return tells_statements_ && line != bytecode::kNoLine && g_[b].exit_line > line;
+    if (!tells_statements_ || line == bytecode::kNoLine) return false;
+    const Choices::FirstTest first = c_.first_test(b);
+    if (first.line <= line) return false;
+    if (g_.f.habits.tests_on_one_line || !first.compares) return true;
+    if (g_[b].items.empty()) return false;
+    // The comparison of a case is below its subject.
+    return std::min(first.line, g_[g_[b].items.front()].line) > c_.last_line(g_[a].operands[0]) + 1;
   }
 
   bool pair(BlockId a) {

@@ -1,5 +1,4 @@
 """Tests of several `if`: up to 3.9 all jumps of one test have the line of its statement."""
-# reads otherwise: 3.10+
 
 
 def one_in_the_other(self, message):
