@@ -6,6 +6,15 @@
 
 namespace pellucid::bytecode {
 
+namespace {
+
+bool leaves_region(const Traits& opcode) {
+  if (opcode.meaning == nullptr) return false;
+  return opcode.meaning->op == Op::PopExcept || opcode.meaning->op == Op::PopBlock;
+}
+
+}  // namespace
+
 object::LeftCode left_code(const object::Code& code) {
   object::LeftCode found;
   if (code.version >= object::Version{3, 10}) return found;
@@ -17,6 +26,7 @@ object::LeftCode left_code(const object::Code& code) {
   // Only loops are jumped back to, and code that never runs holds none that matters.
   std::vector<bool> is_target(code.bytecode.size() + 1, false);
   bool runs = true;
+  bool has_jumped = false;  // by the instruction before
   for (const RawInstr& instr : *raw) {
     const Traits& opcode = traits[instr.opcode];
     runs = runs || is_target[instr.start];
@@ -27,7 +37,11 @@ object::LeftCode left_code(const object::Code& code) {
       }
       runs = opcode.falls_through;
       found.has_end = false;
+      has_jumped = jumps && !runs;
+      if (has_jumped) found.taken.push_back({instr.offset, false});
     } else {
+      if (has_jumped) found.taken.back().leaves_early = leaves_region(opcode);
+      has_jumped = false;
       if (jumps && !opcode.falls_through) {
         found.jumps.push_back({instr.start, instr.offset + 2, static_cast<uint32_t>(instr.target)});
       }

@@ -7,8 +7,8 @@
 
 namespace pellucid::bytecode {
 
-// Finds the jumps and the `return None` that never run. Later versions remove them: nothing is
-// known of their code.
+// Finds the jumps and the `return None` that never run, and the jumps before such code. Later
+// versions remove them: nothing is known of their code.
 object::LeftCode left_code(const object::Code& code);
 
 }  // namespace pellucid::bytecode

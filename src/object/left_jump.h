@@ -15,9 +15,18 @@ struct LeftJump {
   uint32_t target = 0;  // after the whole statement, or before the jump: the next pass of a loop
 };
 
+// A jump without a condition that runs.
+struct TakenJump {
+  uint32_t offset = 0;
+  // The code after it never runs, and leaves a region or clause: it is a statement's own jump out
+  // of that, as after `except E: continue` (compiler_try_except).
+  bool leaves_early = false;
+};
+
 struct LeftCode {
-  bool is_known = false;        // the compiler leaves such code
-  std::vector<LeftJump> jumps;  // by their offsets
+  bool is_known = false;         // the compiler leaves such code
+  std::vector<LeftJump> jumps;   // by their offsets
+  std::vector<TakenJump> taken;  // by their offsets
   // The code ends in a `return None` that never runs: the last statement is no `return`, but one
   // with arms that all leave, or a `raise`.
   bool has_end = false;

@@ -106,18 +106,29 @@ class LineLayout {
 
   bool raises(NodeId owner) const { return tree_.is(last_of_arm(owner), Kind::Raise); }
 
-  // Returns the jump over the `else` that was left after an arm that raises; after a clause it is
-  // always there. Null: there is none.
+  // Returns the jump over the `else` that was left after an arm that raises or jumps; after a
+  // clause it is always there. Null: there is none.
   const object::LeftJump* left_after(NodeId owner, NodeId next) const {
     const NodeId last = last_of_arm(owner);
-    const uint32_t end = tree_.where(last).offset, start = first_offset(next);
-    if (!last.valid() || !tree_.is(last, Kind::Raise) || start == kNowhere) return nullptr;
+    const uint32_t end = end_of_arm(owner, last), start = first_offset(next);
+    const bool leaves =
+        last.valid() && (tree_.is(last, Kind::Raise) || tree_.is(last, Kind::Break) ||
+                         tree_.is(last, Kind::Continue));
+    if (!leaves || start == kNowhere) return nullptr;
     const auto& jumps = left_->jumps;
     const auto found =
         std::upper_bound(jumps.begin(), jumps.end(), end,
                          [](uint32_t at, const auto& jump) { return at < jump.begin; });
     if (end >= start || found == jumps.end() || found->begin >= start) return nullptr;
     return &*found;
+  }
+
+  // Returns the offset of the last statement of an arm, or of what is before a jump alone in it.
+  uint32_t end_of_arm(NodeId owner, NodeId last) const {
+    const uint32_t own = last.valid() ? tree_.where(last).offset : kNowhere;
+    if (own != kNowhere || !tree_.is(owner, Kind::If)) return own;
+    const auto branch = tree_.as<ast::If>(owner);
+    return tree_.items(branch.body).size() == 1 ? last_offset(branch.test) : own;
   }
 
   // Returns how many statements are before the target of a jump; all of them if it goes back.
@@ -154,6 +165,17 @@ class LineLayout {
       if (!at.code.valid()) first = std::min(first, at.offset);
     }
     return first;
+  }
+
+  // Returns the offset of the last instruction of an expression, as far as that is known.
+  uint32_t last_offset(NodeId expression) const {
+    uint32_t last = kNowhere;
+    for (const NodeId node : own_nodes(tree_, {expression})) {
+      const ast::Where at = tree_.where(node);
+      if (at.code.valid() || at.offset == kNowhere) continue;
+      last = last == kNowhere ? at.offset : std::max(last, at.offset);
+    }
+    return last;
   }
 
   // Returns all lists of statements, outer ones before inner ones.

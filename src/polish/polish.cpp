@@ -54,6 +54,8 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   if (has(kChoices)) lay_out(tree, statements, is_function, starts);
   // Tests are as they were written only now, not those of the opposite arm.
   if (has(kTests)) split_tests(tree, statements, outline, is_function, starts);
+  // What follows such a clause may be in an `else` or not, which the next step decides.
+  if (has({Kind::Try})) write_continues(tree, statements, is_function, starts);
   // The same where only lines are known: whole chains, before jumps are dropped from their ends.
   if (has(kChoices)) lay_out_by_lines(tree, statements, is_function, starts);
   // Before the steps that look for bodies of one statement.

@@ -60,6 +60,10 @@ void split_tests(ast::Tree& tree, Statements& body, Outline& outline, bool is_fu
 // `else` bodies or statements after them, `if a and b` or `if a: if b`: as the columns show.
 void lay_out(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
 
+// `except E: pass` and `else` at the end of a loop's body  ->  `except E: continue` and what is
+// after it, where code that never runs shows the `continue`
+void write_continues(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
+
 // The statement after an `if` or `try` that never falls through  ->  its `else` or `elif`, where
 // there are lines but no columns and most code has it so.
 void lay_out_by_lines(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);

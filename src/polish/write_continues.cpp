@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// A `continue` at the end of a clause leads where falling off its end does, if the `try` is the
+// last statement of a loop's body or has an `else` that is. Up to 3.9, code that never runs follows
+// the jump of the statement: the compiler leaves each clause once more (compiler_try_except).
+#include <algorithm>
+
+#include "polish/ends.h"
+#include "polish/rewrites.h"
+
+namespace pellucid::polish {
+
+using ast::Kind;
+using ast::ListId;
+using ast::NodeId;
+
+namespace {
+
+constexpr uint32_t kNowhere = ast::Where().offset;
+
+class Continues {
+ public:
+  Continues(ast::Tree& tree, const object::LeftCode& left) : tree_(tree), left_(left) {}
+
+  void run(Statements& body, bool is_function) {
+    std::vector<List> todo{{Place{}, is_function ? End::Return : End::Other}};
+    while (!todo.empty()) {
+      const List list = todo.back();
+      todo.pop_back();
+      Statements items = list.place.owner.valid() ? items_at(tree_, list.place) : body;
+      if (items.empty()) continue;
+      const size_t before = items.size();
+      // What is taken out may end in such a statement, too.
+      while (list.end == End::Continue && write(items.back()) && take_out(items)) {
+      }
+      if (items.size() != before) {
+        if (list.place.owner.valid()) {
+          tree_.set_slot(list.place.owner, list.place.field, tree_.list(items).value);
+        } else {
+          body = items;
+        }
+      }
+      for (const NodeId item : items) {
+        add_lists(tree_, item, item == items.back() ? list.end : End::Other, todo);
+      }
+    }
+  }
+
+ private:
+  // Writes the `continue` of each clause that had one. Returns true if there was any.
+  bool write(NodeId statement) {
+    if (!is_try_without_finally(tree_, statement)) return false;
+    const auto attempt = tree_.as<ast::Try>(statement);
+    if (attempt.is_star != 0) return false;
+    bool found = false;
+    const auto list = tree_.items(attempt.handlers);
+    const Statements handlers(list.begin(), list.end());
+    for (size_t i = 0; i < handlers.size(); ++i) {
+      const uint32_t limit =
+          i + 1 < handlers.size() ? tree_.where(handlers[i + 1]).offset : kNowhere;
+      found |= write_in(handlers[i], limit);
+    }
+    return found;
+  }
+
+  // `limit`: the offset of the next clause.
+  bool write_in(NodeId handler, uint32_t limit) {
+    auto clause = tree_.as<ast::ExceptHandler>(handler);
+    const auto list = tree_.items(clause.body);
+    Statements items(list.begin(), list.end());
+    const bool is_plain = std::none_of(
+        items.begin(), items.end(), [&](NodeId item) { return kWithLists.has(tree_.kind(item)); });
+    if (!is_plain || never_falls_through(tree_, clause.body)) return false;
+    const uint32_t last = last_offset(handler);
+    if (last == kNowhere) return false;
+    const auto jump =
+        std::upper_bound(left_.taken.begin(), left_.taken.end(), last,
+                         [](uint32_t at, const object::TakenJump& one) { return at < one.offset; });
+    if (jump == left_.taken.end() || !jump->leaves_early || jump->offset >= limit) return false;
+    if (items.size() == 1 && tree_.is(items[0], Kind::Pass)) items.clear();
+    items.push_back(tree_.add(ast::Continue{}, {-1, jump->offset}));
+    clause.body = tree_.list(items);
+    tree_.set(handler, clause);
+    return true;
+  }
+
+  // Returns the offset of the last instruction of a clause, as far as it is known.
+  uint32_t last_offset(NodeId handler) const {
+    uint32_t last = kNowhere;
+    for (const NodeId node : own_nodes(tree_, {handler})) {
+      const ast::Where at = tree_.where(node);
+      if (at.code.valid() || at.offset == kNowhere) continue;
+      if (last == kNowhere || at.offset > last) last = at.offset;
+    }
+    return last;
+  }
+
+  // Puts the `else` of the last statement after it, if nothing else leads there. Returns true if it
+  // did.
+  bool take_out(Statements& items) {
+    const NodeId statement = items.back();
+    auto attempt = tree_.as<ast::Try>(statement);
+    const auto handlers = tree_.items(attempt.handlers);
+    const auto rest = tree_.items(attempt.orelse);
+    const bool all_leave = std::all_of(handlers.begin(), handlers.end(), [&](NodeId handler) {
+      return never_falls_through(tree_, tree_.as<ast::ExceptHandler>(handler).body);
+    });
+    if (!all_leave || rest.empty()) return false;
+    items.insert(items.end(), rest.begin(), rest.end());
+    attempt.orelse = {};
+    tree_.set(statement, attempt);
+    return true;
+  }
+
+  ast::Tree& tree_;
+  const object::LeftCode& left_;
+};
+
+}  // namespace
+
+void write_continues(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts) {
+  const object::LeftCode* left = starts.left();
+  if (left == nullptr || !tree.made().meets({Kind::For, Kind::While})) return;
+  const bool any = std::any_of(left->taken.begin(), left->taken.end(),
+                               [](const object::TakenJump& one) { return one.leaves_early; });
+  if (any) Continues(tree, *left).run(body, is_function);
+}
+
+}  // namespace pellucid::polish
