@@ -64,3 +64,15 @@ def leaves_in_either(a, b, f):
         return None
     f(a)
     return b
+
+
+def with_a_comment_in_it(a, b, f):
+    if a == 1 and (
+            # what else there is
+            b == 1):
+        f(a)
+    elif f(b):
+        f(f)
+    else:
+        f()
+    return b
