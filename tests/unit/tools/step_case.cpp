@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "driver/lifting.h"
@@ -92,7 +93,7 @@ int run(const char* name, const char* file, const char* function) {
   }
   number_places(*lifted, (*module)[code].firstlineno);
   ast::Tree tree(*module);
-  Reduction reduction{Graph(*lifted), tree};
+  Reduction reduction{Graph(std::move(*lifted)), tree};
   for (const Step& step : steps()) {
     if (std::strcmp(step.name, name) != 0) {
       step.run(reduction);
