@@ -96,7 +96,7 @@ verify::Verdict compare_with_tree(const object::Module& original, const object::
   ast::Tree tree(of_text);
   std::vector<Diagnostic> diagnostics;
   const ast::NodeId top = recover_all({graphs, module.root, {}}, {}, {}, tree, diagnostics);
-  const verify::Lowered lowered = verify::relower(tree, top);
+  verify::Lowered lowered = verify::relower(tree, top);
   return verify::compare(graphs_of_original, original.root, lowered, options);
 }
 

@@ -29,6 +29,8 @@ verify::Verdict not_there(const object::Module& module, verify::Tier tier) {
 
 verify::Verdict relowered(flow::Graphs& graphs, ast::Tree& tree, ast::NodeId top) {
   const object::Module& module = graphs.module();
+  // Of a large module, the graphs of the text take the place of these.
+  graphs.free_rest();
   verify::Lowered lowered = verify::relower(tree, top);
   const auto nested = [&](object::CodeId code) {
     std::vector<object::CodeId> found;

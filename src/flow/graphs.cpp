@@ -30,7 +30,15 @@ void Graphs::keep(object::CodeId code, size_t instructions) {
     const auto& [oldest, count] = kept_.front();
     part_of(entries_, oldest).reset();
     kept_instructions_ -= count;
+    is_rest_ = true;
   }
+}
+
+void Graphs::free_rest() {
+  if (!is_rest_) return;
+  for (const auto& [code, count] : kept_) part_of(entries_, code).reset();
+  kept_.clear();
+  kept_instructions_ = 0;
 }
 
 Result<Graph> Graphs::built(object::CodeId code, bool keep_ends) {

@@ -35,6 +35,10 @@ class Graphs {
   // build.h); the graph above, if there is no such code.
   const Result<Graph>& graph_with_ends(object::CodeId code);
 
+  // Frees what is kept if it is not all that was made: it would be gone before it is requested
+  // again, since requests come in the order of the code objects.
+  void free_rest();
+
  private:
   struct Entry {
     std::optional<Result<bytecode::Stream>> stream;
@@ -56,6 +60,7 @@ class Graphs {
   // The kept code objects, the oldest first, with their instructions, and the sum of these.
   std::deque<std::pair<object::CodeId, size_t>> kept_;
   size_t kept_instructions_ = 0;
+  bool is_rest_ = false;  // some are no longer kept
 };
 
 }  // namespace pellucid::flow

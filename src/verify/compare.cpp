@@ -35,13 +35,15 @@ struct Todo {
 
 class Comparison {
  public:
-  // The graphs of B are `b` or those of `lowered`.
-  Comparison(flow::Graphs& a, flow::Graphs* b, const Lowered* lowered, const Options& options)
+  // The graphs of B are `b` or those of `lowered`, which are freed when they have been compared.
+  Comparison(flow::Graphs& a, flow::Graphs* b, Lowered* lowered, const Options& options)
       : a_(a),
         b_(b),
         lowered_(lowered),
         values_(a.module(), b != nullptr ? b->module() : lowered->module, options.ignore_qualname),
-        options_(options) {}
+        options_(options) {
+    if (lowered != nullptr) waiting_.resize(lowered->graphs.size());
+  }
 
   Verdict run(CodeId a, CodeId b) {
     const object::Module& module = values_.module(Side::A);
@@ -55,13 +57,28 @@ class Comparison {
       verdict.codes.push_back(one(next));
       verdict.status = std::max(verdict.status, verdict.codes.back().status);
       is_root_ = false;
+      if (lowered_ == nullptr) continue;
+      free_graph(next.b);
+      a_.free_rest();
     }
     return verdict;
   }
 
  private:
   void push(CodeId a, CodeId b, std::string path) {
-    if (met_.insert({a, b}).second) todo_.push_back({a, b, std::move(path)});
+    if (!met_.insert({a, b}).second) return;
+    todo_.push_back({a, b, std::move(path)});
+    if (lowered_ != nullptr) ++part_of(waiting_, b);
+  }
+
+  // Frees the lowered graph of a code object that no pair to be compared has. No later pair has it:
+  // all code objects around it have been compared, since the outer ones come first.
+  void free_graph(CodeId code) {
+    if (--part_of(waiting_, code) > 0) return;
+    flow::Graph& graph = part_of(lowered_->graphs, code);
+    graph.instrs = {};
+    graph.blocks = {};
+    graph.handlers = {};
   }
 
   CodeVerdict one(const Todo& todo) {
@@ -150,7 +167,10 @@ class Comparison {
 
   const flow::Graph* lowered_graph(CodeId code, std::string& reason) const {
     reason = lowered_->problems[code.index()];
-    return reason.empty() ? &lowered_->graphs[code.index()] : nullptr;
+    if (!reason.empty()) return nullptr;
+    const flow::Graph& graph = lowered_->graphs[code.index()];
+    PELLUCID_CHECK(!graph.blocks.empty());
+    return &graph;
   }
 
   // Returns the first breach in the bytecode of A. Side B is always a compiler's output.
@@ -292,18 +312,19 @@ class Comparison {
 
   flow::Graphs& a_;
   flow::Graphs* const b_;
-  const Lowered* const lowered_;
+  Lowered* const lowered_;
   Values values_;
   Options options_;
   std::deque<Todo> todo_;
   std::set<std::pair<CodeId, CodeId>> met_;
+  std::vector<uint32_t> waiting_;  // by lowered code object: how many pairs in `todo_` have it
   InStep in_step_{values_};
   bool is_root_ = true;
 };
 
 }  // namespace
 
-Verdict compare(flow::Graphs& a, CodeId code_a, const Lowered& b, const Options& options) {
+Verdict compare(flow::Graphs& a, CodeId code_a, Lowered& b, const Options& options) {
   return Comparison(a, nullptr, &b, options).run(code_a, b.module.root);
 }
 

@@ -75,9 +75,9 @@ Verdict compare(const object::Module& a, object::CodeId code_a, const object::Mo
                 object::CodeId code_b, const Options& options = {});
 
 // The relowered tier: A's graphs are those that the tree was made from, B is the lowered tree
-// (lower/lower.h). Never `identical`, since the text was not compiled.
+// (lower/lower.h), whose graphs are freed one by one. Never `identical`, since the text was not
+// compiled.
 struct Lowered;
-Verdict compare(flow::Graphs& a, object::CodeId code_a, const Lowered& b,
-                const Options& options = {});
+Verdict compare(flow::Graphs& a, object::CodeId code_a, Lowered& b, const Options& options = {});
 
 }  // namespace pellucid::verify
