@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "verify/lower/assignments.h"
@@ -188,7 +189,7 @@ void inlined_comprehension(Unit& unit, NodeId node, Comprehension& parts) {
     const auto binding_of = [&](Symbol name) {
       const Entry* own = unit.symbols[inner].find(name);
       if (own != nullptr) return own->binding;
-      for (const Kept& one : unit.symbols[inner].kept) {
+      for (const Kept& one : unit.symbols[inner].inlining().kept) {
         if (one.name == name) return unit.symbols[one.scope].find(name)->binding;
       }
       return Binding::GlobalImplicit;
@@ -196,10 +197,10 @@ void inlined_comprehension(Unit& unit, NodeId node, Comprehension& parts) {
     const auto keep_known = [&](Symbol name) {
       if (name != unit.symbol("__class__")) keep(name, binding_of(name));
     };
-    for (Symbol name : unit.symbols[inner].order) keep_known(name);
+    for (Symbol name : unit.symbols[inner].inlining().order) keep_known(name);
     for (const Entry& entry : unit.symbols[inner].entries) keep_known(entry.name);
   }
-  for (const Kept& one : unit.symbols[inner].kept) {
+  for (const Kept& one : unit.symbols[inner].inlining().kept) {
     Binding binding = unit.symbols[one.scope].find(one.name)->binding;
     for (ScopeId p = one.scope; p != inner; p = unit.symbols[p].parent) {
       // The cell of the scope that lends the name.
@@ -256,7 +257,7 @@ void comprehension(Unit& unit, NodeId node) {
     own.emit.give_back();
   };
   const Symbol name = unit.symbol(function_of(unit.tree.kind(node)));
-  make_function(unit, compile_unit(unit, inner, name, header, body), 0);
+  make_function(unit, compile_unit(unit, inner, name, std::move(header), body), 0);
   const auto first = unit.tree.as<ast::comprehension>(parts.generators[0]);
   // Since 3.15 the function makes the iterator itself.
   unit.features.comprehensions_iterate ? expression(unit, first.iter) : iterator_of(unit, first);

@@ -14,8 +14,8 @@ enum class Access : uint8_t { Load, Store, Delete };
 
 // Returns true if the first of the inlined comprehensions in the scope that has the name binds it.
 bool is_bound_first(const Unit& unit, Symbol name) {
-  for (const ScopeId inner : unit.scope.inlined_inside) {
-    const Scope& comprehension = unit.symbols[inner];
+  for (const ScopeId inner : unit.scope.inlining().inlined_inside) {
+    const Inlining& comprehension = unit.symbols[inner].inlining();
     const auto& order = comprehension.order;
     if (std::find(order.begin(), order.end(), name) == order.end()) continue;
     return std::any_of(comprehension.kept.begin(), comprehension.kept.end(),
@@ -43,7 +43,7 @@ void access(Unit& unit, Symbol id, Access way) {
     // 3.12 confuses it with the variable of a nested comprehension, if that is the first to use it.
     const bool is_shared =
         unit.features.mixes_inlined_names &&
-        std::any_of(around.kept.begin(), around.kept.end(),
+        std::any_of(around.inlining().kept.begin(), around.inlining().kept.end(),
                     [&](const Kept& one) { return one.name == name && one.scope != inlined[i]; });
     if (is_shared) give_up(kShared);
     const Entry* own = around.find(name);
@@ -58,7 +58,8 @@ void access(Unit& unit, Symbol id, Access way) {
   // The same in the body of a function. In a module the variable is local only within its own
   // comprehension, unless it is a cell.
   const bool is_lifted = !inlined.empty() && entry != nullptr && (entry->use & kLifted) != 0;
-  if (unit.features.mixes_inlined_names && is_lifted && here.bound_inside.contains(name)) {
+  if (unit.features.mixes_inlined_names && is_lifted &&
+      here.inlining().bound_inside.contains(name)) {
     // If the first use only reads a global, all releases of 3.12 agree.
     if (here.is_function()) {
       const bool is_global = entry->binding == Binding::GlobalImplicit;

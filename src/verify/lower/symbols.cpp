@@ -15,9 +15,9 @@ namespace pellucid::verify::lower {
 constexpr size_t kFew = 8;
 
 const Entry* Scope::find(Symbol name) const {
-  if (entries.size() > kFew) {
-    const auto it = index.find(name);
-    return it == index.end() ? nullptr : &entries[it->second];
+  if (index_ != nullptr) {
+    const auto it = index_->find(name);
+    return it == index_->end() ? nullptr : &entries[it->second];
   }
   for (const Entry& one : entries) {
     if (one.name == name) return &one;
@@ -27,12 +27,20 @@ const Entry* Scope::find(Symbol name) const {
 
 Entry& Scope::entry(Symbol name) {
   if (Entry* const known = find(name)) return *known;
+  const auto place = static_cast<uint32_t>(entries.size());
   entries.push_back({name, 0, Binding::GlobalImplicit, false});
-  const size_t first = entries.size() == kFew + 1 ? 0 : entries.size() - 1;
-  for (size_t i = first; entries.size() > kFew && i < entries.size(); ++i) {
-    index.emplace(entries[i].name, static_cast<uint32_t>(i));
+  if (index_ != nullptr) {
+    index_->emplace(name, place);
+  } else if (entries.size() > kFew) {
+    index_ = std::make_unique<Index>();
+    for (uint32_t i = 0; i <= place; ++i) index_->emplace(entries[i].name, i);
   }
   return entries.back();
+}
+
+const Inlining& Scope::inlining() const {
+  static const Inlining none;
+  return inlining_ == nullptr ? none : *inlining_;
 }
 
 // Resolves each name of each scope. Outer scopes come before inner ones.
@@ -80,6 +88,8 @@ class Resolver {
   // is a class, whose names it does not see. An inlined comprehension in another one has its
   // variables saved by that one too.
   void lift_out_of_inlined() {
+    const auto is_inlined = [](const Scope& scope) { return scope.is_inlined; };
+    if (std::none_of(scopes_.begin(), scopes_.end(), is_inlined)) return;
     std::vector<std::vector<ScopeId>> inside(scopes_.size());
     for (size_t i = 0; i < scopes_.size(); ++i) {
       if (!scopes_[i].is_inlined) continue;
@@ -87,22 +97,23 @@ class Resolver {
       for (const Entry& entry : scopes_[i].entries) {
         // Includes walruses that bind a global, not those that bind a variable of the function.
         if ((entry.use & kBound) && !(entry.use & kNonlocal)) {
-          scopes_[i].kept.push_back({entry.name, ScopeId(i)});
+          scopes_[i].edit_inlining().kept.push_back({entry.name, ScopeId(i)});
         }
       }
     }
     for (size_t i = scopes_.size(); i-- > 0;) {
       if (scopes_[i].kind == ScopeKind::Class) continue;
       if (scopes_[i].is_inlined) order_names(ScopeId(i), inside[i]);
-      scopes_[i].inlined_inside = inside[i];
+      if (inside[i].empty()) continue;
+      Inlining& around = scopes_[i].edit_inlining();
+      around.inlined_inside = inside[i];
       for (ScopeId inner : inside[i]) {
-        const std::vector<Kept> kept = at(inner).kept;
-        scopes_[i].bound_inside.insert(at(inner).bound_inside.begin(),
-                                       at(inner).bound_inside.end());
-        for (const Kept& one : kept) {
-          scopes_[i].bound_inside.insert(one.name);
+        const Inlining& nested = at(inner).inlining();
+        around.bound_inside.insert(nested.bound_inside.begin(), nested.bound_inside.end());
+        for (const Kept& one : nested.kept) {
+          around.bound_inside.insert(one.name);
           const auto is_it = [&](const Kept& other) { return other.name == one.name; };
-          std::vector<Kept>& own = scopes_[i].kept;
+          std::vector<Kept>& own = around.kept;
           if (!scopes_[i].is_inlined || scopes_[i].find(one.name) != nullptr ||
               std::any_of(own.begin(), own.end(), is_it)) {
             continue;
@@ -121,13 +132,13 @@ class Resolver {
 
   // Orders the scope's own names first, then those of nested comprehensions.
   void order_names(ScopeId id, const std::vector<ScopeId>& inside) {
-    std::vector<Symbol>& order = at(id).order;
+    std::vector<Symbol>& order = at(id).edit_inlining().order;
     std::unordered_set<Symbol> known;
     for (const Entry& entry : at(id).entries) {
       if (known.insert(entry.name).second) order.push_back(entry.name);
     }
     for (ScopeId inner : inside) {
-      for (Symbol name : at(inner).order) {
+      for (Symbol name : at(inner).inlining().order) {
         if (known.insert(name).second) order.push_back(name);
       }
     }
@@ -207,14 +218,14 @@ class Resolver {
   // the name binds it.
   bool lends(ScopeId id, Symbol name) {
     const Scope& scope = at(id);
-    if (!scope.is_function() || !scope.bound_inside.contains(name)) return false;
+    if (!scope.is_function() || !scope.inlining().bound_inside.contains(name)) return false;
     const Entry* own = scope.find(name);
     if (own != nullptr && !(own->use & kLifted) && (own->use & ~(kHandedOn | kLent))) return false;
-    for (const ScopeId inner : scope.inlined_inside) {
-      const std::vector<Kept>& kept = at(inner).kept;
+    for (const ScopeId inner : scope.inlining().inlined_inside) {
+      const std::vector<Kept>& kept = at(inner).inlining().kept;
       if (std::any_of(kept.begin(), kept.end(), [&](const Kept& one) { return one.name == name; }))
         return true;
-      const std::vector<Symbol>& order = at(inner).order;
+      const std::vector<Symbol>& order = at(inner).inlining().order;
       if (std::find(order.begin(), order.end(), name) != order.end()) return false;
       if (is_handed_on(inner, name)) return false;
     }

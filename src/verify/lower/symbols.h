@@ -9,6 +9,7 @@
 // uses it, or passes it on to a nested scope.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -60,6 +61,15 @@ struct Kept {
   ScopeId scope;  // the scope that binds it
 };
 
+// What an inlined comprehension, or those in a scope, make of its names (3.12+).
+struct Inlining {
+  std::vector<Kept> kept;                   // of an inlined comprehension and nested ones
+  std::vector<Symbol> order;                // the names of both, in the compiler's order
+  std::unordered_set<Symbol> bound_inside;  // variables of inlined comprehensions in this scope
+  std::vector<ScopeId> inlined_inside;      // these comprehensions, in order
+};
+
+// A module has thousands of them, and most are small.
 struct Scope {
   ScopeKind kind = ScopeKind::Module;
   ScopeId parent;
@@ -76,15 +86,17 @@ struct Scope {
   bool is_unevaluated = false;    // for annotations of a function's variables (3.14)
   bool is_nested = false;         // in a function
   bool needs_class_cell = false;  // of a class: a method uses `super` or `__class__`
-  bool needs_class_dictionary = false;         // of a class: an annotation scope reads it
-  bool needs_conditional_set = false;          // __conditional_annotations__ (3.14)
-  const char* broken = nullptr;                // a construct that a compiler rejects or miscompiles
-  std::vector<Kept> kept;                      // of an inlined comprehension and nested ones
-  std::vector<Symbol> order;                   // the names of both, in the compiler's order
-  std::unordered_set<Symbol> bound_inside;     // variables of inlined comprehensions in this scope
-  std::vector<ScopeId> inlined_inside;         // these comprehensions, in order
-  std::vector<Entry> entries;                  // in the order of their first use
-  std::unordered_map<Symbol, uint32_t> index;  // into entries, if these are not few
+  bool needs_class_dictionary = false;  // of a class: an annotation scope reads it
+  bool needs_conditional_set = false;   // __conditional_annotations__ (3.14)
+  const char* broken = nullptr;         // a construct that a compiler rejects or miscompiles
+  std::vector<Entry> entries;           // in the order of their first use
+
+  // Returns what is known of inlined comprehensions: nothing if there are none.
+  const Inlining& inlining() const;
+  Inlining& edit_inlining() {
+    if (inlining_ == nullptr) inlining_ = std::make_unique<Inlining>();
+    return *inlining_;
+  }
 
   const Entry* find(Symbol name) const;
   Entry* find(Symbol name) { return const_cast<Entry*>(std::as_const(*this).find(name)); }
@@ -96,6 +108,12 @@ struct Scope {
            !(entry->use & (kGlobal | kNonlocal));
   }
   bool is_function() const { return kind != ScopeKind::Module && kind != ScopeKind::Class; }
+
+ private:
+  using Index = std::unordered_map<Symbol, uint32_t>;
+
+  std::unique_ptr<Index> index_;        // into entries; null: these are few
+  std::unique_ptr<Inlining> inlining_;  // null: nothing is known
 };
 
 // The purpose of a scope: a generic function has three. `Annotations` are those of a function's
