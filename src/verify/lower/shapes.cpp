@@ -124,10 +124,11 @@ void Shapes::iterable(NodeId node, ShapePlace& place) const {
 void Shapes::nesting(NodeId node, Kind kind, Kind outer, ShapePlace& place) {
   const unsigned own = traits_of(kind);
   const unsigned around = traits_of(outer);
-  const bool is_left = (around & kHasLeft) != 0 && NodeId(tree_.slot(place.parent, 0)) == node;
   if ((own & kStatement) != 0) place.brackets = 0;
   if ((own & (kStatement | kExpression)) != 0) ++place.levels;
   if (place.levels > most_levels_) fault(place, "nested too deep for a compiler");
+  if ((own & (kHasBrackets | kIsOperation)) == 0 && (around & kIsCalled) == 0) return;
+  const bool is_left = (around & kHasLeft) != 0 && NodeId(tree_.slot(place.parent, 0)) == node;
   const bool has_brackets = (own & kHasBrackets) != 0;
   const bool is_inside = !is_left && (around & kIsCalled) != 0;
   const bool may_need_some = (own & kIsOperation) != 0 &&
@@ -192,9 +193,9 @@ void Shapes::docstring(ListId body, const ShapePlace& place) {
 bool Shapes::has_surrogate(NodeId statement) const {
   const auto value = tree_.as<ast::Constant>(tree_.as<ast::Expr>(statement).value);
   const std::string_view text = tree_.text(tree_.module()[value.value].text);
-  for (size_t at = 0; at + 1 < text.size(); ++at) {
-    const auto second = static_cast<unsigned char>(text[at + 1]);
-    if (text[at] == '\xed' && second >= 0xa0) return true;
+  constexpr auto kNone = std::string_view::npos;
+  for (size_t at = text.find('\xed'); at != kNone; at = text.find('\xed', at + 1)) {
+    if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xa0) return true;
   }
   return false;
 }

@@ -57,6 +57,8 @@ class Collector {
   }
 
  private:
+  static constexpr size_t kNowhere = ~size_t{0};
+
   struct Todo {
     NodeId node;
     ScopeId scope;
@@ -65,10 +67,18 @@ class Collector {
     bool is_entered;      // a comprehension whose outermost iterable has been visited
   };
 
-  // Defers a node, unless it is absent or names nothing.
+  // Defers a part of the visited node, unless it is absent or names nothing. A name is visited at
+  // once if no part before it is deferred. Every second node is one.
   void push(NodeId node, ScopeId scope, bool stores = false) {
-    if (!node.valid() || tree_.kind(node) == Kind::Constant) return;
-    todo_.push_back({node, scope, stores, is_conditional_, false});
+    if (!node.valid()) return;
+    const Kind kind = tree_.kind(node);
+    if (kind == Kind::Constant) return;
+    const Todo todo{node, scope, stores, is_conditional_, false};
+    if (kind == Kind::Name && todo_.size() == parts_) {
+      name(tree_.as<ast::Name>(node).id, todo);
+    } else {
+      todo_.push_back(todo);
+    }
   }
   void list(ListId items, ScopeId scope, bool stores = false) {
     for (NodeId item : tree_.items(items)) push(item, scope, stores);
@@ -93,27 +103,23 @@ class Collector {
   void visit(const Todo& todo) {
     const NodeId node = todo.node;
     const ScopeId scope = todo.scope;
-    is_conditional_ = todo.is_conditional || may_skip_parts(tree_.kind(node));
-    switch (tree_.kind(node)) {
+    const Kind kind = tree_.kind(node);
+    is_conditional_ = todo.is_conditional || may_skip_parts(kind);
+    parts_ = todo_.size();
+    switch (kind) {
       case Kind::Name:
         return name(tree_.as<ast::Name>(node).id, todo);
       case Kind::FunctionDef:
-        return function(node, scope);
       case Kind::Lambda:
-        return lambda(node, scope);
       case Kind::ClassDef:
-        return class_definition(node, scope);
       case Kind::TypeAlias:
-        return type_alias(node, scope);
       case Kind::ListComp:
       case Kind::SetComp:
       case Kind::DictComp:
       case Kind::GeneratorExp:
-        return todo.is_entered ? enter_comprehension(node, scope) : comprehension(node, scope);
       case Kind::NamedExpr:
-        return named_expression(node, scope);
       case Kind::AnnAssign:
-        return annotated(node, scope);
+        return mixed(kind, todo);
       case Kind::Assign: {
         const auto assign = tree_.as<ast::Assign>(node);
         list(assign.targets, scope, true);
@@ -176,6 +182,30 @@ class Collector {
         return children(node, scope);
       default:  // NOLINT: the rest is what its parts are
         return children(node, scope);
+    }
+  }
+
+  // Visits a node that notes names by itself before all of its parts are visited, whatever their
+  // order.
+  void mixed(Kind kind, const Todo& todo) {
+    const NodeId node = todo.node;
+    const ScopeId scope = todo.scope;
+    parts_ = kNowhere;
+    switch (kind) {
+      case Kind::FunctionDef:
+        return function(node, scope);
+      case Kind::Lambda:
+        return lambda(node, scope);
+      case Kind::ClassDef:
+        return class_definition(node, scope);
+      case Kind::TypeAlias:
+        return type_alias(node, scope);
+      case Kind::NamedExpr:
+        return named_expression(node, scope);
+      case Kind::AnnAssign:
+        return annotated(node, scope);
+      default:  // NOLINT: a comprehension
+        return todo.is_entered ? enter_comprehension(node, scope) : comprehension(node, scope);
     }
   }
 
@@ -450,6 +480,8 @@ class Collector {
   const FutureFlags future_;
   const Symbol super_;           // invalid: no name in the tree is `super`
   bool is_conditional_ = false;  // of the nodes being pushed
+  // Where in `todo_` the parts of the visited node begin; kNowhere: it notes names by itself, too.
+  size_t parts_ = kNowhere;
   std::vector<Todo> todo_;
 };
 

@@ -72,15 +72,14 @@ void type_parameters(Unit& unit, ListId parameters) {
 }
 
 // Compiles the hidden function of a generic function, class or alias.
-CodeId hidden_code(Unit& unit, NodeId node, Symbol name, const object::Code& header,
-                   const Body& body) {
+CodeId hidden_code(Unit& unit, NodeId node, Symbol name, object::Code header, const Body& body) {
   const std::string hidden = "<generic parameters of " + std::string(unit.module.text(name)) + '>';
   const auto returns = [&](Unit& own) {
     body(own);
     own.emit.give_back();
   };
   const ScopeId scope = unit.symbols.scope_of(node, Role::TypeParameters);
-  return compile_unit(unit, scope, unit.symbol(hidden), header, returns);
+  return compile_unit(unit, scope, unit.symbol(hidden), std::move(header), returns);
 }
 
 }  // namespace

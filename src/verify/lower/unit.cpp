@@ -98,7 +98,7 @@ std::string broken_in(const Unit& unit) {
   return fault == unit.program.misspelt.end() ? std::string() : fault->second;
 }
 
-CodeId compile(Program& program, Unit* outer, ScopeId scope, Symbol name, object::Code header,
+CodeId compile(Program& program, Unit* outer, ScopeId scope, Symbol name, object::Code&& header,
                const Body& body, const std::string& owner) {
   if (const auto known = program.codes.find(scope); known != program.codes.end()) {
     return known->second;
@@ -113,7 +113,7 @@ CodeId compile(Program& program, Unit* outer, ScopeId scope, Symbol name, object
   header.version = out.module.version;
   header.name = name;
   header.qualname = program.features.qualname_in_code ? unit.symbol(unit.qualname) : name;
-  out.module.codes.push_back(std::move(header));
+  out.module.codes.edit(out.module.codes.add()) = std::move(header);
   out.graphs.emplace_back();
   out.problems.emplace_back();
   program.qualnames.push_back(unit.qualname);
@@ -154,8 +154,8 @@ Unit::Unit(Program& of, Unit* around, ScopeId id, CodeId made)
       nesting(around == nullptr ? 0 : around->nesting),
       walruses(around == nullptr ? 0 : around->walruses) {}
 
-CodeId compile_unit(Unit& outer, ScopeId scope, Symbol name, object::Code header, const Body& body,
-                    const std::string& owner) {
+CodeId compile_unit(Unit& outer, ScopeId scope, Symbol name, object::Code&& header,
+                    const Body& body, const std::string& owner) {
   return compile(outer.program, &outer, scope, name, std::move(header), body, owner);
 }
 

@@ -107,8 +107,8 @@ using Body = std::function<void(Unit&)>;
 // compiled once for each exit, as CPython does, but the functions in it only once. `header` has the
 // arguments, `body` emits the code. `owner` is the part of the qualified name between the enclosing
 // scope's and its own name.
-CodeId compile_unit(Unit& outer, ScopeId scope, Symbol name, object::Code header, const Body& body,
-                    const std::string& owner = {});
+CodeId compile_unit(Unit& outer, ScopeId scope, Symbol name, object::Code&& header,
+                    const Body& body, const std::string& owner = {});
 CodeId compile_module(Program& program, ScopeId scope, const Body& body);
 
 }  // namespace pellucid::verify::lower
