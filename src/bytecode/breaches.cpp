@@ -156,7 +156,11 @@ class Finder {
   }
 
   // -- instructions ---------------------------------------------------------------------------
-  void one(Mark op, uint32_t arg) {
+  // (Inline: most instructions have no rule.)
+#if defined(__GNUC__)
+  [[gnu::always_inline]]
+#endif
+  inline void one(Mark op, uint32_t arg) {
     switch (op) {
       case Mark::IsOp:
       case Mark::ContainsOp:

@@ -3,7 +3,7 @@
 // Private to breaches.cpp.
 #pragma once
 
-#include <bitset>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -62,8 +62,8 @@ class RawCode {
   const Stream& stream_;
   const std::vector<RawInstr>& raw_;
   int minor_;
-  std::vector<Mark> marks_;   // of each raw instruction
-  std::bitset<256> present_;  // by Mark
+  std::vector<Mark> marks_;          // of each raw instruction
+  std::array<bool, 256> present_{};  // by Mark
   std::vector<bool> is_target_;
   std::vector<uint32_t> handlers_;  // of each raw instruction; empty: none has one
 };

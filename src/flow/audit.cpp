@@ -140,7 +140,8 @@ class Audit {
     const bytecode::Form form = traits_[raw.opcode].form;
     const bool has_two = form == bytecode::Form::TwoLocals || form == bytecode::Form::StoreTwo;
     if (!has_two) return raw.arg;
-    return is_second_ ? raw.arg & 15 : raw.arg >> 4;
+    const bool is_second = at_ > first_ && graph_.instrs[at_ - 1].raw == instr.raw;
+    return is_second ? raw.arg & 15 : raw.arg >> 4;
   }
 
   // -- joins ----------------------------------------------------------------------------------
@@ -183,15 +184,15 @@ class Audit {
     exceptions_ = block.exc_depth;
     bool is_told = !block.handler.valid();  // the handler, if any, has been given this state
     const uint32_t end = block.first + block.count;
-    for (uint32_t i = block.first; i < end && !found_; ++i) {
-      const Instr& instr = graph_.instrs[i];
-      is_second_ = i > block.first && graph_.instrs[i - 1].raw == instr.raw;
+    first_ = block.first;
+    for (at_ = first_; at_ < end && !found_; ++at_) {
+      const Instr& instr = graph_.instrs[at_];
       if (!is_told && bytecode::facts_of(instr.op).raises) {
         tell_handler(block);
         is_told = true;
       }
       if (one(instr)) is_told = !block.handler.valid();
-      if (stack_.size() > code_.stacksize && is_too_high(block, i)) {
+      if (stack_.size() > code_.stacksize && is_too_high(block)) {
         say("the stack is too small", instr.offset);
       }
     }
@@ -206,10 +207,10 @@ class Audit {
 
   // Returns true if the stack, which is higher than the code object says, is so at the end of a raw
   // instruction. In 3.11 and 3.12 the names of a call take no slot.
-  bool is_too_high(const Block& block, uint32_t at) const {
-    const Instr& instr = graph_.instrs[at];
-    const bool is_last = at + 1 == block.first + block.count;
-    const Instr& next = is_last ? block.exit.instr : graph_.instrs[at + 1];
+  bool is_too_high(const Block& block) const {
+    const Instr& instr = graph_.instrs[at_];
+    const bool is_last = at_ + 1 == block.first + block.count;
+    const Instr& next = is_last ? block.exit.instr : graph_.instrs[at_ + 1];
     const bool ends_raw = next.raw != instr.raw || (is_last && block.exit.kind == ExitKind::Goto);
     const bool is_of_names =
         stack_.size() == size_t{code_.stacksize} + 1 && mark_of(instr) == Mark::KwNames;
@@ -388,9 +389,11 @@ class Audit {
       return false;
     }
     // Of two variables with one name the local of a comprehension is meant here, not the cell.
-    const bool is_of_local = bytecode::facts_of(instr.op).operand == bytecode::Operand::Local;
-    if (slots_.has_namesakes() && is_of_local && !is_cell(*place)) {
-      hold(named_place(instr) == *place, "of the cell with the name of a local", instr);
+    if (slots_.has_namesakes()) {
+      const bool is_of_local = bytecode::facts_of(instr.op).operand == bytecode::Operand::Local;
+      if (is_of_local && !is_cell(*place)) {
+        hold(named_place(instr) == *place, "of the cell with the name of a local", instr);
+      }
     }
     switch (instr.op) {
       case Op::LoadFast:
@@ -477,7 +480,8 @@ class Audit {
   std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> open_;
   std::vector<bool> is_open_;
   uint32_t exceptions_ = 0;
-  bool is_second_ = false;  // the instruction is the second one of a raw instruction
+  uint32_t first_ = 0;  // the first instruction of the block
+  uint32_t at_ = 0;     // the instruction that is walked
   std::optional<Breach> found_;
 };
 
