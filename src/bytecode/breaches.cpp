@@ -2,6 +2,7 @@
 #include "bytecode/breaches.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -51,9 +52,9 @@ class Finder {
     if (raw_.empty()) return std::nullopt;
     tables();
     prologue();
-    for (at_ = 0; at_ < raw_.size() && !found_; ++at_) {
-      const Mark mark = raw_code_.mark(at_);
-      if (mark != Mark::None) one(mark, raw_[at_].arg);
+    const std::span<const Mark> marks = raw_code_.marks();
+    for (at_ = 0; at_ < marks.size() && !found_; ++at_) {
+      if (marks[at_] != Mark::None) one(marks[at_], raw_[at_].arg);
     }
     exception_table();
     ranges();

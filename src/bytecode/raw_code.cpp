@@ -15,10 +15,12 @@ RawCode::RawCode(const object::Module& module, const Stream& stream)
   const TraitsTable& traits = traits_of(code_.version);
   marks_.resize(raw_.size());
   is_target_.resize(raw_.size() + 1);
-  for (size_t i = 0; i < raw_.size(); ++i) {
-    marks_[i] = traits[raw_[i].opcode].mark;
-    present_[static_cast<size_t>(marks_[i])] = true;
-    if (raw_[i].target >= 0) is_target_[starting_at(raw_[i].target)] = true;
+  Mark* next = marks_.data();
+  for (const RawInstr& instr : raw_) {
+    const Mark mark = traits[instr.opcode].mark;
+    *next++ = mark;
+    present_[static_cast<size_t>(mark)] = true;
+    if (instr.target >= 0) is_target_[starting_at(instr.target)] = true;
   }
   if (stream_.exceptions.empty()) return;
   handlers_.assign(raw_.size(), kNoHandler);

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "bytecode/decode.h"
@@ -19,6 +20,8 @@ class RawCode {
  public:
   RawCode(const object::Module& module, const Stream& stream);
 
+  // Returns the mark of each instruction.
+  std::span<const Mark> marks() const { return marks_; }
   Mark mark(size_t index) const { return index < marks_.size() ? marks_[index] : Mark::None; }
   // Returns true if any instruction has the mark.
   bool has(Mark mark) const { return present_[static_cast<size_t>(mark)]; }

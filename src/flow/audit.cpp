@@ -52,7 +52,7 @@ class Audit {
     if (graph_.unrestored) say("an exception is left as being handled", *graph_.unrestored);
     begin();
     if (is_straight_) {
-      walk(graph_[BlockId(0u)]);
+      if (!found_) walk(graph_[BlockId(0u)]);
       return found_;
     }
     states_.resize(graph_.blocks.size());
@@ -183,10 +183,8 @@ class Audit {
   void walk(const Block& block) {
     exceptions_ = block.exc_depth;
     bool is_told = !block.handler.valid();  // the handler, if any, has been given this state
-    const uint32_t end = block.first + block.count;
-    first_ = block.first;
-    for (at_ = first_; at_ < end && !found_; ++at_) {
-      const Instr& instr = graph_.instrs[at_];
+    first_ = at_ = block.first;
+    for (const Instr& instr : std::span(graph_.instrs).subspan(first_, block.count)) {
       if (!is_told && bytecode::facts_of(instr.op).raises) {
         tell_handler(block);
         is_told = true;
@@ -195,8 +193,9 @@ class Audit {
       if (stack_.size() > code_.stacksize && is_too_high(block)) {
         say("the stack is too small", instr.offset);
       }
+      if (found_) return;
+      ++at_;
     }
-    if (found_) return;
     const bool exit_raises =
         block.exit.kind != ExitKind::Goto && bytecode::facts_of(block.exit.instr.op).raises;
     if (exit_raises && !is_told) tell_handler(block);

@@ -11,16 +11,10 @@ namespace pellucid::verify::lower {
 
 namespace {
 
-// An operation on the first operand of an operator, attribute, subscript or call.
-struct Applied {
-  enum How : uint8_t { kNode, kMethod, kMethodCall };
-  NodeId node;
-  How how;
-};
-
-// Appends the operation of `node` to `rest` and returns its first operand; absent if the value is
+// Appends the operation of `node` to its spine and returns its first operand; absent if the value is
 // on the stack.
-NodeId first_part(Unit& unit, NodeId node, std::vector<Applied>& rest) {
+NodeId first_part(Unit& unit, NodeId node) {
+  std::vector<Applied>& rest = unit.spines;
   switch (unit.tree.kind(node)) {
     case Kind::BinOp: {
       const auto operation = unit.tree.as<ast::BinOp>(node);
@@ -84,9 +78,11 @@ void apply(Unit& unit, const Applied& next) {
 }  // namespace
 
 void left_spine(Unit& unit, NodeId node) {
-  std::vector<Applied> rest;
-  while (node.valid()) node = first_part(unit, node, rest);
-  while (!rest.empty()) {
+  // The spines of the operands lie above this one.
+  std::vector<Applied>& rest = unit.spines;
+  const size_t before = rest.size();
+  while (node.valid()) node = first_part(unit, node);
+  while (rest.size() > before) {
     const Applied next = rest.back();
     rest.pop_back();
     apply(unit, next);

@@ -56,6 +56,14 @@ struct Enclosing {
   bool named = false;
 };
 
+// An operation of a left spine on its first operand (left_spines.h): an operator, attribute,
+// subscript or call.
+struct Applied {
+  enum How : uint8_t { kNode, kMethod, kMethodCall };
+  NodeId node;
+  How how;
+};
+
 struct Unit {
   Unit(Program& of, Unit* around, ScopeId id, CodeId made);
 
@@ -79,6 +87,7 @@ struct Unit {
 
   Emitter emit;
   std::vector<Enclosing> enclosing = {};  // innermost last
+  std::vector<Applied> spines = {};       // left spines being lowered, innermost last
   std::vector<ScopeId> inlined = {};      // comprehensions being compiled, innermost last
   std::vector<Symbol> extra_locals = {}, extra_cells = {};  // of inlined comprehensions
   // Names of the module that an inlined comprehension mentions and another one may bind (3.12).
