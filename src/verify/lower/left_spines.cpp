@@ -11,8 +11,8 @@ namespace pellucid::verify::lower {
 
 namespace {
 
-// Appends the operation of `node` to its spine and returns its first operand; absent if the value is
-// on the stack.
+// Appends the operation of `node` to its spine and returns its first operand; absent if the value
+// is on the stack.
 NodeId first_part(Unit& unit, NodeId node) {
   std::vector<Applied>& rest = unit.spines;
   switch (unit.tree.kind(node)) {

@@ -130,6 +130,17 @@ class Collector {
         push(assign.target, scope, true);
         return push(assign.value, scope);
       }
+      // Most nodes are one of these three.
+      case Kind::Expr:
+        return push(tree_.as<ast::Expr>(node).value, scope);
+      case Kind::Attribute:
+        return push(tree_.as<ast::Attribute>(node).value, scope);
+      case Kind::Call: {
+        const auto call = tree_.as<ast::Call>(node);
+        push(call.func, scope);
+        list(call.args, scope);
+        return list(call.keywords, scope);
+      }
       case Kind::Delete:
         return list(tree_.as<ast::Delete>(node).targets, scope, true);
       case Kind::For: {
