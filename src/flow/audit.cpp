@@ -46,7 +46,7 @@ class Audit {
         minor_(code_.version.minor),
         bits_(code_.localsplus.size()),
         slots_(code_),
-        stack_(minor_ >= 14 ? code_.localsplus.size() : 0) {}
+        stack_(minor_ >= 14 ? code_.localsplus.size() : 0, code_.stacksize) {}
 
   std::optional<Breach> run() {
     if (graph_.unrestored) say("an exception is left as being handled", *graph_.unrestored);

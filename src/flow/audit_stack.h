@@ -51,7 +51,10 @@ inline Slot either(const Slot& x, const Slot& y) {
 // that no store has to look through the stack for them.
 class AuditStack {
  public:
-  explicit AuditStack(size_t locals) : borrowed_(locals, 0) {}
+  // `slots`: the greatest height that is expected.
+  explicit AuditStack(size_t locals, size_t slots = 0) : borrowed_(locals, 0) {
+    slots_.reserve(std::min(slots, kUsual));
+  }
 
   // Starts a block, or ends the last one.
   void assign(std::span<const Slot> slots) {
@@ -96,6 +99,9 @@ class AuditStack {
   }
 
  private:
+  // Most stacks have fewer slots.
+  static constexpr size_t kUsual = 16;
+
   void count(const Slot& slot) {
     if (slot.is_borrowed()) ++counter(slot);
   }

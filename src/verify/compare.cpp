@@ -52,7 +52,7 @@ class Comparison {
     verdict.status = lowered_ == nullptr ? Status::Identical : Status::Equivalent;
     verdict.tier = lowered_ == nullptr ? Tier::Recompiled : Tier::Relowered;
     while (!todo_.empty()) {
-      const Todo next = std::move(todo_.front());
+      Todo next = std::move(todo_.front());
       todo_.pop_front();
       verdict.codes.push_back(one(next));
       verdict.status = std::max(verdict.status, verdict.codes.back().status);
@@ -81,10 +81,9 @@ class Comparison {
     graph.handlers = {};
   }
 
-  CodeVerdict one(const Todo& todo) {
+  CodeVerdict one(Todo& todo) {
     CodeVerdict verdict;
     verdict.code = todo.a;
-    verdict.path = todo.path;
     CodePairs pairs;
     try {
       judge(todo, verdict, pairs);
@@ -94,8 +93,12 @@ class Comparison {
     }
     const object::Module& module = values_.module(Side::A);
     for (const auto& [a, b] : pairs) {
-      push(a, b, todo.path + '/' + std::string(module.text(module[a].name)));
+      const std::string_view name = module.text(module[a].name);
+      std::string path;
+      path.reserve(todo.path.size() + 1 + name.size());
+      push(a, b, std::move(path.append(todo.path).append(1, '/').append(name)));
     }
+    verdict.path = std::move(todo.path);
     return verdict;
   }
 

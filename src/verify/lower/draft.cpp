@@ -152,6 +152,7 @@ void Draft::resume(Label last, Label reopened) {
 // Finds the blocks that are reached from the entry.
 void Draft::find_reached() {
   std::vector<Label> work;
+  work.reserve(kUsualBlocks);
   const auto reach = [&](Label id) {
     if (!id.valid() || blocks_[id.index()].is_reached) return;
     blocks_[id.index()].is_reached = true;

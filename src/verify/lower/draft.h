@@ -43,6 +43,7 @@ class Draft {
  public:
   Draft() {
     blocks_.reserve(kUsualBlocks);
+    order_.reserve(kUsualBlocks);
     instrs_.reserve(kUsualInstrs);
   }
 

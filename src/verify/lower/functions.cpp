@@ -23,7 +23,9 @@ object::Code header_of(Unit& unit, const ast::arguments& args) {
     header.varnames.push_back(unit.mangled(unit.tree.as<ast::arg>(arg).arg));
   };
   for (ListId names : {args.posonlyargs, args.args, args.kwonlyargs}) {
-    for (NodeId arg : unit.tree.items(names)) add(arg);
+    const auto parameters = unit.tree.items(names);
+    header.varnames.reserve(header.varnames.size() + parameters.size());
+    for (NodeId arg : parameters) add(arg);
   }
   header.posonlyargcount = static_cast<uint32_t>(unit.tree.items(args.posonlyargs).size());
   header.argcount =

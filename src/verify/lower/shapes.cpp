@@ -288,6 +288,9 @@ void Shapes::one_star(ListId list, const ShapePlace& place) {
 }
 
 void Shapes::target(NodeId node, const ShapePlace& place) {
+  if (!tree_.is(node, Kind::Tuple) && !tree_.is(node, Kind::List)) {
+    return single_target(node, place);
+  }
   std::vector<NodeId> todo = {node};
   while (!todo.empty()) {
     const NodeId at = todo.back();

@@ -2,6 +2,7 @@
 #include "verify/lower/spelling.h"
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <span>
 #include <string_view>
@@ -33,15 +34,17 @@ class Seen {
  public:
   // Returns true if the name was not seen before.
   bool insert(ast::field::Name name) {
-    if (std::find(few_.begin(), few_.end(), name) != few_.end()) return false;
-    if (few_.size() == kFew) return many_.insert(name).second;
-    few_.push_back(name);
+    const auto end = few_.begin() + count_;
+    if (std::find(few_.begin(), end, name) != end) return false;
+    if (count_ == kFew) return many_.insert(name).second;
+    few_[count_++] = name;
     return true;
   }
 
  private:
   static constexpr size_t kFew = 8;
-  std::vector<ast::field::Name> few_;
+  std::array<ast::field::Name, kFew> few_;
+  uint32_t count_ = 0;  // of these
   std::unordered_set<ast::field::Name> many_;
 };
 

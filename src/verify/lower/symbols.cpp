@@ -28,6 +28,7 @@ const Entry* Scope::find(Symbol name) const {
 Entry& Scope::entry(Symbol name) {
   if (Entry* const known = find(name)) return *known;
   const auto place = static_cast<uint32_t>(entries.size());
+  if (place == 0) entries.reserve(kFew / 2);
   entries.push_back({name, 0, Binding::GlobalImplicit, false});
   if (index_ != nullptr) {
     index_->emplace(name, place);
