@@ -105,8 +105,7 @@ void Shapes::enter(NodeId node, Kind kind, ShapePlace& place) {
   const Kind outer = place.parent.valid() ? tree_.kind(place.parent) : Kind::Module;
   if (outer == Kind::comprehension) iterable(node, place);
   nesting(node, kind, outer, place);
-  positions(node, kind, place);
-  opens(node, kind, place);
+  rules(node, kind, place);
   place.parent = node;
 }
 
@@ -202,7 +201,8 @@ bool Shapes::has_surrogate(NodeId statement) const {
 
 // -- where statements and expressions are allowed --
 
-void Shapes::positions(NodeId node, Kind kind, const ShapePlace& place) {
+// Checks the rules of the kind of node, and opens the place of its children if that is another.
+void Shapes::rules(NodeId node, Kind kind, ShapePlace& place) {
   switch (kind) {
     case Kind::ImportFrom:
       if (is_future(node)) future(node, place);
@@ -250,7 +250,27 @@ void Shapes::positions(NodeId node, Kind kind, const ShapePlace& place) {
     case Kind::AnnAssign:
       return single_target(tree_.as<ast::AnnAssign>(node).target, place);
     case Kind::For:
-      return target(tree_.as<ast::For>(node).target, place);
+      target(tree_.as<ast::For>(node).target, place);
+      place.in_loop_of_handler = place.in_star_handler;
+      return;
+    case Kind::While:
+      place.in_loop_of_handler = place.in_star_handler;
+      return;
+    case Kind::FunctionDef:
+    case Kind::Lambda:
+    case Kind::ClassDef:
+      return opens_scope(node, kind, place);
+    case Kind::ListComp:
+    case Kind::SetComp:
+    case Kind::DictComp:
+    case Kind::GeneratorExp:
+      return opens_comprehension(node, place);
+    case Kind::ExceptHandler:
+      if (tree_.as<ast::Try>(place.parent).is_star) {
+        place.in_star_handler = true;
+        place.in_loop_of_handler = false;
+      }
+      return;
     case Kind::comprehension:
       return target(tree_.as<ast::comprehension>(node).target, place);
     case Kind::withitem:
@@ -337,43 +357,22 @@ void Shapes::handlers(NodeId node, const ShapePlace& place) {
 
 // -- nodes that open a place --
 
-void Shapes::opens(NodeId node, Kind kind, ShapePlace& place) {
-  switch (kind) {
-    case Kind::FunctionDef:
-    case Kind::Lambda:
-    case Kind::ClassDef: {
-      const ShapePlace outer = place;
-      place = ShapePlace();
-      place.scope = node;
-      place.levels = outer.levels;
-      place.in_iterable = outer.in_iterable && kind == Kind::Lambda;
-      if (kind == Kind::FunctionDef) docstring(tree_.as<ast::FunctionDef>(node).body, place);
-      if (kind == Kind::ClassDef) docstring(tree_.as<ast::ClassDef>(node).body, place);
-      place.in_class = kind == Kind::ClassDef;
-      place.in_async = kind == Kind::FunctionDef && tree_.as<ast::FunctionDef>(node).is_async;
-      return;
-    }
-    case Kind::ListComp:
-    case Kind::SetComp:
-    case Kind::DictComp:
-    case Kind::GeneratorExp:
-      place.first_generator = first_generator(node);
-      place.in_outer_comprehension = place.in_comprehension;
-      place.in_comprehension = true;
-      return;
-    case Kind::For:
-    case Kind::While:
-      place.in_loop_of_handler = place.in_star_handler;
-      return;
-    case Kind::ExceptHandler:
-      if (tree_.as<ast::Try>(place.parent).is_star) {
-        place.in_star_handler = true;
-        place.in_loop_of_handler = false;
-      }
-      return;
-    default:
-      return;
-  }
+void Shapes::opens_scope(NodeId node, Kind kind, ShapePlace& place) {
+  const ShapePlace outer = place;
+  place = ShapePlace();
+  place.scope = node;
+  place.levels = outer.levels;
+  place.in_iterable = outer.in_iterable && kind == Kind::Lambda;
+  if (kind == Kind::FunctionDef) docstring(tree_.as<ast::FunctionDef>(node).body, place);
+  if (kind == Kind::ClassDef) docstring(tree_.as<ast::ClassDef>(node).body, place);
+  place.in_class = kind == Kind::ClassDef;
+  place.in_async = kind == Kind::FunctionDef && tree_.as<ast::FunctionDef>(node).is_async;
+}
+
+void Shapes::opens_comprehension(NodeId node, ShapePlace& place) {
+  place.first_generator = first_generator(node);
+  place.in_outer_comprehension = place.in_comprehension;
+  place.in_comprehension = true;
 }
 
 NodeId Shapes::first_generator(NodeId comprehension) const {

@@ -42,14 +42,15 @@ class Shapes {
   void future(NodeId node, const ShapePlace& place);
   void docstring(ast::ListId body, const ShapePlace& place);
   bool has_surrogate(NodeId statement) const;
-  void positions(NodeId node, ast::Kind kind, const ShapePlace& place);
+  void rules(NodeId node, ast::Kind kind, ShapePlace& place);
   void named(NodeId node, const ShapePlace& place);
   void starred(const ShapePlace& place);
   void one_star(ast::ListId list, const ShapePlace& place);
   void target(NodeId node, const ShapePlace& place);
   void single_target(NodeId node, const ShapePlace& place);
   void handlers(NodeId node, const ShapePlace& place);
-  void opens(NodeId node, ast::Kind kind, ShapePlace& place);
+  void opens_scope(NodeId node, ast::Kind kind, ShapePlace& place);
+  void opens_comprehension(NodeId node, ShapePlace& place);
   NodeId first_generator(NodeId comprehension) const;
 
   const ast::Tree& tree_;
