@@ -10,12 +10,13 @@ RawCode::RawCode(const object::Module& module, const Stream& stream)
       code_(module[stream.code]),
       stream_(stream),
       raw_(stream.raw),
-      minor_(code_.version.minor) {
+      minor_(code_.version.minor),
+      count_(raw_.size()),
+      marks_(std::make_unique_for_overwrite<Mark[]>(count_)) {
   if (raw_.empty()) return;
   const TraitsTable& traits = traits_of(code_.version);
-  marks_.resize(raw_.size());
   is_target_.resize(raw_.size() + 1);
-  Mark* next = marks_.data();
+  Mark* next = marks_.get();
   for (const RawInstr& instr : raw_) {
     const Mark mark = traits[instr.opcode].mark;
     *next++ = mark;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -21,8 +22,8 @@ class RawCode {
   RawCode(const object::Module& module, const Stream& stream);
 
   // Returns the mark of each instruction.
-  std::span<const Mark> marks() const { return marks_; }
-  Mark mark(size_t index) const { return index < marks_.size() ? marks_[index] : Mark::None; }
+  std::span<const Mark> marks() const { return {marks_.get(), count_}; }
+  Mark mark(size_t index) const { return index < count_ ? marks_[index] : Mark::None; }
   // Returns true if any instruction has the mark.
   bool has(Mark mark) const { return present_[static_cast<size_t>(mark)]; }
   // Returns the mark of an instruction that is reached only from the one before.
@@ -65,7 +66,8 @@ class RawCode {
   const Stream& stream_;
   const std::vector<RawInstr>& raw_;
   int minor_;
-  std::vector<Mark> marks_;          // of each raw instruction
+  const size_t count_;               // of raw instructions
+  std::unique_ptr<Mark[]> marks_;    // of each of them
   std::array<bool, 256> present_{};  // by Mark
   std::vector<bool> is_target_;
   std::vector<uint32_t> handlers_;  // of each raw instruction; empty: none has one

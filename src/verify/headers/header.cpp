@@ -105,12 +105,13 @@ std::string header_difference(Values& values, object::CodeId a, object::CodeId b
     return names_a == names_b ? std::string() : both(what, list(names_a), list(names_b));
   };
   constexpr size_t all = ~size_t{0};
-  for (std::string difference :
-       {compare("argument names", x.varnames, y.varnames, argument_count(x), true),
-        compare("free variables", x.freevars, y.freevars, all, true),
-        compare("cell variables", x.cellvars, y.cellvars, all, false)}) {
-    if (!difference.empty()) return difference;
+  std::string difference =
+      compare("argument names", x.varnames, y.varnames, argument_count(x), true);
+  if (difference.empty()) difference = compare("free variables", x.freevars, y.freevars, all, true);
+  if (difference.empty()) {
+    difference = compare("cell variables", x.cellvars, y.cellvars, all, false);
   }
+  if (!difference.empty()) return difference;
   if (docstring(in_a, x) != docstring(in_b, y)) return "docstring";
   return "";
 }
