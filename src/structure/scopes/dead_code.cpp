@@ -145,7 +145,8 @@ DeadParts take_dead_parts(const ast::Tree& tree, ListId body, Nodes& statements)
 }
 
 Nodes mentions_without_binding(ast::Tree& tree, ListId body) {
-  for (const NodeId statement : tree.items(body)) {
+  const auto items = tree.items(body);
+  for (const NodeId statement : Nodes(items.begin(), items.end())) {
     if (!tree.is(statement, Kind::If)) continue;
     const ListId one = tree.list({statement});
     Nodes rest;
