@@ -23,8 +23,15 @@ constexpr uint32_t kMaxCount = 1u << 24;
 // blocks together, which would take the square of its size.
 constexpr size_t kMostSlots = 1u << 22;
 
+// Compilers store each value that they unpack, by an instruction of its own. Others may leave more
+// on the stack, but not at any number for a few bytes.
+constexpr size_t kMostUnpacked = 16;  // for an instruction
+constexpr size_t kAlwaysUnpacked = 4096;
+
 Result<Survey> survey_of(const bytecode::Stream& stream) {
   Survey survey;
+  size_t unpacked = 0;
+  const size_t most_unpacked = kMostUnpacked * stream.instrs.size() + kAlwaysUnpacked;
   for (size_t i = 0; i < stream.instrs.size(); ++i) {
     const Instr& instr = stream.instrs[i];
     survey.ops[static_cast<size_t>(instr.op)] = true;
@@ -34,6 +41,14 @@ Result<Survey> survey_of(const bytecode::Stream& stream) {
       survey.jumps_back |= instr.a <= i;
     }
     if (operand != bytecode::Operand::Count && operand != bytecode::Operand::Depth) continue;
+    if (instr.op == Op::UnpackSequence || instr.op == Op::UnpackEx) {
+      unpacked += size_t{instr.a} + instr.b;
+      if (unpacked > most_unpacked) {
+        return Error{ErrorCode::Limit, instr.offset,
+                     "flow: more values than the code can use are unpacked at offset " +
+                         std::to_string(instr.offset)};
+      }
+    }
     if (instr.a < kMaxCount && instr.b < kMaxCount) continue;
     return Error{ErrorCode::Limit, instr.offset,
                  "flow: count out of range at offset " + std::to_string(instr.offset)};
