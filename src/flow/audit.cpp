@@ -169,7 +169,8 @@ class Audit {
         const Slot both = either(entry.stack[i], now);
         // (Two rules may exclude each other: then the first stays.)
         changes = changes || (both != entry.stack[i] && entry.stack[i].what == What::Value) ||
-                  (both.what == What::Saved && both != entry.stack[i]);
+                  (both.what == What::Saved && both != entry.stack[i]) ||
+                  both.from != entry.stack[i].from;
         entry.stack[i] = both;
       }
     }
@@ -363,8 +364,8 @@ class Audit {
     stack_.push({});
     // CALL_FUNCTION_EX calls the one and ignores the other.
     const bool takes_receiver = instr.op != Op::CallEx;
-    const bool is_method =
-        takes_receiver && lower.what == What::Callee && upper == Slot{What::Receiver, lower.of};
+    const bool is_method = takes_receiver && lower.what == What::Callee &&
+                           upper.what == What::Receiver && upper.of == lower.of;
     const Slot& free = minor_ >= 13 ? upper : lower;
     const Slot& called = minor_ >= 13 ? lower : upper;
     const bool is_function =
@@ -434,7 +435,7 @@ class Audit {
       // If the load succeeds, the local is bound.
       set_unbound(place, false);
     }
-    stack_.push({What::Value, minor_ >= 14 && borrows(mark_of(instr)) ? place + 1 : 0});
+    stack_.push({What::Value, 0, minor_ >= 14 && borrows(mark_of(instr)) ? place + 1 : 0});
     return was_unbound;
   }
 
@@ -446,12 +447,13 @@ class Audit {
     const Slot value = stack_.pop();
     not_borrowed(instr, place);
     if (value.what == What::Saved) {
+      hold(!value.is_borrowed(), "of what is borrowed", instr);
       set_unbound(place, value.of == 0);
       set_lent(place, false);
       return;
     }
     hold(value.is_object(), "of what is no object", instr);
-    hold(value.of == 0, "of what is borrowed", instr);
+    hold(!value.is_borrowed(), "of what is borrowed", instr);
     hold(!is_cell(place) || is_lent(place), "in the place of a cell", instr);
     set_unbound(place, false);
   }

@@ -11,7 +11,7 @@
 namespace pellucid::flow {
 
 enum class What : uint8_t {
-  Value,     // an object; `of`: 1 + the slot of the local that it is borrowed from, 0: not borrowed
+  Value,     // an object
   Null,      // as PUSH_NULL pushes it
   Callee,    // the lower slot that LoadMethod pushes; `of` identifies which
   Receiver,  // the upper slot
@@ -20,31 +20,32 @@ enum class What : uint8_t {
   Lasti,     // where the exception was raised
 };
 
-// The `of` of a Value that is borrowed from one of several locals.
+// The `from` of what is borrowed from one of several locals.
 inline constexpr uint32_t kSomeLocal = 0xffffffffu;
 
 struct Slot {
   What what = What::Value;
   uint32_t of = 0;
+  uint32_t from = 0;  // 1 + the slot of the local that it may be borrowed from; 0: not borrowed
 
   // Returns true for what an instruction may pop as an object.
   bool is_object() const { return what == What::Value || what == What::Lasti; }
-  bool is_borrowed() const { return what == What::Value && of != 0; }
+  bool is_borrowed() const { return from != 0; }
   bool operator==(const Slot&) const = default;
 };
 
 // Returns what is known of a slot that has either content.
 inline Slot either(const Slot& x, const Slot& y) {
   if (x == y) return x;
-  if (x.what == What::Value && y.what == What::Value) {
-    const bool is_of_both = x.of != 0 && y.of != 0;
-    return {What::Value, is_of_both ? kSomeLocal : std::max(x.of, y.of)};
+  uint32_t from = std::max(x.from, y.from);
+  if (x.from != y.from && x.from != 0 && y.from != 0) from = kSomeLocal;
+  if (x.what == What::Saved && y.what == What::Saved) {
+    return {What::Saved, x.of == y.of ? x.of : 0, from};
   }
-  if (x.what == What::Saved && y.what == What::Saved) return {What::Saved, 0};
   // An object on one path and another kind of slot on the other merge to that kind, so that no
-  // rule is skipped.
-  if (x.what == What::Value) return y;
-  return x;
+  // rule is skipped. What is borrowed on one of them stays so.
+  const Slot& kept = x.what == What::Value ? y : x;
+  return {kept.what, kept.of, from};
 }
 
 // The stack in the block that is walked. It counts the slots that are borrowed from each local, so
@@ -109,7 +110,7 @@ class AuditStack {
     if (slot.is_borrowed()) --counter(slot);
   }
   uint32_t& counter(const Slot& slot) {
-    return slot.of == kSomeLocal ? borrowed_of_some_ : borrowed_[slot.of - 1];
+    return slot.from == kSomeLocal ? borrowed_of_some_ : borrowed_[slot.from - 1];
   }
 
   std::vector<Slot> slots_;

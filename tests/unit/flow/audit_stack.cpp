@@ -10,7 +10,7 @@ namespace pellucid::flow {
 namespace {
 
 // A value that is borrowed from the local in a slot of the frame.
-Slot borrowed_from(uint32_t local) { return {What::Value, local + 1}; }
+Slot borrowed_from(uint32_t local) { return {What::Value, 0, local + 1}; }
 
 TEST("a stack knows from which locals it borrows") {
   AuditStack stack(3);
@@ -43,6 +43,18 @@ TEST("what is borrowed from one of two locals bars a store to either") {
   EXPECT(stack.borrows_from(0) && stack.borrows_from(1));
   stack.pop();
   EXPECT(!stack.borrows_from(0) && !stack.borrows_from(1));
+}
+
+TEST("what is borrowed on one of two ways bars a store to its local, whatever it is on the other") {
+  for (const What other : {What::Null, What::Callee, What::Saved, What::Previous, What::Lasti}) {
+    for (const Slot& both :
+         {either(borrowed_from(0), {other, 1}), either({other, 1}, borrowed_from(0))}) {
+      EXPECT(both.what == other && both.of == 1);
+      AuditStack stack(1);
+      stack.push(both);
+      EXPECT(stack.borrows_from(0));
+    }
+  }
 }
 
 TEST("a slot that moves down keeps the order of the others") {
