@@ -2,6 +2,7 @@
 #include "structure/statements/evaluation_stack.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "ast/nodes.h"
@@ -15,16 +16,6 @@ using ast::NodeId;
 namespace {
 
 using Entry = EvaluationStack::Entry;
-
-// Returns the stem of a temporary's name, by the value that it holds.
-const char* stem_of(const ir::Value& value) {
-  if (value.kind != ValueKind::Instr) return "temp";
-  if (value.op == Op::GetIter || value.op == Op::GetAiter) return "iterator";
-  if (value.op == Op::Compare || value.op == Op::IsOp || value.op == Op::ContainsOp)
-    return "condition";
-  if (value.op == Op::Call || value.op == Op::CallKw || value.op == Op::CallEx) return "result";
-  return "temp";
-}
 
 // Returns true if the value keeps its place: nothing computes it again where it is used.
 bool keeps_place(const Entry& entry, const PendingTargets& targets) {
@@ -53,14 +44,6 @@ bool is_made_anywhere(const FunctionContext& c, const PendingTargets& targets, V
          (value.op == Op::BuildSlice && is_constant_slice(c, targets, id));
 }
 
-// Returns true if the entry loads a local that is one of the targets.
-bool loads_one(const FunctionContext& c, const EvaluationStack& stack, const Entry& entry,
-               const std::vector<NodeId>& targets) {
-  return std::any_of(targets.begin(), targets.end(), [&](NodeId target) {
-    return stack.is_load_of(entry, c.tree.as<ast::Name>(target).id);
-  });
-}
-
 // Returns true if all targets of a value are names, so that it can be part of an expression: `(n :=
 // v)`, `(n := (m := v))`.
 bool is_part_of_expression(const FunctionContext& c, const PendingTargets& all, ValueId id) {
@@ -68,36 +51,126 @@ bool is_part_of_expression(const FunctionContext& c, const PendingTargets& all, 
   return targets == nullptr || are_names(c.tree, *targets);
 }
 
-// Returns true if `(local := v)` cannot take the place of `v` among `ids`: a load of the local from
-// below is not taken before it, or one from above is.
-bool reads_out_of_order(const FunctionContext& c, const EvaluationStack& stack,
-                        std::span<const ValueId> ids, size_t at) {
-  const auto entries = stack.entries();
-  const ValueId assigned = entries[at].value;
-  const std::vector<NodeId>* targets = stack.targets().of(assigned);
-  if (targets == nullptr || !are_names(c.tree, *targets)) return false;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    if (i == at || !loads_one(c, stack, entries[i], *targets)) continue;
-    const auto place = std::find_if(ids.begin(), ids.end(), [&](ValueId id) {
-      return id == entries[i].value || id == assigned;
-    });
-    const bool comes_first = place != ids.end() && *place == entries[i].value;
-    if (i > at ? comes_first : !comes_first || entries[i].uses_left > 1) return true;
+// Whether `(local := v)` can take the place of `v` in an expression of `ids`, by the loads of the
+// local among the entries, which are looked for when a value with a name is first asked of.
+class LoadOrder {
+ public:
+  LoadOrder(const FunctionContext& c, const EvaluationStack& stack, std::span<const ValueId> ids)
+      : c_(c), stack_(stack), ids_(ids) {}
+
+  // Returns the index of a value in `ids`; their number if it is not one of them.
+  size_t place_of(ValueId value) {
+    if (ids_.size() <= kFew) {
+      return static_cast<size_t>(std::find(ids_.begin(), ids_.end(), value) - ids_.begin());
+    }
+    for (size_t i = places_.empty() ? 0 : ids_.size(); i < ids_.size(); ++i) {
+      places_.emplace(ids_[i], i);
+    }
+    const auto found = places_.find(value);
+    return found == places_.end() ? ids_.size() : found->second;
   }
-  return false;
-}
+
+  // Returns true if `(local := v)` cannot take the place of the entry at `at`, v: a load of the
+  // local from below is not taken before it, or one from above is.
+  bool reads_out_of_order(size_t at) {
+    const std::vector<NodeId>* targets = names_of(at);
+    if (targets == nullptr) return false;
+    find_loads();
+    const size_t place = place_of(stack_.entries()[at].value);
+    for (const NodeId target : *targets) {
+      const auto found = loads_.find(c_.tree.as<ast::Name>(target).id);
+      if (found == loads_.end()) continue;
+      const Loads& loads = found->second;
+      const auto after = std::lower_bound(loads.taken.begin(), loads.taken.end(), at);
+      const auto below = static_cast<size_t>(after - loads.taken.begin());
+      if (below > 0 && loads.latest[below - 1] >= place) return true;
+      if (below < loads.taken.size() && loads.earliest[below] < place) return true;
+      if (loads.settled < loads.others.size() && loads.others[loads.settled] < at) return true;
+    }
+    return false;
+  }
+
+  // Returns the loads below `at` that the expression does not take, but the one around it will, of
+  // the locals that the entry there is assigned to. They count as settled from then on.
+  std::vector<size_t> settle_below(size_t at) {
+    std::vector<size_t> found;
+    const std::vector<NodeId>* targets = names_of(at);
+    if (targets == nullptr) return found;
+    find_loads();
+    for (const NodeId target : *targets) {
+      const auto loads = loads_.find(c_.tree.as<ast::Name>(target).id);
+      if (loads == loads_.end()) continue;
+      auto& [taken, latest, earliest, others, settled] = loads->second;
+      for (; settled < others.size() && others[settled] < at; ++settled) {
+        found.push_back(others[settled]);
+      }
+    }
+    return found;
+  }
+
+ private:
+  static constexpr size_t kFew = 8;  // up to then, looking at each takes no longer than a table
+  static constexpr size_t kNever = ~size_t{0};
+
+  // The loads of one local, in the order of the entries.
+  struct Loads {
+    std::vector<size_t> taken;     // indices of entries whose loads are not in `others`
+    std::vector<size_t> latest;    // the greatest place of those up to each; kNever: not once
+    std::vector<size_t> earliest;  // the least place of those from each on
+    std::vector<size_t> others;    // those that the expression around may take
+    size_t settled = 0;            // how many of them
+  };
+
+  // Returns the names that the entry is assigned to; nullptr if it has no targets but names.
+  const std::vector<NodeId>* names_of(size_t at) const {
+    const std::vector<NodeId>* targets = stack_.targets().of(stack_.entries()[at].value);
+    return targets != nullptr && are_names(c_.tree, *targets) ? targets : nullptr;
+  }
+
+  void find_loads() {
+    if (std::exchange(has_loads_, true)) return;
+    const auto entries = stack_.entries();
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const Entry& entry = entries[i];
+      const ir::Value& value = c_.graph[entry.value];
+      if (value.op != Op::LoadFast || !stack_.is_load_of(entry, value.symbol())) continue;
+      Loads& loads = loads_[value.symbol()];
+      const size_t place = place_of(entry.value);
+      const bool is_once = entry.uses_left == 1;
+      if (place == ids_.size() && is_once && !entry.adopted) {
+        loads.others.push_back(i);
+        continue;
+      }
+      loads.taken.push_back(i);
+      const size_t latest = is_once && place < ids_.size() ? place : kNever;
+      loads.latest.push_back(loads.latest.empty() ? latest : std::max(loads.latest.back(), latest));
+      loads.earliest.push_back(place);
+    }
+    for (auto& [local, loads] : loads_) {
+      for (size_t i = loads.earliest.size(); i-- > 1;) {
+        loads.earliest[i - 1] = std::min(loads.earliest[i - 1], loads.earliest[i]);
+      }
+    }
+  }
+
+  const FunctionContext& c_;
+  const EvaluationStack& stack_;
+  std::span<const ValueId> ids_;
+  std::unordered_map<ValueId, size_t> places_;
+  std::unordered_map<Symbol, Loads> loads_;
+  bool has_loads_ = false;
+};
 
 // Returns the first entry from which on `ids` take everything pending, once and in the order of
 // evaluation.
 size_t first_in_order(const FunctionContext& c, const EvaluationStack& stack,
-                      std::span<const ValueId> ids) {
+                      std::span<const ValueId> ids, LoadOrder& loads) {
   size_t later = ids.size();
   for (size_t i = stack.entries().size(); i-- > 0;) {
     const Entry& entry = stack.entries()[i];
     if (!keeps_place(entry, stack.targets()) || is_movable(c, entry)) continue;
-    if (reads_out_of_order(c, stack, ids, i)) return i + 1;
-    const auto taken = std::find(ids.begin(), ids.end(), entry.value);
-    const auto place = static_cast<size_t>(taken - ids.begin());
+    if (loads.reads_out_of_order(i)) return i + 1;
+    const size_t place = loads.place_of(entry.value);
     if (place >= later || entry.uses_left > 1 ||
         !is_part_of_expression(c, stack.targets(), entry.value)) {
       return i + 1;
@@ -109,43 +182,12 @@ size_t first_in_order(const FunctionContext& c, const EvaluationStack& stack,
 
 }  // namespace
 
-bool are_names(const ast::Tree& tree, std::span<const NodeId> targets) {
-  return std::all_of(targets.begin(), targets.end(),
-                     [&](NodeId target) { return tree.is(target, ast::Kind::Name); });
-}
-
 bool is_constant_slice(const FunctionContext& c, const PendingTargets& targets, ValueId slice) {
   const auto bounds = c.operands(slice);
   return std::all_of(bounds.begin(), bounds.end(), [&](ValueId bound) {
     const ValueId resolved = c.graph.resolve(bound);
     return is_op(c.graph[resolved], Op::LoadConst) && targets.of(resolved) == nullptr;
   });
-}
-
-// ---- targets --------------------------------------------------------------------------------
-
-const std::vector<NodeId>* PendingTargets::of(ValueId value) const {
-  for (const Assigned& assigned : all_) {
-    if (assigned.value == value) return &assigned.targets;
-  }
-  return nullptr;
-}
-
-void PendingTargets::add(ValueId value, NodeId target) {
-  for (Assigned& assigned : all_) {
-    if (assigned.value == value) return assigned.targets.push_back(target);
-  }
-  all_.push_back({value, {target}});
-}
-
-std::vector<NodeId> PendingTargets::take(ValueId value) {
-  for (auto assigned = all_.begin(); assigned != all_.end(); ++assigned) {
-    if (assigned->value != value) continue;
-    std::vector<NodeId> targets = std::move(assigned->targets);
-    all_.erase(assigned);
-    return targets;
-  }
-  return {};
 }
 
 // ---- entries --------------------------------------------------------------------------------
@@ -183,11 +225,14 @@ void EvaluationStack::use_once(std::span<const ValueId> ids) {
 
 void EvaluationStack::drop(ValueId id) {
   const size_t at = find(id);
-  if (at < entries_.size()) entries_.erase(entries_.begin() + static_cast<ptrdiff_t>(at));
+  if (at == entries_.size()) return;
+  entries_.erase(entries_.begin() + static_cast<ptrdiff_t>(at));
+  soft_ = std::min(soft_, at);
 }
 
 void EvaluationStack::add_target(size_t index, NodeId target) {
   --entries_[index].uses_left;
+  soft_ = std::min(soft_, index);
   targets_.add(entries_[index].value, target);
 }
 
@@ -234,6 +279,7 @@ std::span<const NodeId> EvaluationStack::take(std::span<const ValueId> ids) {
     taken[i] = first[i].reloadable ? c_.remake(first[i].value) : first[i].node;
   }
   entries_.erase(entries_.end() - static_cast<ptrdiff_t>(count), entries_.end());
+  soft_ = std::min(soft_, entries_.size());
   return {taken, count};
 }
 
@@ -271,6 +317,7 @@ std::span<const NodeId> EvaluationStack::take(std::span<const ValueId> ids) {
   entries_.erase(std::remove_if(entries_.begin() + static_cast<ptrdiff_t>(taken), entries_.end(),
                                 [](const Entry& entry) { return !entry.value.valid(); }),
                  entries_.end());
+  soft_ = std::min(soft_, taken);
   return taken_;
 }
 
@@ -294,6 +341,7 @@ NodeId EvaluationStack::use(ValueId id, size_t at) {
 // values before them. The others are the last ones on the stack, in this order, each for one use.
 void EvaluationStack::spill_before(std::span<const ValueId> ids) {
   const bool has_names = !c_.materialized.empty();
+  LoadOrder loads(c_, *this, ids);
   std::vector<size_t> kept;  // the entries that keep their places
   bool spill = false;
   size_t place = entries_.size() - std::min(ids.size(), entries_.size());
@@ -302,11 +350,17 @@ void EvaluationStack::spill_before(std::span<const ValueId> ids) {
     const size_t at = find(id, place);
     if (at == entries_.size()) continue;
     place = at + 1;
-    settle_loads_below(ids, at);
+    // Before `(local := v)` becomes part of an expression: a load of the local below it, which the
+    // enclosing expression will take, can no longer be made again elsewhere.
+    for (const size_t load : loads.settle_below(at)) {
+      entries_[load].node = c_.remake(entries_[load].value);
+      entries_[load].reloadable = false;
+      soft_ = std::min(soft_, load);
+    }
     const Entry& entry = entries_[at];
     if (!keeps_place(entry, targets_) || is_movable(c_, entry)) continue;
     if (!kept.empty() && at <= kept.back()) spill = true;
-    if (!is_part_of_expression(c_, targets_, id) || reads_out_of_order(c_, *this, ids, at)) {
+    if (!is_part_of_expression(c_, targets_, id) || loads.reads_out_of_order(at)) {
       spill = true;
     }
     if (entry.uses_left > 1) spill = true;
@@ -326,21 +380,7 @@ void EvaluationStack::spill_before(std::span<const ValueId> ids) {
   if (!spill) return;
   // Values below were evaluated before; values above all of these may stay pending.
   const size_t last = *std::max_element(kept.begin(), kept.end());
-  spill_until(std::min(first_in_order(c_, *this, ids), last + 1));
-}
-
-// Before `(local := v)` becomes part of an expression: a load of the local below it, which the
-// enclosing expression will take, can no longer be made again elsewhere.
-void EvaluationStack::settle_loads_below(std::span<const ValueId> ids, size_t at) {
-  const std::vector<NodeId>* targets = targets_.of(entries_[at].value);
-  if (targets == nullptr || !are_names(c_.tree, *targets)) return;
-  for (size_t i = 0; i < at; ++i) {
-    Entry& entry = entries_[i];
-    if (!loads_one(c_, *this, entry, *targets) || entry.uses_left != 1 || entry.adopted) continue;
-    if (std::find(ids.begin(), ids.end(), entry.value) != ids.end()) continue;
-    entry.node = c_.remake(entry.value);
-    entry.reloadable = false;
-  }
+  spill_until(std::min(first_in_order(c_, *this, ids, loads), last + 1));
 }
 
 // ---- spilling -------------------------------------------------------------------------------
@@ -361,22 +401,51 @@ void EvaluationStack::spill(const Entry& entry) {
 // Spills the entries before `end` that keep their places.
 void EvaluationStack::spill_until(size_t end) {
   const auto is_spilled = [&](const Entry& entry) { return keeps_place(entry, targets_); };
-  const auto stop = entries_.begin() + static_cast<ptrdiff_t>(end);
-  if (std::none_of(entries_.begin(), stop, is_spilled)) return;
-  for (size_t i = 0; i < end && !targets_.empty(); ++i) {
-    const size_t place = protect_targets(i);
-    end -= i - place;
-    i = place;
-  }
-  std::vector<Entry> kept;
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    if (i < end && is_spilled(entries_[i])) {
+  while (soft_ < end && !is_spilled(entries_[soft_])) ++soft_;
+  if (soft_ >= end) return;
+  if (!targets_.empty()) end -= spill_loads_of_targets(end);
+  const size_t first = std::min(soft_, end);
+  size_t kept = first;
+  for (size_t i = first; i < end; ++i) {
+    if (is_spilled(entries_[i])) {
       spill(entries_[i]);
     } else {
-      kept.push_back(entries_[i]);
+      entries_[kept++] = entries_[i];
     }
   }
-  entries_ = std::move(kept);
+  const auto stop = entries_.begin() + static_cast<ptrdiff_t>(end);
+  entries_.erase(entries_.begin() + static_cast<ptrdiff_t>(kept), stop);
+  soft_ = kept;
+}
+
+// Before the values before `end` become statements: spills the loads of their targets below each.
+// Returns how many there were.
+size_t EvaluationStack::spill_loads_of_targets(size_t end) {
+  std::unordered_map<Symbol, std::vector<size_t>> loads;  // pending, by local
+  size_t count = 0;
+  for (size_t i = 0; i < end; ++i) {
+    const std::vector<NodeId>* assigned = targets_.of(entries_[i].value);
+    if (assigned == nullptr) {
+      const ir::Value& value = c_.graph[entries_[i].value];
+      const bool is_load = entries_[i].reloadable && value.op == Op::LoadFast;
+      if (is_load) loads[value.symbol()].push_back(i);
+      continue;
+    }
+    for (const NodeId target : *assigned) {
+      if (!c_.tree.is(target, ast::Kind::Name)) continue;
+      const auto found = loads.find(c_.tree.as<ast::Name>(target).id);
+      if (found == loads.end()) continue;
+      for (const size_t load : found->second) {
+        spill(entries_[load]);
+        entries_[load].value = ValueId();
+        soft_ = std::min(soft_, load);
+        ++count;
+      }
+      loads.erase(found);
+    }
+  }
+  if (count > 0) std::erase_if(entries_, [](const Entry& entry) { return !entry.value.valid(); });
+  return count;
 }
 
 size_t EvaluationStack::protect(Symbol local, size_t begin, size_t end) {
@@ -388,6 +457,7 @@ size_t EvaluationStack::protect(Symbol local, size_t begin, size_t end) {
     }
     const Entry entry = entries_[i];
     entries_.erase(entries_.begin() + static_cast<ptrdiff_t>(i));
+    soft_ = std::min(soft_, i);
     spill(entry);
     ++count;
   }
@@ -407,6 +477,7 @@ size_t EvaluationStack::protect_targets(size_t index) {
 void EvaluationStack::settle(bool own_only) {
   settle_dropped();
   spill_all();
+  soft_ = 0;
   for (const Entry& entry : std::exchange(entries_, {})) {
     const ir::Value& value = c_.graph[entry.value];
     const bool is_local = value.op == Op::LoadFast && !value.steady;
@@ -425,6 +496,7 @@ void EvaluationStack::settle_dropped() {
   if (!c_.is_dropped(only->value) || targets_.of(only->value) != nullptr) return;
   list_.push_back(
       c_.tree.add(ast::Expr{hoist_literals(c_, list_, only->node)}, c_.where(only->value)));
+  soft_ = std::min(soft_, static_cast<size_t>(only - entries_.begin()));
   entries_.erase(only);
 }
 

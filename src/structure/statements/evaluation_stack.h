@@ -17,33 +17,10 @@
 #include <vector>
 
 #include "base/append.h"
+#include "structure/expressions/pending_targets.h"
 #include "structure/statements/function_context.h"
 
 namespace pellucid::structure {
-
-// The targets so far of values that are used again: of `a = b = v`, or of `(n := v)`.
-class PendingTargets {
- public:
-  bool empty() const { return all_.empty(); }
-
-  // Returns the value that was the first to get a target; there is one.
-  ValueId first() const { return all_[0].value; }
-
-  // Returns the targets of the value; nullptr if it has none.
-  const std::vector<ast::NodeId>* of(ValueId value) const;
-
-  void add(ValueId value, ast::NodeId target);
-
-  // Removes and returns the targets of the value; empty if it has none.
-  std::vector<ast::NodeId> take(ValueId value);
-
- private:
-  struct Assigned {
-    ValueId value;
-    std::vector<ast::NodeId> targets;
-  };
-  std::vector<Assigned> all_;
-};
 
 class EvaluationStack {
  public:
@@ -131,22 +108,20 @@ class EvaluationStack {
   void spill(const Entry& entry);
   void spill_until(size_t end);
   void spill_before(std::span<const ValueId> ids);
+  size_t spill_loads_of_targets(size_t end);
   void settle_dropped();
-  void settle_loads_below(std::span<const ValueId> ids, size_t at);
   ast::NodeId use(ValueId id, size_t at);
 
   FunctionContext& c_;
   std::vector<ast::NodeId>& list_;
   std::vector<Entry> entries_;
+  size_t soft_ = 0;  // entries before this one are known to be reloadable and to have no targets
   // One of them starts with what the last take() has returned.
   std::array<ast::NodeId, kUsual> few_taken_;
   std::vector<ast::NodeId> taken_;
   PendingTargets targets_;
   std::vector<ValueId> adopted_;
 };
-
-// Returns true if all targets are names, so that they can be part of an expression: `(n := v)`.
-bool are_names(const ast::Tree& tree, std::span<const ast::NodeId> targets);
 
 // Returns true if the slice can be made again at each use. A bound with targets must be evaluated
 // only once.

@@ -47,6 +47,15 @@ NodeId FunctionContext::remake_with_operands(const ir::Value& value) {
   return node;
 }
 
+const char* stem_of(const ir::Value& value) {
+  if (value.kind != ValueKind::Instr) return "temp";
+  if (value.op == Op::GetIter || value.op == Op::GetAiter) return "iterator";
+  if (value.op == Op::Compare || value.op == Op::IsOp || value.op == Op::ContainsOp)
+    return "condition";
+  if (value.op == Op::Call || value.op == Op::CallKw || value.op == Op::CallEx) return "result";
+  return "temp";
+}
+
 Symbol FunctionContext::fresh_name(const char* stem) {
   if (is_trial) return tree.module()[graph.f.code].name;
   for (;;) {

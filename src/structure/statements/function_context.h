@@ -88,4 +88,7 @@ struct FunctionContext {
 // Resolves each value (Graph::resolve).
 std::vector<ValueId> resolved(const Graph& graph, std::span<const ValueId> ids);
 
+// Returns the stem of a temporary's name, by the value that it holds.
+const char* stem_of(const ir::Value& value);
+
 }  // namespace pellucid::structure
