@@ -324,7 +324,27 @@ class Handlers {
   }
 
   // Returns true if a way through the handler ends by raising its exception again.
-  bool reraises(HandlerId id) const { return !raising_again(id).empty(); }
+  bool reraises(HandlerId id) { return may_reraise(id) && !raising_again(id).empty(); }
+
+  // Returns true if any block raises the handler's exception, wherever it is: in a row of handlers,
+  // each leads to all that follow.
+  bool may_reraise(HandlerId id) {
+    for (; known_raises_ < g_.size(); ++known_raises_) {
+      const ir::Block& block = g_[BlockId(known_raises_)];
+      if (block.exit != ExitKind::Reraise) continue;
+      unresolved_.insert(unresolved_.end(), block.operands.begin(), block.operands.end());
+    }
+    // Others may become one, as long as values are replaced.
+    std::erase_if(unresolved_, [&](ValueId operand) {
+      const ValueId value = g_.resolve(operand);
+      if (g_[value].kind != ValueKind::Exception) return false;
+      raised_.insert(value);
+      return true;
+    });
+    const std::vector<ValueId> own = own_exceptions(id);
+    return std::any_of(own.begin(), own.end(),
+                       [&](ValueId value) { return raised_.contains(value); });
+  }
 
   std::vector<BlockId> raising_again(HandlerId id) const {
     const BlockId entry = entry_of(id);
@@ -364,6 +384,9 @@ class Handlers {
   bool needs_walk_ = true;               // the last fold has changed what can be reached
   std::unordered_set<BlockId> entries_;  // of handlers
   std::unordered_set<ValueId> matched_;  // exceptions whose type a clause tests
+  std::unordered_set<ValueId> raised_;   // exceptions that a block raises again
+  std::vector<ValueId> unresolved_;      // other values that one may raise
+  size_t known_raises_ = 0;              // the blocks before this one are known
 };
 
 }  // namespace

@@ -69,8 +69,10 @@ class Rotation {
 
   std::vector<Way> ways_through_empty(BlockId id) const {
     std::vector<Way> ways = g_.ways_into(id).copy();
+    // An empty block may lead to itself.
+    std::unordered_set<BlockId> seen;
     for (size_t i = 0; i < ways.size() && ways.size() <= g_.size(); ++i) {
-      if (!is_empty(ways[i].from)) continue;
+      if (!is_empty(ways[i].from) || !seen.insert(ways[i].from).second) continue;
       const auto before = g_.ways_into(ways[i].from);
       ways.insert(ways.end(), before.begin(), before.end());
     }
