@@ -2,7 +2,9 @@
 #include "verify/lower/draft.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 
@@ -30,29 +32,59 @@ size_t next_store(std::span<const Instr> code, size_t at, int32_t line) {
   return code.size();
 }
 
-// Replaces a `SWAP n` before stores by reordering them, if they store to different locals (3.11+).
-// (flowgraph.c: apply_static_swaps)
+// The stores that may change places with the one at `first`, on its line.
+struct Stores {
+  size_t first = ~size_t{0};
+  std::vector<size_t> at;  // the first one is `first`
+  size_t distinct = 0;     // how many from the first one on store to different locals
+};
+
+Stores stores_from(std::span<const Instr> code, size_t first) {
+  Stores stores{first, {}, 0};
+  std::unordered_set<uint32_t> locals;
+  bool are_distinct = true;
+  for (size_t at = first; at < code.size(); at = next_store(code, at, code[first].line)) {
+    stores.at.push_back(at);
+    are_distinct &= code[at].op != Op::StoreFast || locals.insert(code[at].a).second;
+    stores.distinct += are_distinct ? 1 : 0;
+  }
+  return stores;
+}
+
+// Returns true if the stores at both ends, or one between them and one at an end, store to the same
+// local.
+bool clash(std::span<const Instr> code, size_t first, size_t last) {
+  const auto is_same = [&](size_t x, size_t y) {
+    return code[x].op == Op::StoreFast && code[y].op == Op::StoreFast && code[x].a == code[y].a;
+  };
+  if (is_same(first, last)) return true;
+  for (size_t k = first + 1; k < last; ++k) {
+    if (is_same(k, first) || is_same(k, last)) return true;
+  }
+  return false;
+}
+
+// Replaces a `SWAP n` before stores by reordering them, if they store to different locals (3.11+),
+// and those before it. (flowgraph.c: apply_static_swaps)
 void spend_swaps(std::span<Instr> code, size_t from) {
+  size_t first = next_store(code, from, -1);
+  Stores stores;
   for (size_t i = from + 1; i-- > 0;) {
+    if (i < from && !is_nothing(code[i + 1])) {
+      first = may_change_places(code[i + 1]) ? i + 1 : code.size();
+    }
     if (code[i].op != Op::Swap || is_nothing(code[i])) {
       if (is_nothing(code[i]) || may_change_places(code[i])) continue;
       return;
     }
-    const size_t first = next_store(code, i, -1);
     if (first == code.size()) return;
-    size_t last = first;
-    for (uint32_t count = code[i].a; count > 1; --count) {
-      last = next_store(code, last, code[first].line);
-      if (last == code.size()) return;
-    }
-    const auto clash = [&](const Instr& x, const Instr& y) {
-      return x.op == Op::StoreFast && y.op == Op::StoreFast && x.a == y.a;
-    };
-    if (clash(code[first], code[last])) return;
-    for (size_t k = first + 1; k < last; ++k) {
-      if (clash(code[k], code[first]) || clash(code[k], code[last])) return;
-    }
+    if (stores.first != first) stores = stores_from(code, first);
+    const size_t count = std::max(code[i].a, 1u);
+    if (count > stores.at.size()) return;
+    const size_t last = stores.at[count - 1];
+    if (count > stores.distinct && clash(code, first, last)) return;
     code[i].a = 1;
+    if (code[first].line != code[last].line) stores.first = ~size_t{0};
     std::swap(code[first], code[last]);
   }
 }
