@@ -105,6 +105,12 @@ class Starts {
     return next == source_.leaves.end() || *next >= later;
   }
 
+  // Returns the last code unit before one that leaves; kNoUnit: there is none.
+  uint32_t last_leaving(uint32_t unit) const {
+    const auto next = std::lower_bound(source_.leaves.begin(), source_.leaves.end(), unit);
+    return next == source_.leaves.begin() ? kNoUnit : *(next - 1);
+  }
+
   // Returns true if any jump, return, raise or NOP has the width of a `pass` or `continue`.
   bool has_places_of_jumps() const;
 

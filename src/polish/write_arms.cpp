@@ -5,6 +5,7 @@
 // beside it, the statement is written again.
 #include "ast/nodes.h"
 #include "polish/blocks.h"
+#include "polish/first_units.h"
 #include "polish/keywords.h"
 #include "polish/negations.h"
 #include "polish/rewrites.h"
@@ -19,7 +20,8 @@ namespace {
 
 class Arms {
  public:
-  Arms(ast::Tree& tree, const Starts& starts) : tree_(tree), starts_(starts) {}
+  Arms(ast::Tree& tree, const Starts& starts)
+      : tree_(tree), starts_(starts), first_units_(tree, starts) {}
 
   void run(Statements& body, bool is_function) {
     const bool looks_at_arms = starts_.has_places_of_jumps();
@@ -74,10 +76,10 @@ class Arms {
   }
 
   // Returns true if nothing but a place is in the column of statements that start after it.
-  bool is_beside(const Starts::Next& next, std::span<const NodeId> items) const {
+  bool is_beside(const Starts::Next& next, std::span<const NodeId> items) {
     if (!starts_.only_leaves(next.unit) && !starts_.is_nop(next.unit)) return false;
     // What falls through to the statements was written before them, in the same list.
-    const uint32_t first = starts_.first_unit(items);
+    const uint32_t first = first_units_.of(items);
     if (first <= next.unit || starts_.comes_to(next.unit, first)) return false;
     const int32_t start = starts_.of(items[0]);
     // An `elif` starts further left, and its test further right.
@@ -144,6 +146,7 @@ class Arms {
 
   ast::Tree& tree_;
   const Starts& starts_;
+  FirstUnits first_units_;
 };
 
 }  // namespace

@@ -2,10 +2,13 @@
 // A `pass` or `...` before another statement leaves a NOP, since its line has no other code. From
 // 3.11 on, the NOP is as wide as the statement, and in the column of those beside it. (Another
 // constant leaves one too; what it was, nothing tells.)
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "ast/nodes.h"
 #include "polish/ends.h"
+#include "polish/first_units.h"
 #include "polish/keywords.h"
 #include "polish/rewrites.h"
 
@@ -19,10 +22,12 @@ namespace {
 class Passes {
  public:
   Passes(ast::Tree& tree, const Starts& starts, std::span<const uint32_t> nops)
-      : tree_(tree), starts_(starts) {
+      : tree_(tree), starts_(starts), first_units_(tree, starts) {
     for (const uint32_t unit : nops) {
       const int32_t wide = Starts::Next{unit, starts.of_unit(unit)}.width();
-      if (wide == width_of("pass") || wide == width_of("...")) left_.insert(left_.end(), unit);
+      if (wide != width_of("pass") && wide != width_of("...")) continue;
+      std::set<uint32_t>& column = left_[starts.of_unit(unit).begin];
+      column.insert(column.end(), unit);
     }
   }
 
@@ -50,7 +55,7 @@ class Passes {
     Statements made;
     uint32_t before = start_of(place);
     for (const NodeId item : items) {
-      const uint32_t first = starts_.first_unit({&item, 1});
+      const uint32_t first = first_units_.of(item);
       const bool is_known = first != Starts::kNoUnit && before != Starts::kNoUnit;
       if (is_known && (place.owner.valid() || !stays_first(item, items[0]))) {
         add_passes(before, first, item, made);
@@ -102,27 +107,28 @@ class Passes {
   // Appends a statement for each NOP between two units that is in the column of the next statement
   // and falls through to it.
   void add_passes(uint32_t before, uint32_t first, NodeId next, Statements& made) {
-    auto at = left_.upper_bound(before);
-    if (at == left_.end() || *at >= first) return;
+    // What leaves between a NOP and the statement keeps control from getting there.
+    const uint32_t last = starts_.last_leaving(first);
+    const uint32_t after = last == Starts::kNoUnit ? before : std::max(before, last);
     const int32_t start = starts_.of(next);
-    while (at != left_.end() && *at < first) {
-      const uint32_t unit = *at;
-      const object::Columns here = starts_.of_unit(unit);
-      if (here.begin != start || !starts_.comes_to(unit, first)) {
-        ++at;
-        continue;
-      }
-      const bool is_pass = here.end - start == width_of("pass");
-      const ast::Where where{-1, unit * 2};
+    const auto column = left_.find(start);
+    if (column == left_.end()) return;
+    auto& units = column->second;
+    auto at = units.upper_bound(after);
+    while (at != units.end() && *at < first) {
+      const bool is_pass = starts_.of_unit(*at).end - start == width_of("pass");
+      const ast::Where where{-1, *at * 2};
       made.push_back(is_pass ? tree_.add(ast::Pass{}, where)
                              : tree_.add(ast::Expr{ellipsis(tree_)}, where));
-      at = left_.erase(at);
+      at = units.erase(at);
     }
+    if (units.empty()) left_.erase(column);
   }
 
   ast::Tree& tree_;
   const Starts& starts_;
-  std::set<uint32_t> left_;  // NOPs whose statement is not known
+  FirstUnits first_units_;
+  std::map<int32_t, std::set<uint32_t>> left_;  // by column: NOPs whose statement is not known
 };
 
 }  // namespace
