@@ -20,7 +20,9 @@ OPCODES = {
     "RETURN_VALUE": 83,
     "POP_BLOCK": 87,
     "POP_EXCEPT": 89,
+    "UNPACK_SEQUENCE": 92,
     "LOAD_CONST": 100,
+    "BUILD_TUPLE": 102,
     "JUMP_IF_FALSE_OR_POP": 111,
     "JUMP_IF_TRUE_OR_POP": 112,
     "JUMP_ABSOLUTE": 113,
@@ -31,8 +33,8 @@ OPCODES = {
     "LOAD_FAST": 124,
     "STORE_FAST": 125,
     "CALL_FUNCTION": 131,
+    "EXTENDED_ARG": 144,
 }
-EXTENDED_ARG = 144
 RELATIVE = ("SETUP_FINALLY",)
 JUMP = 8  # bytes of an instruction with a target: three EXTENDED_ARGs come first
 
@@ -50,6 +52,13 @@ class Assembler:
     def op(self, name: str, argument: int = 0) -> None:
         self._parts.append((name, argument))
         self._size += 2
+
+    def wide(self, name: str, argument: int) -> None:
+        """Write an instruction whose operand takes up to four bytes."""
+        high = argument.to_bytes(4, "big")
+        for byte in high[:3]:
+            self.op("EXTENDED_ARG", byte)
+        self.op(name, high[3])
 
     def jump(self, name: str, target: Label) -> None:
         self._parts.append((name, (target,)))
@@ -85,7 +94,7 @@ class Assembler:
             if name in RELATIVE:
                 place -= len(out) + JUMP
             high = place.to_bytes(4, "big")
-            out += bytes([EXTENDED_ARG, high[0], EXTENDED_ARG, high[1], EXTENDED_ARG, high[2]])
+            out += bytes(byte for each in high[:3] for byte in (OPCODES["EXTENDED_ARG"], each))
             out += bytes([OPCODES[name], high[3]])
         return bytes(out)
 
@@ -210,6 +219,40 @@ def high_stacks(a: Assembler, n: int) -> None:
     a.op("RETURN_VALUE")
 
 
+def named_elements(a: Assembler, n: int) -> None:
+    """`(y, (y := x), y, (y := x), ...)` in one instruction: loads and names in turn."""
+    for _ in range(n):
+        a.op("LOAD_FAST", 1)
+        a.op("LOAD_FAST")
+        a.op("DUP_TOP")
+        a.op("STORE_FAST", 1)
+    a.wide("BUILD_TUPLE", 2 * n)
+    a.op("RETURN_VALUE")
+
+
+def names_after_loads(a: Assembler, n: int) -> None:
+    """`(y, y, ..., (y := x), (y := x), ...)`."""
+    for _ in range(n):
+        a.op("LOAD_FAST", 1)
+    for _ in range(n):
+        a.op("LOAD_FAST")
+        a.op("DUP_TOP")
+        a.op("STORE_FAST", 1)
+    a.wide("BUILD_TUPLE", 2 * n)
+    a.op("RETURN_VALUE")
+
+
+def wide_unpackings(a: Assembler, n: int) -> None:
+    """Blocks that each unpack `n` values, and leave them."""
+    for i in range(n):
+        a.test("POP_JUMP_IF_FALSE", i)
+        a.op("LOAD_FAST")
+        a.wide("UNPACK_SEQUENCE", n)
+        a.op("RETURN_VALUE")
+        a.label(i)
+    a.ends()
+
+
 SHAPES: Dict[str, Callable[[Assembler, int], None]] = {
     "gotos": gotos,
     "nested-tests": nested_tests,
@@ -221,6 +264,9 @@ SHAPES: Dict[str, Callable[[Assembler, int], None]] = {
     "nested-handlers": nested_handlers,
     "nested-sums": nested_sums,
     "nested-walruses": nested_walruses,
+    "named-elements": named_elements,
+    "names-after-loads": names_after_loads,
+    "wide-unpackings": wide_unpackings,
     "high-stacks": high_stacks,
 }
 

@@ -172,6 +172,7 @@ FAMILIES: Dict[str, Family] = {
         ROW, row("for x in a[{i}]:", "    if x: break", "    g(x)", "else:", "    h({i})")
     ),
     "while": Family(ROW, row("while a[{i}]: g({i})")),
+    "while-pass": Family(ROW, row("while a[{i}]: pass")),
     "while-true": Family(ROW, row("while True:", "    if a({i}): break", "    g({i})")),
     "while-and": Family(
         ROW, row("while a[{i}] and b:", "    if c: continue", "    if d: break", "    g()")
@@ -187,6 +188,7 @@ FAMILIES: Dict[str, Family] = {
     "await": Family(ROW, row("x = await a({i})", head="async def f(a, b, c, d, x, y):")),
     "yield": Family(ROW, row("x = yield a({i})", "yield from b")),
     "try-except": Family(ROW, row("try:", "    g({i})", "except E: h({i})")),
+    "try-bare": Family(ROW, row("try:", "    g({i})", "except: h({i})")),
     "try-except-as": Family(
         ROW, row("try:", "    g({i})", "except E as e: h(e)", "except (A, B) as e: raise C from e")
     ),
@@ -305,8 +307,20 @@ FAMILIES: Dict[str, Family] = {
     "f-string": Family(ROW, expression("f'", "{a[{i}]} and ", "'")),
     "targets": Family(ROW, expression("", "x{i} = ", "a", lead="")),
     "unpacked": Family(ROW, expression("", "x{i}, ", " = a", lead="")),
+    "type-parameters": Family(
+        LONG,
+        lambda n: f"def f[{', '.join(f'T{i}' for i in range(n))}](): pass\n",
+        since=12,
+    ),
     "parameters": Family(
         (20, 60, 200), lambda n: f"def f({', '.join(f'a{i}={i}' for i in range(n))}): pass\n"
+    ),
+    "captures": Family(
+        (20, 40, 80, 160),
+        lambda n: in_function(
+            ["match a:", f"    case C({', '.join(f'k{i}=x{i}' for i in range(n))}): g()"]
+        ),
+        since=10,
     ),
     # Names that only one statement each has: what is known of all is not looked at for each.
     "own-statements": Family(LONG, row("x{i} = [a, b, {i}]", "y{i} = a is b")),

@@ -8,6 +8,7 @@ that a missing set-up step cannot pass for a green run.
 
 import importlib.util
 import os
+import shutil
 from pathlib import Path
 from typing import NoReturn, Union
 
@@ -27,8 +28,8 @@ def need(what: str) -> Union[Path, str]:
     """Return what a test needs, or end the test.
 
     `what` is "python3.9" (an interpreter), "torch" or any module, "native" (the native binary),
-    "asan" (the same under the sanitizers), "unit" (pellucid_tests) or "shared" (the folder of
-    corpora beside the repository).
+    "asan" (the same under the sanitizers), "unit" (pellucid_tests), "shared" (the folder of
+    corpora beside the repository) or "valgrind".
     """
     found = _find(what)
     if found is None:
@@ -45,6 +46,8 @@ def _find(what: str) -> "Union[Path, str, None]":
     }
     if what in fixed:
         return fixed[what] if fixed[what].exists() else None
+    if what == "valgrind":
+        return shutil.which(what)
     if what.startswith("python3."):
         from pellucid.interpreters import find_interpreter
 

@@ -11,7 +11,6 @@ import dis
 import importlib.util
 import marshal
 import random
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -110,7 +109,7 @@ def test_no_continue_is_written_in_a_clause_that_nothing_may_leave(tmp_path: Pat
     compile(text, "text", "exec")
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+@pytest.mark.usefixtures("valgrind")
 @pytest.mark.parametrize("arm", ["pass\n    a()", "if a:\n        a()"], ids=["passes", "arms"])
 def test_four_times_the_places_take_about_four_times_as_many_instructions(
     arm: str, tmp_path: Path
@@ -131,7 +130,37 @@ def test_four_times_the_places_take_about_four_times_as_many_instructions(
     assert (many - none) / (few - none) <= 5.0
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+@pytest.mark.usefixtures("valgrind")
+@pytest.mark.parametrize("before", ["", "pass; "], ids=["arms", "passes"])
+def test_four_times_as_deep_places_take_about_four_times_as_many_instructions(
+    before: str, tmp_path: Path
+) -> None:
+    counted = []
+    for depth in (1, 90, 360):
+        body = ast.parse("a()").body
+        for _ in range(depth):
+            level = ast.parse(f"{before}a\nif a:\n    pass\nelse:\n    pass\n").body
+            assert isinstance(level[-1], ast.If)
+            level[-1].body = body
+            body = level
+        tree = ast.parse("def f(a): pass")
+        assert isinstance(tree.body[0], ast.FunctionDef)
+        tree.body[0].body = body
+        # Each on a line of its own, all as wide as a `pass` and in one column.
+        for line, node in enumerate(ast.walk(tree), 1):
+            if hasattr(node, "col_offset"):
+                node.lineno = node.end_lineno = line
+                node.col_offset, node.end_col_offset = 4, 8
+        path = tmp_path / f"{depth}.pyc"
+        code = compile(tree, "made", "exec")
+        path.write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+        command = [str(need("native")), "decompile", "--no-verify", "--jobs", "1", str(path)]
+        counted.append(instructions(command))
+    none, few, many = counted
+    assert (many - none) / (few - none) <= 5.0
+
+
+@pytest.mark.usefixtures("valgrind")
 def test_a_long_name_that_functions_share_costs_no_walk_for_each(tmp_path: Path) -> None:
     code = compile("def f(): pass\n" * 200, "made", "exec")
     counted = []
@@ -148,7 +177,7 @@ def test_a_long_name_that_functions_share_costs_no_walk_for_each(tmp_path: Path)
     assert counted[1] <= 1.5 * counted[0]
 
 
-@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+@pytest.mark.usefixtures("valgrind")
 def test_four_times_as_deep_targets_take_about_four_times_as_many_instructions(
     tmp_path: Path,
 ) -> None:
