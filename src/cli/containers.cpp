@@ -20,7 +20,6 @@ using Span = std::span<const uint8_t>;
 constexpr size_t kMostMembers = 200'000;
 constexpr int kDeepest = 4;                        // nested archives
 constexpr uint64_t kMostHeld = uint64_t{1} << 30;  // unpacked bytes of nested archives
-constexpr size_t kHeadSize = 20;
 
 bool starts_with(Span bytes, std::string_view mark) {
   return bytes.size() >= mark.size() &&
@@ -204,10 +203,14 @@ bool looks_like_code(Span head) {
   return false;
 }
 
+bool is_code_by_head(Span head) {
+  return !starts_with(head, std::string_view("PYZ\0", 4)) && !starts_with(head, "PK\3\4") &&
+         looks_like_code(head);
+}
+
 DataKind kind_of(const Data& data) {
   if (starts_with(data.bytes, std::string_view("PYZ\0", 4))) return DataKind::Pyz;
-  const Span head = data.part(0, kHeadSize).bytes;
-  if (!starts_with(head, "PK\3\4") && looks_like_code(head)) return DataKind::Code;
+  if (is_code_by_head(data.part(0, kHeadSize).bytes)) return DataKind::Code;
   if (find_cookie(data.bytes)) return DataKind::Program;
   return is_zip(data.bytes) ? DataKind::Zip : DataKind::Code;
 }

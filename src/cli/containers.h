@@ -39,6 +39,11 @@ enum class DataKind { Code, Zip, Pyz, Program };
 // Returns the kind of container by its bytes; Code if none is recognised.
 DataKind kind_of(const Data& data);
 
+// Returns true if the first kHeadSize bytes of a file alone show that its kind is Code. (That of an
+// archive may be seen at its end only.)
+constexpr size_t kHeadSize = 20;
+bool is_code_by_head(std::span<const uint8_t> head);
+
 // Returns true if a file with this beginning may be a `.pyc`, or code without all or part of its
 // header.
 bool looks_like_code(std::span<const uint8_t> head);

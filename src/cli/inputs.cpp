@@ -80,6 +80,17 @@ Result<std::vector<uint8_t>> read_file(const std::string& path) {
   return bytes;
 }
 
+// Returns true if the beginning of a file shows that it is code: the rest need not be read to know
+// which jobs there are.
+bool begins_as_code(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return false;
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closes(file, std::fclose);
+  uint8_t head[kHeadSize];
+  std::setvbuf(file, nullptr, _IONBF, 0);
+  return is_code_by_head({head, std::fread(head, 1, sizeof head, file)});
+}
+
 // Returns a member's path without the parts that would lead out of the folder.
 fs::path safe(const std::string& member) {
   fs::path out;
@@ -153,7 +164,7 @@ Result<Group> group_of(const std::string& input) {
       return Error{ErrorCode::Malformed, 0, "no such file or directory"};
     }
     const fs::path name = input == "-" ? fs::path("stdin.pyc") : group.given.filename();
-    if (input != "-" && fs::is_regular_file(input, failed)) {
+    if (input != "-" && fs::is_regular_file(input, failed) && !begins_as_code(input)) {
       Result<std::vector<uint8_t>> bytes = read_file(input);
       const Data data = bytes.ok() ? data_of(std::move(*bytes)) : Data();
       if (bytes.ok() && kind_of(data) != DataKind::Code) {
