@@ -94,36 +94,38 @@ class Inspection {
     starts_.assign(bytes.size() / 2 + 1, kNone);
     targets_.clear();
     used_.assign(code_.consts.size() + code_.names.size(), 0);
+    // Of this loop alone: bytes that are written might be any member.
     uint8_t* const starts = starts_.data();
     const TraitsTable& table = table_;
+    const uint8_t* const begin = bytes.data();
+    const size_t size = bytes.size();
     uint64_t count = 0;
-    bool is_extended = false;
-    bool has_resume = false;
+    uint8_t start = kFirst;  // of the next one
     uint32_t arg = 0;
     uint32_t constants = 0;  // loaded right before, one after the other
-    for (size_t at = 0; at < bytes.size();) {
+    for (size_t at = 0; at < size;) {
       ++count;
-      starts[at / 2] = is_extended ? kExtended : kFirst;
-      const Traits& opcode = table[bytes[at]];
-      arg = arg << 8 | bytes[at + 1];
+      starts[at / 2] = start;
+      const uint8_t* const unit = begin + at;
+      const Traits& opcode = table[unit[0]];
+      arg = arg << 8 | unit[1];
       const size_t end = at + opcode.length;
-      if (!opcode.is_instr || end > bytes.size()) {
+      if (!opcode.is_instr || end > size) {
         fault();
-        is_extended = false;
+        start = kFirst;
         arg = 0;
         at += 2;
         continue;
       }
       // Code taken out of a running interpreter may have counters in its caches.
-      if (opcode.caches > 0 && !is_zero(bytes.data() + at + 2, opcode.caches)) fault();
+      if (opcode.caches > 0 && !is_zero(unit + 2, 2 * opcode.caches)) fault();
       at = end;
       if (opcode.mark == Mark::ExtendedArg) {
-        is_extended = true;
+        start = kExtended;
         continue;
       }
       if (opcode.bound != Bound::None) argument(opcode, arg);
-      if (!(opcode.kinds & kArg) && (arg != 0 || is_extended)) idle_operand(arg);
-      is_extended = false;
+      if (!(opcode.kinds & kArg) && (arg != 0 || start == kExtended)) idle_operand(arg);
       if (opcode.kinds & kAnyJump) jump(opcode.kinds, arg, end);
       if (opcode.mark == Mark::LoadConst) {
         ++constants;
@@ -131,19 +133,24 @@ class Inspection {
         after_constants(opcode.mark, arg, constants);
         constants = 0;
       }
-      has_resume |= opcode.mark == Mark::Resume;
+      if (opcode.mark == Mark::Resume) has_resume_ = true;
+      start = kFirst;
       arg = 0;
     }
-    if (is_extended) fault();
+    if (start == kExtended) fault();
     fit_.instructions += count;
-    has_resume_ = has_resume;
   }
 
-  // Returns true if so many code units are zero.
-  static bool is_zero(const uint8_t* caches, uint8_t units) {
-    uint16_t all = 0;
-    uint16_t one = 0;
-    for (size_t i = 0; i < units; ++i, all |= one) std::memcpy(&one, caches + 2 * i, sizeof one);
+  // Returns true if so many bytes are zero, an even number.
+  static bool is_zero(const uint8_t* caches, size_t size) {
+    uint64_t all = 0;
+    size_t at = 0;
+    for (uint64_t eight = 0; at + sizeof eight <= size; at += sizeof eight, all |= eight) {
+      std::memcpy(&eight, caches + at, sizeof eight);
+    }
+    for (uint16_t two = 0; at < size; at += sizeof two, all |= two) {
+      std::memcpy(&two, caches + at, sizeof two);
+    }
     return all == 0;
   }
 
