@@ -63,7 +63,8 @@ class Inspector {
         module_(input.module),
         is_brief_(is_brief),
         met_(module_.strings.size()),
-        kinds_(module_.strings.size()) {}
+        kinds_(module_.strings.size()),
+        holders_(module_.codes.size()) {}
 
   Inspection run() {
     walk();
@@ -73,23 +74,37 @@ class Inspector {
 
  private:
   void walk() {
-    std::vector<std::pair<CodeId, std::string>> todo{
-        {module_.subject(), std::string(module_.text(module_[module_.subject()].name))}};
+    std::vector<std::pair<CodeId, CodeId>> todo{{module_.subject(), CodeId()}};  // with its holder
     std::vector<bool> seen(module_.codes.size());
+    out_.codes.reserve(module_.codes.size());
     while (!todo.empty()) {
-      auto [id, path] = std::move(todo.back());
+      const auto [id, holder] = todo.back();
       todo.pop_back();
       if (seen[id.index()]) continue;
       seen[id.index()] = true;
+      holders_[id.index()] = holder;
       const std::vector<ConstId>& consts = module_[id].consts;
       for (size_t i = consts.size(); i-- > 0;) {
-        if (module_[consts[i]].kind != ConstKind::Code) continue;
-        const CodeId inner = module_[consts[i]].code;
-        todo.emplace_back(inner, path + '/').second += module_.text(module_[inner].name);
+        if (module_[consts[i]].kind == ConstKind::Code)
+          todo.emplace_back(module_[consts[i]].code, id);
       }
-      out_.codes.push_back({id, std::move(path), {}, {}});
-      one(out_.codes.back());
+      CodeReport& report = out_.codes.emplace_back(id);
+      one(report);
+      // Of most code objects a brief inspection says nothing.
+      if (!is_brief_ || !report.findings.empty()) report.path = path_of(id);
     }
+  }
+
+  // Returns the names of the code objects around one, and its own.
+  std::string path_of(CodeId id) const {
+    std::vector<CodeId> path;
+    for (; id.valid(); id = holders_[id.index()]) path.push_back(id);
+    std::string text;
+    for (size_t i = path.size(); i-- > 0;) {
+      text += module_.text(module_[path[i]].name);
+      if (i > 0) text += '/';
+    }
+    return text;
   }
 
   void one(CodeReport& report) {
@@ -263,8 +278,9 @@ class Inspector {
   const Input& input_;
   const Module& module_;
   bool is_brief_;
-  std::vector<uint32_t> met_;   // by symbol: the last list of names that had it
-  std::vector<uint8_t> kinds_;  // by symbol: whether it is odd, once that was asked
+  std::vector<uint32_t> met_;    // by symbol: the last list of names that had it
+  std::vector<uint8_t> kinds_;   // by symbol: whether it is odd, once that was asked
+  std::vector<CodeId> holders_;  // by code object: the one around it; invalid: none
   uint32_t list_ = 0;
   std::string operands_;  // of all code objects
   bool has_parts_ = false;

@@ -21,8 +21,10 @@ struct Finding {
 };
 
 struct CodeReport {
+  explicit CodeReport(object::CodeId of) : code(of) {}
+
   object::CodeId code;
-  std::string path;
+  std::string path;  // empty in a brief inspection that finds nothing
   std::vector<Finding> findings;
   std::vector<object::CodeId> hidden;  // code objects that no instruction loads
 };
