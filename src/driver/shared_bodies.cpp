@@ -13,9 +13,8 @@ namespace {
 constexpr uint64_t kTextPerByte = 64;
 constexpr uint64_t kLeastText = 1u << 16;
 
-bool has_name(const ir::Value& value) {
-  if (value.kind != ir::ValueKind::Instr) return false;
-  const bytecode::Operand operand = bytecode::facts_of(value.op).operand;
+bool has_name(ir::Op op) {
+  const bytecode::Operand operand = bytecode::facts_of(op).operand;
   return operand == bytecode::Operand::Name || operand == bytecode::Operand::Local ||
          operand == bytecode::Operand::Cell;
 }
@@ -82,8 +81,9 @@ uint64_t SharedBodies::written(object::ConstId id) {
 bool SharedBodies::fits(const ir::Function& function) {
   uint64_t size = function.values.size();
   for (const ir::Value& value : function.values) {
-    if (has_name(value)) size += object::written_text(module_, value.symbol());
-    if (!is_op(value, ir::Op::LoadConst)) continue;
+    if (value.kind != ir::ValueKind::Instr) continue;
+    if (has_name(value.op)) size += object::written_text(module_, value.symbol());
+    if (value.op != ir::Op::LoadConst) continue;
     const object::Const& constant = module_[value.constant()];
     const bool is_code = constant.kind == object::ConstKind::Code;
     size += is_code ? sizes_[constant.code.index()] : written(value.constant());
