@@ -53,43 +53,19 @@ polish::Body kind_of(structure::ScopeKind scope) {
   return is_block ? polish::Body::Block : polish::Body::Expression;
 }
 
-// Returns the width of `def f(a, *, b): `, without defaults and annotations, which are in other
-// code.
-int32_t header_width(const object::Module& module, const object::Code& code) {
-  size_t width = std::string_view("def (): ").size() + module.strings.view(code.name).size();
-  if ((code.flags & (object::kCoroutine | object::kAsyncGenerator)) != 0) {
-    width += std::string_view("async ").size();
-  }
-  size_t count = object::parameter_count(code);
-  for (size_t i = 0; i < count && i < code.varnames.size(); ++i) {
-    width += module.strings.view(code.varnames[i]).size();
-  }
-  const bool has_rest = (code.flags & object::kVarArgs) != 0;
-  width += (has_rest ? 1u : 0u) + ((code.flags & object::kVarKeywords) != 0 ? 2u : 0u);
-  // A `/` or `*` alone is a parameter of one column.
-  const size_t marks =
-      (code.posonlyargcount > 0 ? 1u : 0u) + (code.kwonlyargcount > 0 && !has_rest ? 1u : 0u);
-  width += marks;
-  count += marks;
-  if (count > 1) width += (count - 1) * std::string_view(", ").size();
-  return static_cast<int32_t>(width);
-}
-
-// Returns how many classes and functions are around a function. No source nests deeper than kMost,
-// and a name that no compiler made may be as long as the file, and that of many code objects.
-int32_t depth_of(std::string_view qualname) {
-  constexpr int32_t kMost = 100;  // MAXINDENT of CPython's tokenizer
-  int32_t depth = 0;
-  for (size_t at = qualname.find('.'); at < qualname.size() && depth < kMost;) {
-    depth += qualname.substr(at + 1, 8) != "<locals>" ? 1 : 0;
-    at = qualname.find('.', at + 1);
-  }
-  return depth;
+polish::Compiler compiler_of(object::Version version) {
+  const flow::Folds folds = flow::folds_of(version);
+  const flow::Habits habits = flow::habits_of(version);
+  return {.makes_f_strings_of_percent = folds.formats,
+          .leaves_dropped = habits.leaves_dropped,
+          .copies_exits = habits.copies_exits,
+          .looks_into_walrus = folds.walruses};
 }
 
 // Returns the body as a person would write it.
-Result<ast::ListId> polished_body(ast::Tree& tree, const Wanted& wanted, ast::ListId body,
-                                  polish::Body kind, Form form, bool is_structured) {
+Result<ast::ListId> polished_body(ast::Tree& tree, const polish::Compiler& compiler,
+                                  const Wanted& wanted, ast::ListId body, polish::Body kind,
+                                  Form form, bool is_structured) {
   const object::Module& module = tree.module();
   const object::CodeId code = wanted.code;
   try {
@@ -97,27 +73,19 @@ Result<ast::ListId> polished_body(ast::Tree& tree, const Wanted& wanted, ast::Li
       // (A body that becomes an expression is not arranged by columns.)
       std::vector<object::Columns> columns;
       if (kind != polish::Body::Expression) columns = bytecode::columns_of_units(module[code]);
-      polish::Source source = {.columns = columns, .first_line = module[code].firstlineno};
+      polish::Source source = {
+          .columns = columns, .first_line = module[code].firstlineno, .code = code};
       bytecode::PlaceUnits places;
       if (!columns.empty()) {
         places = bytecode::units_without_code(module[code]);
         source.nops = places.nops;
         source.leaves = places.leaves;
-        source.header = header_width(module, module[code]);
-        source.depth = depth_of(module.strings.view(module[code].qualname));
       }
       const object::LeftCode left = bytecode::left_code(module[code]);
       source.left = &left;
       // (The loop over a state is no loop of the source.)
       source.has_endless_ones = is_structured && bytecode::has_endless_ones(module, module[code]);
-      const flow::Folds folds = flow::folds_of(module.version);
-      const flow::Habits habits = flow::habits_of(module.version);
-      body = polish::run(tree, body, kind,
-                         {.makes_f_strings_of_percent = folds.formats,
-                          .leaves_dropped = habits.leaves_dropped,
-                          .copies_exits = habits.copies_exits,
-                          .looks_into_walrus = folds.walruses},
-                         source);
+      body = polish::run(tree, body, kind, compiler, source);
     }
     // Only generated code has temporaries, whose lifetime matters.
     if (!wanted.facts.empty()) {
@@ -153,6 +121,7 @@ class Bodies {
         shared_(module_, order_),
         bodies_(module_.codes.size()),
         kinds_(module_.codes.size()),
+        compiler_(compiler_of(module_.version)),
         trace_(trace),
         text_{request.graphs, tree, scopes_, misfits_, shared_, bodies_, trace} {}
 
@@ -229,8 +198,8 @@ class Bodies {
       if (!body.ok()) note(code, body.error(), true);
     }
     if (!body.ok()) return body;
-    body = polished_body(tree_, asked, *body, kind_of(scopes_.scope_of(code)), form_of(code),
-                         !made.no_structure);
+    body = polished_body(tree_, compiler_, asked, *body, kind_of(scopes_.scope_of(code)),
+                         form_of(code), !made.no_structure);
     const auto bug = broken_.find(code);
     if (bug != broken_.end()) body = bug->second;
     if (!body.ok()) {
@@ -257,6 +226,7 @@ class Bodies {
   SharedBodies shared_;
   std::vector<ast::ListId> bodies_;
   std::vector<ast::Kinds> kinds_;  // of the nodes of each body and those in it, by CodeId
+  const polish::Compiler compiler_;
   structure::Trace* const trace_;
   Text text_;
 };

@@ -16,7 +16,9 @@ using ast::NodeId;
 
 namespace {
 
-bool is_definition(Kind kind) { return kind == Kind::FunctionDef || kind == Kind::ClassDef; }
+// Those whose bodies are finished before the body around them.
+constexpr Kinds kDefinitions = {Kind::FunctionDef, Kind::ClassDef};
+constexpr Kinds kFunctions = {Kind::FunctionDef, Kind::ClassDef, Kind::Lambda};
 
 // Those with lists of statements that belong to the body around them, or of clauses with such. What
 // has no structure is not rewritten as a statement, but what is in its lists is.
@@ -83,9 +85,10 @@ Kind Outline::look_into(NodeId node) {
 
 namespace {
 
-// Returns the nodes below `statements` that are wanted, in the order of the text.
-std::vector<NodeId> nodes_below(const ast::Tree& tree, const Statements& statements,
-                                bool in_lambdas, Kinds wanted) {
+// Returns the nodes below `statements` that are wanted, in the order of the text; not those in the
+// bodies of nodes of the kinds in `closed`.
+std::vector<NodeId> nodes_below(const ast::Tree& tree, const Statements& statements, Kinds closed,
+                                Kinds wanted) {
   std::vector<NodeId> nodes;
   std::vector<NodeId> todo;
   todo.reserve(statements.size() + ast::kRoom);
@@ -101,12 +104,12 @@ std::vector<NodeId> nodes_below(const ast::Tree& tree, const Statements& stateme
     const ast::Tree::Record& record = tree[node];
     const Kind kind = record.kind;
     if (wanted.has(kind)) nodes.push_back(node);
-    const bool is_code = is_definition(kind) || (kind == Kind::Lambda && !in_lambdas);
+    const bool is_closed = closed.has(kind);
     const auto fields = ast::child_fields_of(kind);
     // From the end: what is pushed last comes first.
     for (size_t i = fields.size(); i-- > 0;) {
       const uint32_t slot = record.slots[fields[i].slot];
-      if (is_code && std::string_view(ast::fields_of(kind)[fields[i].slot].name) == "body") {
+      if (is_closed && std::string_view(ast::fields_of(kind)[fields[i].slot].name) == "body") {
         continue;
       }
       if (!fields[i].is_list) {
@@ -123,11 +126,11 @@ std::vector<NodeId> nodes_below(const ast::Tree& tree, const Statements& stateme
 }  // namespace
 
 std::vector<NodeId> all_nodes(const ast::Tree& tree, const Statements& body) {
-  return nodes_below(tree, body, true, Kinds::all());
+  return nodes_below(tree, body, kDefinitions, Kinds::all());
 }
 
 std::vector<NodeId> own_nodes(const ast::Tree& tree, const Statements& body, Kinds wanted) {
-  return nodes_below(tree, body, false, wanted);
+  return nodes_below(tree, body, kFunctions, wanted);
 }
 
 NodeId ellipsis(ast::Tree& tree) {

@@ -10,20 +10,51 @@ namespace {
 
 using ast::Kind;
 
-// The expressions that are rewritten, and the nodes that those rewrites look at: one walk finds
-// them for all.
-constexpr ast::Kinds kRewritten = {Kind::UnaryOp, Kind::BoolOp, Kind::JoinedStr, Kind::Yield,
-                                   Kind::Tuple};
+// The expressions that are rewritten, but for tuples that are targets, and the nodes that those
+// rewrites look at: one walk finds them for all.
+constexpr ast::Kinds kRewritten = {Kind::UnaryOp, Kind::BoolOp, Kind::JoinedStr, Kind::Yield};
 constexpr ast::Kinds kLookedAt = {
     Kind::If,      Kind::While,     Kind::Assert,    Kind::IfExp,          Kind::comprehension,
     Kind::UnaryOp, Kind::NamedExpr, Kind::JoinedStr, Kind::FormattedValue, Kind::Interpolation,
     Kind::Yield,   Kind::Assign,    Kind::For,       Kind::withitem};
+
+// The statements with targets.
+constexpr ast::Kinds kStores = {Kind::Assign, Kind::For, Kind::With};
 
 // The statements that may have an `else` which was written otherwise.
 constexpr ast::Kinds kChoices = {Kind::If, Kind::Try};
 
 // The statements whose test may have been two.
 constexpr ast::Kinds kTests = {Kind::If, Kind::While, Kind::Assert};
+
+// Returns the nodes of a body with targets that may be tuples, if comprehensions have none.
+std::vector<ast::NodeId> stores(const ast::Tree& tree, const Statements& body, Outline& outline) {
+  std::vector<ast::NodeId> found;
+  for_each_statement(tree, body, outline, kStores, [&](ast::NodeId statement) {
+    if (!tree.is(statement, Kind::With)) return found.push_back(statement);
+    const auto items = tree.items(tree.as<ast::With>(statement).items);
+    found.insert(found.end(), items.begin(), items.end());
+  });
+  return found;
+}
+
+// Rewrites expressions, by their kinds and columns.
+void rewrite_expressions(ast::Tree& tree, const Statements& statements, Outline& outline,
+                         const Compiler& compiler, const Starts& starts) {
+  const ast::Kinds made = tree.made();
+  const bool may_have_targets = starts.known() && made.has(Kind::Tuple);
+  if (!made.meets(kRewritten) && !(may_have_targets && made.has(Kind::comprehension))) {
+    if (may_have_targets) write_list_targets(tree, stores(tree, statements, outline), starts);
+    return;
+  }
+  const std::vector<ast::NodeId> nodes = own_nodes(tree, statements, kLookedAt);
+  negate_comparisons(tree, nodes, compiler.looks_into_walrus);
+  // Counts the words of the text as it is now.
+  join_negations(tree, nodes, starts);
+  if (compiler.makes_f_strings_of_percent) percent_formats(tree, nodes);
+  write_yielded_nones(tree, nodes, starts);
+  write_list_targets(tree, nodes, starts);
+}
 
 }  // namespace
 
@@ -79,15 +110,7 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
     place_names(tree, statements, starts);
   }
   // Expressions last: it is decided which of them stay.
-  if (tree.made().meets(kRewritten)) {
-    const std::vector<ast::NodeId> nodes = own_nodes(tree, statements, kLookedAt);
-    negate_comparisons(tree, nodes, compiler.looks_into_walrus);
-    // Counts the words of the text as it is now.
-    join_negations(tree, nodes, starts);
-    if (compiler.makes_f_strings_of_percent) percent_formats(tree, nodes);
-    write_yielded_nones(tree, nodes, starts);
-    write_list_targets(tree, nodes, starts);
-  }
+  rewrite_expressions(tree, statements, outline, compiler, starts);
   // After all steps that look at the end of a body.
   if (compiler.leaves_dropped && kind != Body::Expression) {
     keep_dropped_constants(tree, statements);

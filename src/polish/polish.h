@@ -29,12 +29,11 @@ enum class Body : uint8_t { Block, Function, Expression };
 struct Source {
   std::span<const object::Columns> columns = {};  // of each code unit; none before 3.11
   int32_t first_line = -1;
-  std::span<const uint32_t> nops = {};    // the code units that hold a NOP
-  std::span<const uint32_t> leaves = {};  // those that hold a jump, a return or a raise
-  int32_t header = 0;  // the width of `def f(a): ` as far as the code object tells
-  int32_t depth = 0;   // how many classes and functions are around it
+  std::span<const uint32_t> nops = {};     // the code units that hold a NOP
+  std::span<const uint32_t> leaves = {};   // those that hold a jump, a return or a raise
   const object::LeftCode* left = nullptr;  // up to 3.9
   bool has_endless_ones = false;           // 3.10, 3.11: endless loops were rather `while 1`
+  object::CodeId code = {};                // invalid: nothing is known of the header
 };
 
 // Polishes the statements of one body.

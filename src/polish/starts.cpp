@@ -55,12 +55,22 @@ NodeId first_part(const ast::Tree& tree, NodeId node) {
 bool Starts::has_more_than_jumps(int32_t line) const {
   if (lines_.empty()) {
     for (const NodeId node : own_nodes(tree_, body_)) {
-      if (!is_bare_jump(tree_, node)) lines_.push_back(tree_.where(node).line);
+      const int32_t here = tree_.where(node).line;
+      const bool is_known = !lines_.empty() && lines_.back() == here;
+      if (!is_known && !is_bare_jump(tree_, node)) lines_.push_back(here);
     }
     lines_.push_back(-1);
     std::sort(lines_.begin(), lines_.end());
   }
   return std::binary_search(lines_.begin(), lines_.end(), line);
+}
+
+const Header& Starts::header() const {
+  if (!header_) {
+    const object::Module& module = tree_.module();
+    header_ = source_.code.valid() ? header_of(module, module[source_.code]) : Header();
+  }
+  return *header_;
 }
 
 object::Columns Starts::own(NodeId node) const {
@@ -189,14 +199,14 @@ bool Starts::is_written_as_none(int32_t line, int32_t column) const {
   if (is_body && is_written_after_header(start)) return true;
   if (line == source_.first_line) return false;
   // The first line is that of a decorator.
-  const bool is_usual = start == (source_.depth + 1) * kStep;
+  const bool is_usual = start == (header().depth + 1) * kStep;
   if (is_body && !is_usual && is_written_after_header(column)) return false;
   return start >= 0 && start % kStep == 0;
 }
 
 // The width of a header is known but for defaults and annotations, which are in other code.
 bool Starts::is_written_after_header(int32_t column) const {
-  return column - source_.header == source_.depth * kStep;
+  return column - header().width == header().depth * kStep;
 }
 
 // The NOP is the first instruction of the loop, or before it if the loop comes back after it. Each

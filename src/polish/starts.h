@@ -9,11 +9,13 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "ast/tree.h"
 #include "object/columns.h"
+#include "polish/headers.h"
 #include "polish/lists.h"
 #include "polish/polish.h"
 
@@ -143,6 +145,7 @@ class Starts {
   int32_t line_of(ast::NodeId expression) const { return leftmost(expression).line; }
 
  private:
+  const Header& header() const;
   Next next_place(uint32_t unit) const;
   bool leaves(uint32_t unit) const {
     return std::binary_search(source_.leaves.begin(), source_.leaves.end(), unit);
@@ -181,6 +184,7 @@ class Starts {
   Statements body_;
   Source source_;
   mutable std::array<Found, 32> found_{};  // by the last bits of the node's number
+  mutable std::optional<Header> header_;   // once it was asked for
   mutable std::vector<uint32_t> ends_;     // end_of_place() of each unit; filled on demand
   mutable std::vector<int32_t> lines_;     // lines with more than a jump, sorted; filled on demand
 };
