@@ -92,7 +92,7 @@ class Attempts {
   }
 
   Result<ast::ListId> read(bool only_if_straight, bool joins_copies) {
-    PELLUCID_TRY(ir::Function function, lifted(true));
+    PELLUCID_TRY(ir::Function function, first_lifted());
     if (!text_.shared.fits(function)) return kTooLong;
     if (only_if_straight && function.blocks.size() > 1 &&
         !is_read_by_shape(module_, wanted_.code)) {
@@ -152,6 +152,13 @@ class Attempts {
       const auto loop = as_loop(order[i], reason, faults);
       if (loop.ok()) body = *loop;
     }
+  }
+
+  Result<ir::Function> first_lifted() {
+    const std::unique_ptr<Lifted> known = std::move(text_.lifted[wanted_.code.index()]);
+    if (known == nullptr) return lifted(true);
+    faults_ = std::move(known->faults);
+    return std::move(known->function);
   }
 
   Result<ir::Function> lifted(bool keep_ends) {

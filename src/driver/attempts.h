@@ -2,6 +2,7 @@
 // driver: one code object -> the statements of its body, by the first attempt that succeeds.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct Text {
   structure::Scopes& scopes;
   ast::Misfits& misfits;
   SharedBodies& shared;
-  std::vector<ast::ListId>& bodies;  // finished, by CodeId
+  std::vector<ast::ListId>& bodies;              // finished, by CodeId
+  std::vector<std::unique_ptr<Lifted>>& lifted;  // with `keep_ends`, by CodeId; null: not yet
   structure::Trace* trace = nullptr;
 };
 

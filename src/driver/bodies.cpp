@@ -2,7 +2,10 @@
 #include "driver/bodies.h"
 
 #include <algorithm>
+#include <memory>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "ast/fitting.h"
 #include "ast/misfits.h"
@@ -105,6 +108,9 @@ size_t nodes_of(const object::Module& module, const std::vector<object::CodeId>&
   return bytes / 4;
 }
 
+// Bytes of bytecode that are lifted at once.
+constexpr size_t kLiftedAtOnce = 1u << 13;
+
 class Bodies {
  public:
   Bodies(const Request& request, const Forms& forms, const Broken& broken, ast::Tree& tree,
@@ -120,28 +126,19 @@ class Bodies {
         order_(innermost_first(module_, request.root)),
         shared_(module_, order_),
         bodies_(module_.codes.size()),
+        lifted_(module_.codes.size()),
         kinds_(module_.codes.size()),
         compiler_(compiler_of(module_.version)),
         trace_(trace),
-        text_{request.graphs, tree, scopes_, misfits_, shared_, bodies_, trace} {}
+        text_{request.graphs, tree, scopes_, misfits_, shared_, bodies_, lifted_, trace} {}
 
   ast::NodeId run() {
     tree_.make_room(nodes_of(module_, order_));
     tell_of_surroundings(request_.graphs, order_, scopes_);
-    for (const object::CodeId code : order_) {
-      const size_t first = tree_.size();
-      tree_.start_kinds(kinds_inside(code));
-      if (!shared_.hand_out(code, tree_, bodies_)) note(code, kTooLong, true);
-      text_.trace =
-          trace_ != nullptr && (!trace_->only.valid() || trace_->only == code) ? trace_ : nullptr;
-      if (text_.trace != nullptr) {
-        text_.trace->text += "code " + std::string(module_.text(module_[code].qualname)) + '\n';
-      }
-      const Result<ast::ListId> body = body_of(code);
-      bodies_[code.index()] = body.ok() ? *body : marker_body(tree_, body.error());
-      shared_.note(code, bodies_[code.index()], !body.ok());
-      tree_.mark_code(first, code);
-      kinds_[code.index()] = tree_.made();
+    for (std::span<const object::CodeId> left = order_; !left.empty();) {
+      const std::span<const object::CodeId> next = left.first(lift_first_of(left));
+      for (const object::CodeId code : next) finish(code);
+      left = left.subspan(next.size());
     }
     const bool is_function = (module_[request_.root].flags & object::kOptimized) != 0;
     const ast::NodeId top = is_function ? structure::function_source(tree_, request_.root, bodies_)
@@ -154,6 +151,49 @@ class Bodies {
   }
 
  private:
+  // Lifts the first code objects of a list and returns their number. Each step is done for all of
+  // them before the next one: its machine code is in the processor's caches then.
+  size_t lift_first_of(std::span<const object::CodeId> codes) {
+    size_t count = 0;
+    for (size_t bytes = 0; count < codes.size(); ++count) {
+      bytes += module_[codes[count]].bytecode.size();
+      if (count > 0 && bytes > kLiftedAtOnce) break;
+    }
+    const auto some = codes.first(count);
+    // What fails here does so again where it is reported.
+    try {
+      for (const object::CodeId code : some) request_.graphs.stream(code);
+      for (const object::CodeId code : some) request_.graphs.graph_with_ends(code);
+      // Facts hold for some code objects only, and change the module.
+      if (!request_.options.facts.empty()) return count;
+      for (const object::CodeId code : some) {
+        Faults faults;
+        Result<ir::Function> function = to_ir(request_.graphs, tree_.module(), code, true, faults);
+        lifted_[code.index()] =
+            std::make_unique<Lifted>(Lifted{std::move(function), std::move(faults)});
+      }
+    } catch (const InternalError&) {
+    }
+    return count;
+  }
+
+  // Makes the body of a code object; those in it are finished.
+  void finish(object::CodeId code) {
+    const size_t first = tree_.size();
+    tree_.start_kinds(kinds_inside(code));
+    if (!shared_.hand_out(code, tree_, bodies_)) note(code, kTooLong, true);
+    text_.trace =
+        trace_ != nullptr && (!trace_->only.valid() || trace_->only == code) ? trace_ : nullptr;
+    if (text_.trace != nullptr) {
+      text_.trace->text += "code " + std::string(module_.text(module_[code].qualname)) + '\n';
+    }
+    const Result<ast::ListId> body = body_of(code);
+    bodies_[code.index()] = body.ok() ? *body : marker_body(tree_, body.error());
+    shared_.note(code, bodies_[code.index()], !body.ok());
+    tree_.mark_code(first, code);
+    kinds_[code.index()] = tree_.made();
+  }
+
   // Returns the kinds of the nodes that the bodies in a code object have: some become part of it.
   ast::Kinds kinds_inside(object::CodeId code) const {
     ast::Kinds kinds;
@@ -225,6 +265,7 @@ class Bodies {
   const std::vector<object::CodeId> order_;
   SharedBodies shared_;
   std::vector<ast::ListId> bodies_;
+  std::vector<std::unique_ptr<Lifted>> lifted_;
   std::vector<ast::Kinds> kinds_;  // of the nodes of each body and those in it, by CodeId
   const polish::Compiler compiler_;
   structure::Trace* const trace_;

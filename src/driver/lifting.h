@@ -15,6 +15,12 @@ namespace pellucid::driver {
 
 using Faults = std::vector<bytecode::Fault>;
 
+// The function of a code object, made before it is asked for.
+struct Lifted {
+  Result<ir::Function> function;
+  Faults faults;
+};
+
 // Returns the function of a code object of `graphs`. `keep_ends`: with what compilers leave behind
 // of code that never runs. `module` is that of `graphs` or a copy, and gains constants; `faults`
 // gets the places that no instruction can say (faults.h).
