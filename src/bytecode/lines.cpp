@@ -132,7 +132,7 @@ std::vector<object::Columns> columns_of_units(const object::Code& code) {
   // An entry covers eight units at most. All eight are set, and the next entry sets those that it
   // covers itself.
   constexpr size_t kMostUnits = 8;
-  columns.resize(units + kMostUnits);
+  columns.assign(units + kMostUnits, object::Columns());
   bool any = false;
   size_t covered = 0;
   const bool complete = each_location(code, [&](const Location& found) {
