@@ -162,12 +162,12 @@ class Attempts {
   }
 
   Result<ir::Function> lifted(bool keep_ends) {
-    return to_ir(text_.graphs, module_, wanted_.code, keep_ends, faults_, wanted_.facts);
+    return to_ir(text_.graphs, module_, wanted_.code, keep_ends, faults_, *wanted_.facts);
   }
 
   Result<ast::ListId> finished(ast::ListId body, const ir::Function& function) {
     return expressible(wanted_.code,
-                       text_.scopes.finish_body(body, function, wanted_.facts.empty()));
+                       text_.scopes.finish_body(body, function, wanted_.facts->empty()));
   }
 
   // Returns the body, or the reason why no text can spell it.

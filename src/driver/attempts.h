@@ -38,7 +38,7 @@ struct Wanted {
   bool is_unproven = false;     // because it is unproven with structure
   bool structured_too = false;  // with structure after all, if it cannot be written as a loop
   bool joins_copies = true;     // false: copies of endings stay separate, in their places
-  object::Facts facts = {};
+  const object::Facts* facts = &kNoFacts;
 };
 
 struct Attempted {

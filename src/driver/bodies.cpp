@@ -91,8 +91,8 @@ Result<ast::ListId> polished_body(ast::Tree& tree, const polish::Compiler& compi
       body = polish::run(tree, body, kind, compiler, source);
     }
     // Only generated code has temporaries, whose lifetime matters.
-    if (!wanted.facts.empty()) {
-      body = polish::release_temporaries(tree, body, code, wanted.facts);
+    if (!wanted.facts->empty()) {
+      body = polish::release_temporaries(tree, body, code, *wanted.facts);
     }
     return body;
   } catch (const InternalError& bug) {
@@ -223,7 +223,7 @@ class Bodies {
     wanted.joins_copies = form == Form::Usual;
     const bool is_root = code == request_.root;
     if (options.facts.hold_for(is_root, module_.text(module_[code].name))) {
-      wanted.facts = options.facts;
+      wanted.facts = &options.facts;
     }
     return wanted;
   }

@@ -15,6 +15,9 @@ namespace pellucid::driver {
 
 using Faults = std::vector<bytecode::Fault>;
 
+// About code that no program generated.
+inline const object::Facts kNoFacts;
+
 // The function of a code object, made before it is asked for.
 struct Lifted {
   Result<ir::Function> function;
@@ -25,7 +28,7 @@ struct Lifted {
 // of code that never runs. `module` is that of `graphs` or a copy, and gains constants; `faults`
 // gets the places that no instruction can say (faults.h).
 Result<ir::Function> to_ir(flow::Graphs& graphs, object::Module& module, object::CodeId code,
-                           bool keep_ends, Faults& faults, const object::Facts& facts = {});
+                           bool keep_ends, Faults& faults, const object::Facts& facts = kNoFacts);
 
 // The same with a parameter for every stack slot: for a loop over a state.
 Result<ir::Function> to_ir_of_slots(flow::Graphs& graphs, object::Module& module,
