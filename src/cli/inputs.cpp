@@ -74,6 +74,7 @@ Result<std::vector<uint8_t>> read_file(const std::string& path) {
   if (failed) return cannot("cannot be read");
   if (size > kLargestFile) return Error{ErrorCode::Limit, 0, "larger than 1 GiB"};
   std::vector<uint8_t> bytes(static_cast<size_t>(size));
+  std::setvbuf(file, nullptr, _IONBF, 0);  // all is read at once
   errno = 0;
   bytes.resize(std::fread(bytes.data(), 1, bytes.size(), file));
   if (std::ferror(file) != 0) return cannot("cannot be read");
@@ -156,15 +157,16 @@ Result<Group> group_of(const std::string& input) {
   Group group;
   group.given = input;
   std::error_code failed;
-  if (input != "-" && fs::is_directory(input, failed)) {
+  const fs::file_status found = input == "-" ? fs::file_status() : fs::status(input, failed);
+  if (fs::is_directory(found)) {
     group.holds_many = true;
     find_in_folder(group);
   } else {
-    if (input != "-" && !fs::exists(input, failed)) {
+    if (input != "-" && !fs::exists(found)) {
       return Error{ErrorCode::Malformed, 0, "no such file or directory"};
     }
     const fs::path name = input == "-" ? fs::path("stdin.pyc") : group.given.filename();
-    if (input != "-" && fs::is_regular_file(input, failed) && !begins_as_code(input)) {
+    if (fs::is_regular_file(found) && !begins_as_code(input)) {
       Result<std::vector<uint8_t>> bytes = read_file(input);
       const Data data = bytes.ok() ? data_of(std::move(*bytes)) : Data();
       if (bytes.ok() && kind_of(data) != DataKind::Code) {

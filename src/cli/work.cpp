@@ -36,6 +36,7 @@ bool write_to(const std::string& path, const std::string& text) {
   errno = 0;
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) return false;
+  std::setvbuf(file, nullptr, _IONBF, 0);  // all is written at once
   const bool wrote = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const int why = errno;
   const bool closed = std::fclose(file) == 0;
@@ -51,10 +52,12 @@ bool write_whole(const std::string& path, const std::string& text) {
   fs::path place(path);
   if (place.has_parent_path()) fs::create_directories(place.parent_path(), failed);
   // Links may form a cycle.
-  for (size_t links = 0; links < 40 && fs::is_symlink(place, failed); ++links) {
+  fs::file_status found = fs::symlink_status(place, failed);
+  for (size_t links = 0; links < 40 && fs::is_symlink(found); ++links) {
     place = place.parent_path() / fs::read_symlink(place, failed);
+    found = fs::symlink_status(place, failed);
   }
-  if (fs::is_other(place, failed)) return write_to(place.string(), text);
+  if (fs::is_other(found)) return write_to(place.string(), text);
   // The process id keeps processes that write the same place apart.
   fs::path unfinished = place;
   unfinished.replace_filename('.' + place.filename().string() + '.' + std::to_string(getpid()));
