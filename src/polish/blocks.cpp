@@ -21,9 +21,12 @@ int32_t column_of(const ast::Tree& tree, const Starts& starts, std::span<const N
   if (block.column != Starts::kUnknown) return block.column;
   const int32_t column = column_of(starts, items);
   if (column == Starts::kUnknown || block.outer == Starts::kUnknown) return column;
-  if (column > block.outer + kParenthesis || !tree.is(items[0], Kind::If)) return column;
+  if (column > block.outer + kParenthesis) return column;
+  // `if a: assert False` is read as `assert not a`, whose column is another one.
+  constexpr int32_t kUsual = 4;
+  if (tree.is(items[0], Kind::Assert)) return block.outer + kUsual;
   // Its test has a `not` that only our reading has.
-  return column + width_of("not ");
+  return tree.is(items[0], Kind::If) ? column + width_of("not ") : column;
 }
 
 bool is_elif(const ast::Tree& tree, NodeId statement, int32_t start, int32_t column) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "polish/ends.h"
 
+#include "ast/nodes.h"
+
 #include "polish/negations.h"
 
 #include <string_view>
@@ -103,6 +105,9 @@ bool never_falls_through(const ast::Tree& tree, std::span<const NodeId> items) {
       for (const NodeId handler : tree.items(attempt.handlers)) {
         todo.push_back(tree.as<ast::ExceptHandler>(handler).body);
       }
+    } else if (last == Kind::Assert) {
+      const NodeId test = tree.as<ast::Assert>(items.back()).test;
+      if (!ast::is_constant(tree, test, object::ConstKind::False)) return false;
     } else if (last != Kind::Return && last != Kind::Raise && last != Kind::Continue &&
                last != Kind::Break) {
       return false;

@@ -25,7 +25,7 @@ constexpr ast::Kinds kStores = {Kind::Assign, Kind::For, Kind::With};
 constexpr ast::Kinds kChoices = {Kind::If, Kind::Try};
 
 // The statements whose test may have been two.
-constexpr ast::Kinds kTests = {Kind::If, Kind::While, Kind::Assert};
+constexpr ast::Kinds kTests = {Kind::If, Kind::While};
 
 // Returns the nodes of a body with targets that may be tuples, if comprehensions have none.
 std::vector<ast::NodeId> stores(const ast::Tree& tree, const Statements& body, Outline& outline) {
@@ -80,6 +80,8 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   if (has({Kind::If})) end_if(tree, statements, outline);
   // By columns, before the step that arranges what is in one list.
   split_returns(tree, statements, outline, starts);
+  if (has({Kind::Assert})) split_asserts(tree, statements, is_function, starts);
+  if (has({Kind::While})) leave_loops(tree, statements, is_function, starts);
   if (has(kWithLists)) take_inside(tree, statements, outline, is_function, starts);
   // Replaces the guesses of later steps where columns are known; leaves redundant jumps.
   if (has(kChoices)) lay_out(tree, statements, is_function, starts);

@@ -49,11 +49,18 @@ void join_negations(ast::Tree& tree, const std::vector<ast::NodeId>& nodes, cons
 void take_inside(ast::Tree& tree, Statements& body, Outline& outline, bool is_function,
                  const Starts& starts);
 
+// `while True: if a: return b`, which the columns show to have been after the loop
+//  ->  `while True: if a: break` and `return b` after it
+void leave_loops(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
+
 // `return b if a else c`, with a written before b  ->  `if a: return b` and `return c`
 void split_returns(ast::Tree& tree, Statements& body, Outline& outline, const Starts& starts);
 
+// `assert not a or b`, which the columns show to have been two tests  ->  `if a: assert b`
+void split_asserts(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
+
 // `if a or b: continue`, which the columns show to have been two tests  ->  `if a: continue` and
-// `if b: continue`; the same of `assert` and `while`
+// `if b: continue`; the same of `while`
 void split_tests(ast::Tree& tree, Statements& body, Outline& outline, bool is_function,
                  const Starts& starts);
 

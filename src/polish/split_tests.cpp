@@ -35,13 +35,22 @@ class TestSplits {
         if (is_last && end != End::Other && split_and(item, end, column, made)) continue;
       } else if (tree_.is(item, Kind::While)) {
         join_loop(item, column);
-        split_loop(item);
-      } else if (tree_.is(item, Kind::Assert)) {
-        split_assert(item);
+        split_loop(item, column);
       }
       made.push_back(item);
     }
     items = std::move(made);
+  }
+
+  // Looks at an `assert` in a list that starts in `column`.
+  void split_assert(NodeId statement, int32_t column) {
+    const auto assertion = tree_.as<ast::Assert>(statement);
+    const Statements values = operands(assertion.test, kOr);
+    if (!values.empty()) {
+      split_assert(statement, values);
+    } else if (column != Starts::kUnknown && starts_.of(statement) != column) {
+      split_false(statement, column);
+    }
   }
 
   // Before: `return b if a else c`, with a before b. After: `if a: return b` and `return c`.
@@ -193,36 +202,56 @@ class TestSplits {
   }
 
   // Before: `while a and not b: c`, with b where c starts. After: `while a: if b: break` and c.
-  void split_loop(NodeId statement) {
+  // `while True: if not a: break` has left the place of its `True`.
+  void split_loop(NodeId statement, int32_t column) {
     auto loop = tree_.as<ast::While>(statement);
-    const Statements values = operands(loop.test, kAnd);
+    if (tree_.is(loop.test, Kind::Constant)) return;
+    Statements values = operands(loop.test, kAnd);
+    if (values.empty()) values = {loop.test};
     const int32_t inside = starts_.of_list(loop.body);
-    if (values.empty() || inside == Starts::kUnknown || !tree_.items(loop.orelse).empty()) return;
+    if (inside == Starts::kUnknown || !tree_.items(loop.orelse).empty()) return;
     Statements leaving;
     size_t end = values.size();
     while (end > 1 && starts_.line_of(values[end - 1]) > starts_.line_of(values[end - 2])) {
       const NodeId test = opposite(tree_, values[end - 1]);
       if (starts_.of_test(test) != inside) break;
-      const ListId leaves = tree_.list({tree_.add(ast::Break{})});
-      leaving.insert(leaving.begin(), tree_.add(ast::If{test, leaves, {}}, tree_.where(test)));
+      leaving.insert(leaving.begin(), leave_if(test));
       --end;
     }
-    // An operand in a bracket starts one column further right than that of a `while`.
-    const int32_t keyword = starts_.of_test(values[0]) - (width_of("while ") - width_of("if "));
-    if (leaving.empty() || keyword < 0 || keyword % 2 != 0 || keyword + kElif > inside) return;
+    const std::span<const NodeId> rest = std::span(values).first(end);
+    if (inside >= column + kElif && starts_.is_in_endless_loop(values[0], column)) {
+      ast::Where where = tree_.where(values[0]);
+      where.offset = starts_.first_unit({&values[0], 1}) * 2;
+      leaving.insert(leaving.begin(), leave_if(opposite_of(rest, kAnd)));
+      loop.test = constant(object::ConstKind::True, where);
+    } else {
+      // An operand in a bracket starts one column further right than that of a `while`.
+      const int32_t keyword = starts_.of_test(values[0]) - (width_of("while ") - width_of("if "));
+      if (leaving.empty() || keyword < 0 || keyword % 2 != 0 || keyword + kElif > inside) return;
+      loop.test = joined(rest, kAnd);
+    }
     const auto body = tree_.items(loop.body);
     leaving.insert(leaving.end(), body.begin(), body.end());
-    loop.test = joined(std::span(values).first(end), kAnd);
     loop.body = tree_.list(leaving);
     tree_.set(statement, loop);
   }
 
+  // Makes `if a: break`.
+  NodeId leave_if(NodeId test) {
+    const ListId leaves = tree_.list({tree_.add(ast::Break{})});
+    return tree_.add(ast::If{test, leaves, {}}, tree_.where(test));
+  }
+
+  NodeId constant(object::ConstKind kind, ast::Where where) {
+    object::Const value;
+    value.kind = kind;
+    return tree_.add(ast::Constant{tree_.module().add(value)}, where);
+  }
+
   // Before: `assert not a or b`, with b further right than an `if` before a. After:
   // `if a: assert b`.
-  void split_assert(NodeId statement) {
+  void split_assert(NodeId statement, const Statements& values) {
     auto assertion = tree_.as<ast::Assert>(statement);
-    const Statements values = operands(assertion.test, kOr);
-    if (values.empty()) return;
     size_t cut = 1;
     while (cut < values.size() && starts_.line_of(values[cut]) <= starts_.line_of(values[0])) ++cut;
     if (cut == values.size()) return;
@@ -231,6 +260,17 @@ class TestSplits {
     const int32_t outside = starts_.of_test(test);
     if (outside < 0 || inside < outside + kElif || (inside - outside) % 2 != 0) return;
     assertion.test = joined(std::span(values).subspan(cut), kOr);
+    const NodeId inner = tree_.add(assertion, tree_.where(statement));
+    tree_.set(statement, ast::If{test, tree_.list({inner}), {}});
+  }
+
+  // Before: `assert not a`, with a where an `if` before it would be. After: `if a: assert False`.
+  void split_false(NodeId statement, int32_t column) {
+    auto assertion = tree_.as<ast::Assert>(statement);
+    const NodeId test = opposite(tree_, assertion.test);
+    const int32_t start = starts_.of_test(test);
+    if (start != column && start != column + kElif) return;
+    assertion.test = constant(object::ConstKind::False, tree_.where(statement));
     const NodeId inner = tree_.add(assertion, tree_.where(statement));
     tree_.set(statement, ast::If{test, tree_.list({inner}), {}});
   }
@@ -272,9 +312,20 @@ void split_returns(ast::Tree& tree, Statements& body, Outline& outline, const St
                 [&](Statements& items) { splits.split_returns(items); });
 }
 
+void split_asserts(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts) {
+  if (!starts.known()) return;
+  TestSplits splits(tree, starts);
+  for_each_block(tree, body, is_function, starts, {Kind::Assert},
+                 [&](Statements& items, End, int32_t column) {
+                   for (const NodeId item : items) {
+                     if (tree.is(item, Kind::Assert)) splits.split_assert(item, column);
+                   }
+                 });
+}
+
 void split_tests(ast::Tree& tree, Statements& body, Outline& outline, bool is_function,
                  const Starts& starts) {
-  constexpr ast::Kinds kTests = {Kind::If, Kind::While, Kind::Assert};
+  constexpr ast::Kinds kTests = {Kind::If, Kind::While};
   if (!starts.known() || !outline.kinds().meets(kTests)) return;
   TestSplits splits(tree, starts);
   for_each_block(

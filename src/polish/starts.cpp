@@ -142,22 +142,6 @@ int32_t Starts::gap(NodeId before, NodeId after) const {
   return tree_.where(before).line == start.line ? start.column - end : kUnknown;
 }
 
-// Returns the place of the leftmost element. Names that one instruction stores (3.13+) share the
-// place of one of them; then it is unknown.
-Starts::At Starts::leftmost_target(NodeId target) const {
-  if (!tree_.is(target, Kind::Tuple) && !tree_.is(target, Kind::List)) return leftmost(target);
-  const auto elements =
-      tree_.items(tree_.is(target, Kind::Tuple) ? tree_.as<ast::Tuple>(target).elts
-                                                : tree_.as<ast::List>(target).elts);
-  At least;
-  for (const NodeId element : elements) {
-    const At here = leftmost(element);
-    if (here.column == least.column) return {};
-    if (least.column == kUnknown || here.column < least.column) least = here;
-  }
-  return least;
-}
-
 int32_t Starts::keyword_before(NodeId expression, int32_t keyword) const {
   const int32_t column = leftmost(expression).column;
   return column >= keyword ? column - keyword : kUnknown;
@@ -230,6 +214,16 @@ object::Columns Starts::of_constant_test(NodeId loop) const {
     body = tree_.items(tree_.as<ast::Try>(body[0]).body);
   }
   return attempts < found.size() ? found[attempts] : object::Columns();
+}
+
+bool Starts::is_in_endless_loop(NodeId test, int32_t column) const {
+  const uint32_t unit = first_unit({&test, 1});
+  if (unit == kNoUnit || unit == 0 || column == kUnknown || !is_nop(unit - 1)) return false;
+  const object::Columns nop = source_.columns[unit - 1];
+  if (nop.end == object::kNoColumn) return nop.begin == column;
+  const int32_t wide = nop.end - nop.begin;
+  return nop.begin == column + width_of("while ") &&
+         (wide == width_of("True") || wide == width_of("1"));
 }
 
 // After its type, a clause has instructions with the place of the clause, and then, if it is empty,
@@ -342,8 +336,12 @@ int32_t Starts::of_return(NodeId statement) const {
   const At first = leftmost(value);
   if (first.column == kUnknown) return kUnknown;
   if (whole.line == first.line && whole.column < first.column) return whole.column;
-  // A `return` that leaves a `with` has the place of the `with`; a value in brackets may start on
-  // its own line.
+  // A `return` that leaves a `with` has the place of the `with`, and comes after the code for that;
+  // a value in brackets may start on its own line.
+  const bool is_longer = own(statement).end == object::kNoColumn && whole.line < first.line;
+  if (is_longer && whole.column < first.column && after(value).unit == unit_of(statement)) {
+    return whole.column;
+  }
   const int32_t column = first.column - width_of("return ");
   return column >= 0 && (whole.line == first.line || column % kStep == 0) ? column : kUnknown;
 }
@@ -436,7 +434,7 @@ int32_t Starts::found(NodeId statement) const {
     case Kind::Expr:
       return leftmost(tree_.as<ast::Expr>(statement).value).column;
     case Kind::Assign:
-      return leftmost_target(tree_.items(tree_.as<ast::Assign>(statement).targets)[0]).column;
+      return of_assign(tree_.as<ast::Assign>(statement));
     case Kind::AugAssign:
       return leftmost(tree_.as<ast::AugAssign>(statement).target).column;
     case Kind::AnnAssign:
@@ -447,6 +445,8 @@ int32_t Starts::found(NodeId statement) const {
     case Kind::Return:
       return of_return(statement);
     case Kind::Assert:
+      // The constant of `assert False` has no place.
+      if (tree_.is(tree_.as<ast::Assert>(statement).test, Kind::Constant)) return kUnknown;
       return keyword_before(tree_.as<ast::Assert>(statement).test, width_of("assert "));
     case Kind::If:
       return of_branch(tree_.as<ast::If>(statement).test, tree_.as<ast::If>(statement).body,

@@ -59,6 +59,10 @@ class Starts {
   // Returns the place of the constant test of a loop, which only a NOP has (3.12+).
   object::Columns of_constant_test(ast::NodeId loop) const;
 
+  // Returns true if the first test in a loop that starts in `column` comes after the place of an
+  // endless loop's test, which is that of the whole loop in 3.11.
+  bool is_in_endless_loop(ast::NodeId test, int32_t column) const;
+
   // Returns the place of what the body ends in: a `pass` or `...` there leaves nothing else.
   object::Columns of_end() const {
     return source_.columns.empty() ? object::Columns() : source_.columns.back();
@@ -161,7 +165,8 @@ class Starts {
   bool is_written_after_header(int32_t column) const;
   At at(ast::NodeId node) const;
   At leftmost(ast::NodeId expression) const;
-  At leftmost_target(ast::NodeId target) const;
+  bool is_swap(const ast::Assign& assign) const;
+  int32_t of_assign(const ast::Assign& assign) const;
   ast::NodeId without_not(ast::NodeId node) const;
   bool is_negated_outside(ast::NodeId comparison, bool negated) const;
   int32_t width(ast::NodeId statement) const;

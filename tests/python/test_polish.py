@@ -69,4 +69,4 @@ def test_a_rewrite_makes_of_a_body_what_its_file_says(path: Path) -> None:
 
 
 def test_every_rewrite_has_cases() -> None:
-    assert len({path.parent for path in CASES}) == 22
+    assert len({path.parent for path in CASES}) == 24

@@ -214,6 +214,12 @@ class Tails {
     }
     if (begin == 0 && are_arms_of_choice(g_, *known, id)) return;
     has_merged_ = true;
+    if (begin == 0 && !is_implicit_return(id) && is_after_loop_around(*known, id)) {
+      release(g_, *known);
+      replace(*known, id);
+      *known = id;
+      return;
+    }
     // The first one seen is split only now, when there is a second one.
     const BlockId tail = cut(*known);
     *known = tail;
@@ -226,6 +232,20 @@ class Tails {
       g_[id].next[0].to = tail;
       g_[copy].next = {};
     }
+  }
+
+  // Returns true if a block is laid out after the end of a loop that an equal one is laid out in: a
+  // copy in the loop is that of a `break`. Where there are no columns, lines tell that. A `for`
+  // that is exhausted leads to code that says so.
+  bool is_after_loop_around(BlockId inside, BlockId id) const {
+    const bool is_whole = inside.index() >= starts_.size() || starts_[inside.index()] == 0;
+    if (!is_whole || !g_.f.habits.gives_columns) return false;
+    const auto ways = g_.ways_into(id);
+    const bool is_tested = std::all_of(ways.begin(), ways.end(), [&](const Way way) {
+      return g_[way.from].exit == ExitKind::Branch || g_[way.from].exit == ExitKind::BranchNone;
+    });
+    const uint32_t end = g_.loop_spans.end_around(g_[inside].offset);
+    return is_tested && end != 0 && g_[id].offset >= end;
   }
 
   bool only_pops(BlockId id) const {

@@ -100,6 +100,14 @@ const std::unordered_map<std::string, Rewrite> kRewrites = {
        polish::Outline outline(tree, body);
        polish::take_inside(tree, body, outline, true, polish::Starts(tree, body, {columns, -1}));
      }},
+    {"leave_loops",
+     [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
+       polish::leave_loops(tree, body, true, polish::Starts(tree, body, {columns, -1}));
+     }},
+    {"split_asserts",
+     [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
+       polish::split_asserts(tree, body, true, polish::Starts(tree, body, {columns, -1}));
+     }},
     {"split_tests",
      [](ast::Tree& tree, polish::Statements& body, const Columns& columns) {
        polish::Outline outline(tree, body);
