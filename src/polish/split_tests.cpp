@@ -48,7 +48,8 @@ class TestSplits {
     const Statements values = operands(assertion.test, kOr);
     if (!values.empty()) {
       split_assert(statement, values);
-    } else if (column != Starts::kUnknown && starts_.of(statement) != column) {
+    } else if (column != Starts::kUnknown && !tree_.is(assertion.test, Kind::Constant) &&
+               starts_.of(statement) != column) {
       split_false(statement, column);
     }
   }
@@ -267,6 +268,7 @@ class TestSplits {
   // Before: `assert not a`, with a where an `if` before it would be. After: `if a: assert False`.
   void split_false(NodeId statement, int32_t column) {
     auto assertion = tree_.as<ast::Assert>(statement);
+    if (!is_not(tree_, assertion.test) && !tree_.is(assertion.test, Kind::Compare)) return;
     const NodeId test = opposite(tree_, assertion.test);
     const int32_t start = starts_.of_test(test);
     if (start != column && start != column + kElif) return;

@@ -48,3 +48,10 @@ def asserts_false_at_the_end_of_a_loop(records):
     for record in records:
         if record.is_valid:
             assert False
+
+
+def asserts_false_at_the_end(kind):
+    if kind == 1:
+        return "one"
+    print(kind)
+    assert False, f"unexpected: {kind}"
