@@ -6,8 +6,9 @@
 
 CPython reads a name by XID_Start and XID_Continue and then replaces it by its NFKC form, so a name
 that is not its own NFKC form is in no code that it compiled.  The oldest Python that pellucid reads
-knows the fewest characters, and Unicode takes none back: what it accepts, all accept.  Characters
-that may compose with the one before them (NFKC_Quick_Check=Maybe) are left out.
+knows the fewest characters, and Unicode takes none back: what it accepts, all accept.  Of pairs of
+its characters that compose, no later one has more.  The letters that Hangul syllables are composed
+of are left out.
 """
 
 import sys
@@ -21,25 +22,32 @@ HEADER = """\
 //
 // RANGE(first, last, starts, combining class)
 """
+PAIRS = """\
+// COMPOSES(second, first): the two characters become one, in a name of a source.
+"""
+HANGUL = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}
 
 
-def composing():
-    """Return the characters that may become one with the character before them."""
-    found = {chr(c) for c in [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)]}  # Hangul
+def pairs():
+    """Return (second, first) of all characters that become one after each other."""
+    found = []
     for code in range(sys.maxunicode + 1):
         parts = unicodedata.decomposition(chr(code)).split()
-        if len(parts) == 2 and not parts[0].startswith("<"):
-            found.add(chr(int(parts[1], 16)))
-    return found
+        if len(parts) != 2 or parts[0].startswith("<"):
+            continue
+        first, second = (int(part, 16) for part in parts)
+        # Some characters are never composed again.
+        if unicodedata.normalize("NFKC", chr(first) + chr(second)) == chr(code):
+            found.append((second, first))
+    return sorted(found)
 
 
 def ranges():
     """Return (first, last, may start a name, combining class) of each run of like characters."""
     found = []
-    left_out = composing()
     for code in range(0x80, sys.maxunicode + 1):
         one = chr(code)
-        if not ("a" + one).isidentifier() or one in left_out:
+        if not ("a" + one).isidentifier() or code in HANGUL:
             continue
         if unicodedata.normalize("NFKC", one) != one:
             continue
@@ -60,7 +68,9 @@ def main():
         "RANGE(0x%04x, 0x%04x, %s, %d)" % (first, last, str(starts).lower(), combining)
         for first, last, starts, combining in ranges()
     ]
+    composed = ["COMPOSES(0x%04x, 0x%04x)" % pair for pair in pairs()]
     text = HEADER.format(version=unicodedata.unidata_version) + "\n".join(lines) + "\n"
+    text += PAIRS + "\n".join(composed) + "\n"
     if "--check" in sys.argv:
         return int(text != OUT.read_text(encoding="utf-8"))
     OUT.write_text(text, encoding="utf-8")

@@ -21,9 +21,24 @@ struct Range {
 
 constexpr Range kRanges[] = {
 #define RANGE(first, last, starts, combining) {first, last, starts, combining},
+#define COMPOSES(second, first)
 #include "object/identifier_ranges.inc"
 #undef RANGE
+#undef COMPOSES
 };
+
+// The pairs of characters that NFKC replaces by one, sorted.
+constexpr std::pair<char32_t, char32_t> kComposed[] = {
+#define RANGE(first, last, starts, combining)
+#define COMPOSES(second, first) {second, first},
+#include "object/identifier_ranges.inc"
+#undef RANGE
+#undef COMPOSES
+};
+
+bool compose(char32_t first, char32_t second) {
+  return std::binary_search(std::begin(kComposed), std::end(kComposed), std::pair(second, first));
+}
 
 const Range* range_of(char32_t point) {
   const auto* const found =
@@ -109,20 +124,25 @@ bool is_keyword(std::string_view text) {
 [[gnu::noinline]] bool is_identifier_beyond_ascii(std::string_view text) {
   if (!is_utf8_with_surrogates(text)) return false;
   uint8_t combining = 0;
+  char32_t base = 0;  // the last character that is no mark
   for (size_t at = 0; at < text.size();) {
     const char c = text[at];
     if (static_cast<unsigned char>(c) < 0x80) {
       if (!is_letter(c) && (at == 0 || !is_digit(c))) return false;
       combining = 0;
+      base = static_cast<unsigned char>(c);
       ++at;
       continue;
     }
     const bool is_first = at == 0;
-    const Range* const range = range_of(next_code_point(text, at));
+    const char32_t point = next_code_point(text, at);
+    const Range* const range = range_of(point);
     if (range == nullptr || (is_first && !range->starts)) return false;
-    // NFKC reorders marks that are not in canonical order.
+    // NFKC reorders marks that are not in canonical order, and composes only with a base.
     if (range->combining != 0 && combining > range->combining) return false;
+    if (compose(base, point)) return false;
     combining = range->combining;
+    if (combining == 0) base = point;
   }
   return !is_keyword(text);
 }
