@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // From 3.11 on, the compiler makes the same code of `'%s: %r' % (a, b)` and `f'{a!s}: {b!r}'`. The
-// `%` form is the likely one: `!s` is redundant in an f-string.
+// `%` form is the likely one: `!s` is redundant in an f-string, and no field of one may hold a
+// backslash or a `#` before 3.12.
 #include <string>
 #include <unordered_set>
 
+#include "ast/walk.h"
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {
@@ -13,6 +15,23 @@ using ast::NodeId;
 
 namespace {
 
+// Returns true if a string in the expression is written with a character that was once forbidden in
+// the fields of f-strings.
+bool has_unlikely_string(const ast::Tree& tree, NodeId value) {
+  bool found = false;
+  ast::walk(tree, {{value}}, [&](NodeId node) {
+    if (!tree.is(node, Kind::Constant)) return !found;
+    const object::Const& constant = tree.module()[tree.as<ast::Constant>(node).value];
+    const bool has_text =
+        constant.kind == object::ConstKind::Str || constant.kind == object::ConstKind::Bytes;
+    for (const char c : has_text ? tree.text(constant.text) : std::string_view()) {
+      found = found || c == '\\' || c == '#' || (static_cast<unsigned char>(c) < ' ');
+    }
+    return !found;
+  });
+  return found;
+}
+
 // The `%` form of an f-string. Empty text: it has none.
 struct Percent {
   std::string text;
@@ -21,7 +40,7 @@ struct Percent {
 
 Percent percent_of(const ast::Tree& tree, NodeId joined) {
   Percent out;
-  bool has_str = false;
+  bool is_likely = false;
   bool is_constant = true;  // if so, the compiler would have folded it into a string
   for (const NodeId part : tree.items(tree.as<ast::JoinedStr>(joined).values)) {
     if (tree.is(part, Kind::Constant)) {
@@ -33,13 +52,13 @@ Percent percent_of(const ast::Tree& tree, NodeId joined) {
     if (!tree.is(part, Kind::FormattedValue)) return {};
     const auto field = tree.as<ast::FormattedValue>(part);
     if (field.conversion == 0 || field.format_spec.valid()) return {};
-    has_str = has_str || field.conversion == 's';
+    is_likely = is_likely || field.conversion == 's' || has_unlikely_string(tree, field.value);
     out.text += '%';
     out.text += static_cast<char>(field.conversion);
     out.values.push_back(field.value);
     is_constant = is_constant && tree.is(field.value, Kind::Constant);
   }
-  return has_str && !is_constant ? out : Percent{};
+  return is_likely && !is_constant ? out : Percent{};
 }
 
 }  // namespace
