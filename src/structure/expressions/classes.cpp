@@ -20,7 +20,14 @@ NodeId class_literal(ExpressionContext& c, ast::Where at, Nodes args, Nodes keyw
   const Symbol symbol = object::as_given(tree.module(), name->text);
   const auto function = tree.as<ast::FunctionDef>(args[0]);
   const std::string_view text = tree.text(symbol);
-  if (c.mangled.may_be_of(tree.module().strings, text)) demangle(tree, text, function.body);
+  if (c.mangled.may_be_of(tree.module().strings, text)) {
+    const auto body = tree.items(function.body);
+    const object::CodeId code = body.empty() ? object::CodeId() : tree.where(body[0]).code;
+    const bool lists_attributes = c.function.habits.lists_attributes && code.valid();
+    demangle(
+        tree, text, function.body,
+        lists_attributes ? mangled_as_written(tree.module(), code) : std::unordered_set<Symbol>{});
+  }
   const ast::ListId bases = tree.list(args.subspan(2));
   return tree.add(ast::ClassDef{symbol, bases, tree.list(keywords), function.body, {}, {}}, at);
 }

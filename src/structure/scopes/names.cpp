@@ -52,7 +52,8 @@ bool MangledNames::may_be_of(const StringPool& strings, std::string_view class_n
   });
 }
 
-void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body) {
+void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body,
+              const std::unordered_set<Symbol>& as_written) {
   const std::string prefix = prefix_of(class_name);
   if (prefix.empty()) return;
   struct Todo {
@@ -71,7 +72,8 @@ void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body) {
       if (slot == Symbol::kInvalid) continue;
       if (is_mangled_field(kind, fields[i], in_import)) {
         const std::string_view name = tree.text(Symbol(slot));
-        if (name.starts_with(prefix) && is_private(name.substr(prefix.size()))) {
+        if (name.starts_with(prefix) && is_private(name.substr(prefix.size())) &&
+            !as_written.contains(Symbol(slot))) {
           const std::string short_name(name.substr(prefix.size()));
           tree.set_slot(node, i, tree.intern(short_name).value);
         }
@@ -87,6 +89,30 @@ void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body) {
       }
     }
   }
+}
+
+std::unordered_set<Symbol> mangled_as_written(const object::Module& module, object::CodeId code) {
+  // The list is a constant of the class. Another tuple there, such as that of `__slots__`, may have
+  // the mangled form of a name that is private in the list.
+  std::unordered_set<Symbol> mangled;
+  std::unordered_set<std::string_view> others;
+  for (const object::ConstId id : module[code].consts) {
+    if (module[id].kind != object::ConstKind::Tuple) continue;
+    for (const object::ConstId item : module[id].items) {
+      if (module[item].kind != object::ConstKind::Str) continue;
+      const std::string_view name = module.text(module[item].text);
+      if (name.starts_with('_') && name.find("__", 1) != name.npos) {
+        mangled.insert(module[item].text);
+      } else {
+        others.insert(name);
+      }
+    }
+  }
+  std::erase_if(mangled, [&](Symbol name) {
+    const std::string_view text = module.text(name);
+    return others.contains(text.substr(text.find("__", 1)));
+  });
+  return mangled;
 }
 
 bool has_future_annotations(const object::Module& module, object::CodeId code) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "ast/tree.h"
@@ -27,9 +28,14 @@ class MangledNames {
   size_t seen_ = 0;  // how many strings were looked at
 };
 
-// Replaces the names below `body` that class `class_name` mangled by their short form. Nested
-// classes mangle with their own name and are left alone.
-void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body);
+// Replaces the names below `body` that class `class_name` mangled by their short form, but for
+// those in `as_written`. Nested classes mangle with their own name and are left alone.
+void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body,
+              const std::unordered_set<Symbol>& as_written);
+
+// Returns the attributes that the class whose code is `code` assigns under the mangled form of a
+// private name: `__static_attributes__` (3.13+) has the names as they are written.
+std::unordered_set<Symbol> mangled_as_written(const object::Module& module, object::CodeId code);
 
 // Returns true if the code was compiled under `from __future__ import annotations`.
 bool has_future_annotations(const object::Module& module, object::CodeId code);
