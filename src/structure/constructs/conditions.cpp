@@ -376,7 +376,10 @@ class Conditions {
     if (g_.f.habits.gives_columns) return false;
     const int32_t line = g_[a].exit_line;
     if (line == bytecode::kNoLine || g_[arm].items.empty()) return false;
-    return g_[g_[arm].items.front()].line > std::max(line, g_[g_.resolve(g_[a].operands[0])].line);
+    // The line of an `and` is that of its jumps.
+    ValueId test = g_.resolve(g_[a].operands[0]);
+    while (g_[test].kind == ValueKind::Region) test = g_.resolve(g_.f.operands(test)[0]);
+    return g_[g_[arm].items.front()].line > std::max(line, g_[test].line);
   }
 
   bool conditional_value(BlockId a) {
