@@ -69,12 +69,22 @@ size_t Endings::longest_copy(BlockId id) const {
   return length;
 }
 
+// Returns true if both items add to a dictionary, and only their lines differ: where a copy starts
+// with one that has no line, it takes that of the code before the copy.
+bool Endings::differ_in_line(ValueId x, ValueId y) const {
+  return is_op(g_[x], Op::MapAdd) && same_operation(g_, x, y, {.lines = true});
+}
+
 std::optional<CommonEnding> Endings::compare(BlockId x, BlockId y, size_t shortest) const {
   const auto &p = g_[x].items, &q = g_[y].items;
   if (g_[x].operands.size() != g_[y].operands.size()) return std::nullopt;
   size_t length = 0;
   while (length < p.size() && length < q.size() &&
          same_operation(g_, p[p.size() - 1 - length], q[q.size() - 1 - length], kEndings)) {
+    ++length;
+  }
+  if (length < p.size() && length < q.size() &&
+      differ_in_line(p[p.size() - 1 - length], q[q.size() - 1 - length])) {
     ++length;
   }
   const size_t most = longest_copy(x);

@@ -40,6 +40,7 @@ class Endings {
  private:
   bool fail_alike(BlockId x, BlockId y) const;
   size_t longest_copy(BlockId id) const;
+  bool differ_in_line(ValueId x, ValueId y) const;
   std::optional<CommonEnding> equal_choice(BlockId x, BlockId y, size_t length) const;
   bool calls(BlockId block, size_t length, ValueId value) const;
   bool makes_function(BlockId block, size_t length, ValueId code) const;
