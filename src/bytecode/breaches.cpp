@@ -11,6 +11,7 @@
 #include "bytecode/raw_code.h"
 #include "bytecode/read_raw.h"
 #include "bytecode/traits.h"
+#include "bytecode/twin_constants.h"
 #include "bytecode/varint.h"
 
 namespace pellucid::bytecode {
@@ -443,7 +444,9 @@ class Finder {
 
 std::optional<Breach> find_breach(const object::Module& module, const Stream& stream,
                                   bool is_generated) {
-  return Finder(module, stream, is_generated).run();
+  const std::optional<Breach> found = Finder(module, stream, is_generated).run();
+  if (found || is_generated || !loads_twin_constants(module, stream)) return found;
+  return Breach{"two equal constants are two objects", 0};
 }
 
 }  // namespace pellucid::bytecode

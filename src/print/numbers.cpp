@@ -14,7 +14,8 @@ namespace {
 // CPython refuses longer decimal literals (sys.int_info.default_max_str_digits).
 constexpr size_t kMaxDecimalDigits = 4300;
 
-// Infinity has no literal; a number that overflows is folded to it. NaN is the difference of two.
+// Infinity has no literal; a number that overflows is folded to it. NaN is the difference of two:
+// the one whose sign is set, where x86-64 folds it.
 constexpr const char* kInfinity = "1e309";
 constexpr const char* kNan = "1e309 - 1e309";
 constexpr const char* kImaginaryNan = "(1e309j - 1e309j)";
@@ -54,7 +55,8 @@ std::string magnitude_text(double value) {
 }
 
 Number float_number(double value) {
-  if (std::isnan(value)) return {kNan, Level::Arith};
+  if (std::isnan(value) && std::signbit(value)) return {kNan, Level::Arith};
+  if (std::isnan(value)) return {'-' + ('(' + std::string(kNan) + ')'), Level::Factor};
   if (std::signbit(value)) return {'-' + magnitude_text(value), Level::Factor};
   return {magnitude_text(value), Level::Primary};
 }

@@ -7,6 +7,7 @@ each kind the marshalled module, and under "" all programs as they were compiled
 import dis
 import marshal
 import pickle
+import struct
 import sys
 from pathlib import Path
 from types import CodeType
@@ -43,6 +44,9 @@ CLASS = "class f:\n    x = 1\n"
 UNUSED = "def f(x, y):\n    return x\n"
 NONE = "def f(x):\n    if x is None:\n        x = 1\n    return 2\n"
 SUM = "def f(x):\n    return x + x\n"
+PAIR = "def f(x):\n    return x, 1.5, x, 1.5\n"
+PAIRS = "def f(x):\n    return x, (1, 'a'), x, (1, 'a')\n"
+FLOAT = "def f(x):\n    return x, 1.25\n"
 ASYNC = "async def f(x):\n    yield x\n    return\n"
 
 CO_GENERATOR = 0x20
@@ -319,6 +323,30 @@ def long_sum(code: CodeType) -> CodeType:
     return put_together(code, parts)
 
 
+def apart(equal: Callable[[], Any]) -> Callable[[CodeType], CodeType]:
+    """Load an equal object of its own where a constant is loaded for the second time."""
+
+    def changed(code: CodeType) -> CodeType:
+        parts = take_apart(code)
+        at = code.co_consts.index(equal())
+        constant = dis.opmap["LOAD_CONST"]
+        second = [i for i in parts.instrs if i.op == constant and i.arg == at][1]
+        second.arg = len(code.co_consts)
+        return put_together(code, parts).replace(co_consts=(*code.co_consts, equal()))
+
+    return changed
+
+
+def a_constant(before: Any, after: Any) -> Callable[[CodeType], CodeType]:
+    """Replace a constant."""
+    return lambda code: code.replace(
+        co_consts=tuple(after if each == before else each for each in code.co_consts)
+    )
+
+
+# A NaN that no arithmetic makes.
+NAN = struct.unpack(">d", bytes.fromhex("7ff8000000000001"))[0]
+
 Case = Tuple[Tuple[int, int], Tuple[int, int], str, Callable[[CodeType], CodeType]]
 ALL, NEWEST = (3, 8), (3, 15)
 CASES: Dict[str, Case] = {
@@ -381,6 +409,9 @@ CASES: Dict[str, Case] = {
     "a sum that is too long": (ALL, (3, 13), SUM, long_sum),
     "a result of an asynchronous generator": ((3, 8), NEWEST, ASYNC, none_is_one),
     "an argument that it has not": (ALL, (3, 10), LISTING, argument("END_ASYNC_FOR", lambda a: 9)),
+    "two equal floats": (ALL, NEWEST, PAIR, apart(lambda: float("1.5"))),
+    "two equal tuples": ((3, 10), NEWEST, PAIRS, apart(lambda: (1, "a"))),
+    "the payload of a NaN": (ALL, NEWEST, FLOAT, a_constant(1.25, NAN)),
     "an argument for no slice": ((3, 8), (3, 11), SLICE, argument("BUILD_SLICE", lambda a: 4)),
 }
 

@@ -15,9 +15,9 @@ namespace {
 
 constexpr size_t kLongestRepr = 60;
 
-// Returns a key for a float. NaN is equal to itself, whatever its payload; -0.0 differs from 0.0.
+// Returns a key for a float. A program can see the sign of a NaN and its payload; -0.0 differs from
+// 0.0.
 std::string bits_of(double value) {
-  if (value != value) return "nan";
   uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);
   return std::to_string(bits);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/lower/folding.h"
 
+#include <bit>
 #include <cmath>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,27 @@ bool is_literal(const Unit& unit, NodeId node) {
   }
 }
 
+// The NaN that x86-64 makes of other numbers.
+constexpr uint64_t kNan = 0xfff8000000000000u;
+constexpr uint64_t kSign = 0x8000000000000000u;
+
+// Returns true if a text can have the constant, its items apart. It can have one NaN, and a float
+// of the other sign. A complex number is a sum: an imaginary NaN loses the sign of a real -0.0.
+bool has_exact_text(const object::Const& value) {
+  if (value.kind == object::ConstKind::Float) {
+    return !std::isnan(value.real) || (std::bit_cast<uint64_t>(value.real) | kSign) == kNan;
+  }
+  if (value.kind == object::ConstKind::Complex) {
+    const auto is_exact = [](double part) {
+      return !std::isnan(part) || std::bit_cast<uint64_t>(part) == kNan;
+    };
+    const bool is_negative_zero = value.real == 0 && std::signbit(value.real);
+    return is_exact(value.real) && is_exact(value.imag) &&
+           !(is_negative_zero && std::isnan(value.imag));
+  }
+  return value.kind != object::ConstKind::Code && value.kind != object::ConstKind::Opaque;
+}
+
 }  // namespace
 
 bool folds_here(const Unit& unit) {
@@ -41,8 +64,18 @@ bool folds_here(const Unit& unit) {
 }
 
 bool has_literal(const Unit& unit, ConstId value) {
-  const object::ConstKind kind = unit.module[value].kind;
-  return kind != object::ConstKind::Code && kind != object::ConstKind::Opaque;
+  if (unit.module[value].items.empty()) return has_exact_text(unit.module[value]);
+  std::vector<ConstId> todo{value};
+  std::unordered_set<ConstId> known;
+  while (!todo.empty()) {
+    const object::Const& one = unit.module[todo.back()];
+    todo.pop_back();
+    if (!has_exact_text(one)) return false;
+    for (const ConstId item : one.items) {
+      if (known.insert(item).second) todo.push_back(item);
+    }
+  }
+  return true;
 }
 
 std::optional<ConstId> constant_of(Unit& unit, NodeId node) {

@@ -44,6 +44,7 @@ struct Constants {
     const ConstId negative = real(-0.0);
     real(1.0);
     real(std::numeric_limits<double>::quiet_NaN());
+    real(-std::numeric_limits<double>::quiet_NaN());
     add({.kind = ConstKind::Complex, .real = 1.0});
     for (const ConstKind kind : {ConstKind::Str, ConstKind::Bytes}) {
       for (const char* each : {"", "a", "b", "1"}) text(kind, each);

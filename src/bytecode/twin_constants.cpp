@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bytecode/twin_constants.h"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace pellucid::bytecode {
+
+namespace {
+
+using object::Const;
+using object::ConstId;
+using object::ConstKind;
+
+// Ints that are one object in every version, whichever constant they come from.
+constexpr int64_t kLeastShared = -5;
+constexpr int64_t kGreatestShared = 256;
+
+uint64_t mixed(uint64_t key, uint64_t more) { return (key ^ more) * 0x9e3779b97f4a7c15u; }
+
+// Returns a key that equal constants share, not looking into their items.
+uint64_t outer_key(const Const& value) {
+  const uint64_t key = mixed(static_cast<uint64_t>(value.kind), value.text.value);
+  return mixed(mixed(key, static_cast<uint64_t>(value.integer)) ^ value.items.size(),
+               std::bit_cast<uint64_t>(value.real) + 3 * std::bit_cast<uint64_t>(value.imag));
+}
+
+// Returns a key that equal constants share.
+uint64_t key_of(const object::Module& module, const Const& value) {
+  uint64_t key = outer_key(value);
+  if (value.items.empty()) return key;
+  uint64_t items = 0;
+  // The items of a set have no order.
+  const bool is_set = value.kind == ConstKind::Set || value.kind == ConstKind::FrozenSet;
+  for (const ConstId id : value.items) {
+    items = is_set ? items + outer_key(module[id]) : mixed(items, outer_key(module[id]));
+  }
+  return mixed(key, items);
+}
+
+// Returns true if the compiler makes one object of two such constants.
+bool is_merged(const Const& value, uint8_t minor) {
+  switch (value.kind) {
+    case ConstKind::Int:
+      return value.integer < kLeastShared || value.integer > kGreatestShared;
+    case ConstKind::Float:
+      return value.real == value.real;
+    case ConstKind::Complex:
+      return value.real == value.real && value.imag == value.imag;
+    case ConstKind::Str:
+    case ConstKind::BigInt:
+    case ConstKind::Bytes:
+    case ConstKind::FrozenSet:
+      return true;
+    case ConstKind::Tuple:
+      return minor >= 10 && !value.items.empty();
+    case ConstKind::None:
+    case ConstKind::False:
+    case ConstKind::True:
+    case ConstKind::Ellipsis:
+    case ConstKind::StopIteration:
+    case ConstKind::List:
+    case ConstKind::Set:
+    case ConstKind::Dict:
+    case ConstKind::Slice:
+    case ConstKind::Code:
+    case ConstKind::Opaque:
+      return false;
+  }
+  return false;
+}
+
+// Returns true if one of the items is a NaN, which keeps tuples apart that are equal otherwise.
+bool has_nan(const object::Module& module, ConstId id) {
+  std::vector<ConstId> todo{id};
+  std::unordered_set<ConstId> known{id};
+  while (!todo.empty()) {
+    const Const& value = module[todo.back()];
+    todo.pop_back();
+    if (value.real != value.real || value.imag != value.imag) return true;
+    for (const ConstId item : value.items) {
+      if (known.insert(item).second) todo.push_back(item);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool loads_twin_constants(const object::Module& module, const Stream& stream) {
+  std::vector<ConstId> loaded;
+  for (const Instr& instr : stream.instrs) {
+    if (instr.op == Op::LoadConst) loaded.push_back(instr.constant());
+  }
+  std::sort(loaded.begin(), loaded.end());
+  loaded.erase(std::unique(loaded.begin(), loaded.end()), loaded.end());
+  std::vector<std::pair<uint64_t, ConstId>> keys;
+  keys.reserve(loaded.size());
+  const uint8_t minor = module[stream.code].version.minor;
+  for (const ConstId id : loaded) {
+    if (is_merged(module[id], minor)) keys.emplace_back(key_of(module, module[id]), id);
+  }
+  std::sort(keys.begin(), keys.end());
+  for (size_t i = 1; i < keys.size(); ++i) {
+    const auto [key, id] = keys[i];
+    const auto [before, other] = keys[i - 1];
+    if (key == before && object::same_constant(module, id, module, other) && !has_nan(module, id)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace pellucid::bytecode
