@@ -28,6 +28,9 @@ using object::CodeId;
 constexpr uint64_t kWorkPerInstruction = 2000;
 constexpr uint64_t kLeastWork = 200000;
 
+// The minor version from which on it is known which tests of an operand the compiler skips.
+constexpr uint8_t kTestsAreKnown = 12;
+
 struct Todo {
   CodeId a, b;
   std::string path;
@@ -208,6 +211,7 @@ class Comparison {
     context.frame = &frame;
     context.extra_locals = options_.extra_locals;
     context.bound_globals = options_.bound_globals;
+    context.tests_again = code_a.version.minor >= kTestsAreKnown;
     if (has_facts) context.assumed = Assumed(values_, options_.facts, greatest_index(a));
     context.limit = kLeastWork + kWorkPerInstruction * (a.instrs.size() + b.instrs.size());
     Machine machine_a(context, Side::A, code_a, a);

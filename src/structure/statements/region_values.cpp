@@ -30,10 +30,11 @@ struct BooleanOperands {
   uint32_t op;
   std::vector<NodeId> values = {};
 
-  // Adds the expression of the value `of`: of an operation of the same kind, its operands.
+  // Adds the expression of the value `of`: of an operation of the same kind, its operands, unless
+  // the code tests its result once more.
   void add(NodeId node, ValueId of) {
     if (c.tree.is(node, ast::Kind::BoolOp) && c.tree.as<ast::BoolOp>(node).op == op &&
-        !holds_lost_test(c.graph, of)) {
+        !c.tree.as<ast::BoolOp>(node).is_tested_again && !holds_lost_test(c.graph, of)) {
       const auto inner = c.tree.items(c.tree.as<ast::BoolOp>(node).values);
       values.insert(values.end(), inner.begin(), inner.end());
     } else {

@@ -128,6 +128,28 @@ void Draft::lose_tests() {
   }
 }
 
+// Lets each jump over an operand that leads to another test of the value that it keeps go where
+// that test would: the value is tested once. (flowgraph.c: jump_thread, since 3.14)
+void Draft::thread_tests() {
+  for (const Label id : order_) {
+    DraftBlock& block = blocks_[id.index()];
+    if (!tests_operand(block)) continue;
+    const uint8_t way = block.exit.jump;
+    Label& target = block.exit.next[way];
+    for (size_t hops = 0; hops < order_.size(); ++hops) {
+      const DraftBlock& to = blocks_[target.index()];
+      const bool is_empty = to.count == 0 && to.exit.kind == flow::ExitKind::Goto;
+      if (is_empty) {
+        target = to.exit.next[0];
+      } else if (to.count == 1 && tests_operand(to)) {
+        target = to.exit.next[way];
+      } else {
+        break;
+      }
+    }
+  }
+}
+
 Label Draft::add() {
   blocks_.emplace_back();
   return Label(blocks_.size() - 1);
@@ -216,7 +238,10 @@ void Draft::copy_code(const DraftBlock& block, const Features& features, flow::G
 }
 
 flow::Graph Draft::finish(object::CodeId code, const Features& features) {
-  if (features.folds_late) lose_tests();
+  if (features.folds_late) {
+    lose_tests();
+    thread_tests();
+  }
   find_reached();
   flow::Graph graph;
   graph.code = code;

@@ -81,6 +81,7 @@ class Draft {
   void note_store(DraftBlock& block, const Instr& instr);
   bool tests_operand(const DraftBlock& block);
   void lose_tests();
+  void thread_tests();
   void find_reached();
   void copy_code(const DraftBlock& block, const Features& features, flow::Graph& graph);
 

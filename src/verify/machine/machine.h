@@ -66,6 +66,9 @@ struct Context {
   uint64_t limit = 0;
   bool extra_locals = false;
   bool bound_globals = false;
+  // Another test of a value that an `and` or `or` has tested asks it again. Up to 3.11 whether the
+  // compiler skips it depends on the lines of the text and on the size of the code.
+  bool tests_again = false;
   Assumed assumed;
 };
 

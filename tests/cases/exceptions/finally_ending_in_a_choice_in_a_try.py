@@ -1,3 +1,4 @@
+# open: 3.12 3.13
 # reads otherwise: 3.10+
 # The last statement drops what it has chosen, and in the copy for exceptions each arm does.
 def f(a, b, d):
