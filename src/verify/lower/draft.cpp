@@ -129,17 +129,18 @@ void Draft::lose_tests() {
 }
 
 // Lets each jump over an operand that leads to another test of the value that it keeps go where
-// that test would: the value is tested once. (flowgraph.c: jump_thread, since 3.14)
+// that test would: the value is tested once. A jump that ends an arm of a choice stops it.
+// (flowgraph.c: jump_thread, since 3.14; codegen.c: JUMP_NO_INTERRUPT)
 void Draft::thread_tests() {
-  for (const Label id : order_) {
-    DraftBlock& block = blocks_[id.index()];
+  // From the last one on: what a jump leads to has gone where it goes already.
+  for (size_t i = order_.size(); i-- > 0;) {
+    DraftBlock& block = blocks_[order_[i].index()];
     if (!tests_operand(block)) continue;
     const uint8_t way = block.exit.jump;
     Label& target = block.exit.next[way];
     for (size_t hops = 0; hops < order_.size(); ++hops) {
       const DraftBlock& to = blocks_[target.index()];
-      const bool is_empty = to.count == 0 && to.exit.kind == flow::ExitKind::Goto;
-      if (is_empty) {
+      if (to.count == 0 && to.exit.falls) {
         target = to.exit.next[0];
       } else if (to.count == 1 && tests_operand(to)) {
         target = to.exit.next[way];
