@@ -234,18 +234,21 @@ class Tails {
     }
   }
 
-  // Returns true if a block is laid out after the end of a loop that an equal one is laid out in: a
-  // copy in the loop is that of a `break`. Where there are no columns, lines tell that. A `for`
-  // that is exhausted leads to code that says so.
+  // Returns true if a block follows the test of a loop that an equal one is laid out in: a copy in
+  // the loop is that of a `break`. Where there are no columns, lines tell that. A `for` that is
+  // exhausted leads to code that says so.
   bool is_after_loop_around(BlockId inside, BlockId id) const {
     const bool is_whole = inside.index() >= starts_.size() || starts_[inside.index()] == 0;
     if (!is_whole || !g_.f.habits.gives_columns) return false;
-    const auto ways = g_.ways_into(id);
-    const bool is_tested = std::all_of(ways.begin(), ways.end(), [&](const Way way) {
-      return g_[way.from].exit == ExitKind::Branch || g_[way.from].exit == ExitKind::BranchNone;
-    });
     const uint32_t end = g_.loop_spans.end_around(g_[inside].offset);
-    return is_tested && end != 0 && g_[id].offset >= end;
+    if (end == 0 || g_[id].offset < end) return false;
+    bool is_tested = false;  // in that loop, and not in a later one
+    for (const Way way : g_.ways_into(id)) {
+      const ir::Block& from = g_[way.from];
+      if (from.exit != ExitKind::Branch && from.exit != ExitKind::BranchNone) return false;
+      is_tested = is_tested || g_.loop_spans.end_around(from.exit_offset) == end;
+    }
+    return is_tested;
   }
 
   bool only_pops(BlockId id) const {
