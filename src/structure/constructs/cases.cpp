@@ -51,7 +51,10 @@ class Matches {
       look_at(id);
       for (; cut_off < g_.size(); ++cut_off) look_at(BlockId(cut_off));
     }
-    if (has_folded_) g_.recompute();
+    if (!has_folded_) return;
+    g_.recompute();
+    // Code that no compiler makes uses a subject elsewhere, too.
+    recount_uses(g_);
   }
 
  private:
