@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -28,18 +29,42 @@ uint64_t outer_key(const Const& value) {
                std::bit_cast<uint64_t>(value.real) + 3 * std::bit_cast<uint64_t>(value.imag));
 }
 
-// Returns a key that equal constants share.
-uint64_t key_of(const object::Module& module, const Const& value) {
-  uint64_t key = outer_key(value);
-  if (value.items.empty()) return key;
-  uint64_t items = 0;
-  // The items of a set have no order.
-  const bool is_set = value.kind == ConstKind::Set || value.kind == ConstKind::FrozenSet;
-  for (const ConstId id : value.items) {
-    items = is_set ? items + outer_key(module[id]) : mixed(items, outer_key(module[id]));
+// The keys that equal constants share, and few others.
+class Keys {
+ public:
+  explicit Keys(const object::Module& module) : module_(module) {}
+
+  uint64_t of(ConstId id) {
+    std::vector<ConstId> todo{id};
+    while (!todo.empty()) {
+      const ConstId last = todo.back();
+      const bool is_new = known_.emplace(last, outer_key(module_[last])).second;
+      const size_t before = todo.size();
+      for (const ConstId item : module_[last].items) {
+        if (is_new && known_.count(item) == 0) todo.push_back(item);
+      }
+      if (todo.size() > before) continue;
+      todo.pop_back();
+      if (finished_.insert(last).second) known_[last] = with_items(module_[last]);
+    }
+    return known_.at(id);
   }
-  return mixed(key, items);
-}
+
+ private:
+  uint64_t with_items(const Const& value) const {
+    uint64_t items = 0;
+    // The items of a set have no order.
+    const bool is_set = value.kind == ConstKind::Set || value.kind == ConstKind::FrozenSet;
+    for (const ConstId id : value.items) {
+      items = is_set ? items + known_.at(id) : mixed(items, known_.at(id));
+    }
+    return value.items.empty() ? outer_key(value) : mixed(outer_key(value), items);
+  }
+
+  const object::Module& module_;
+  std::unordered_map<ConstId, uint64_t> known_;
+  std::unordered_set<ConstId> finished_;
+};
 
 // Returns true if the compiler makes one object of two such constants.
 bool is_merged(const Const& value, uint8_t minor) {
@@ -54,6 +79,7 @@ bool is_merged(const Const& value, uint8_t minor) {
     case ConstKind::BigInt:
     case ConstKind::Bytes:
     case ConstKind::FrozenSet:
+    case ConstKind::Slice:
       return true;
     case ConstKind::Tuple:
       return minor >= 10 && !value.items.empty();
@@ -65,7 +91,6 @@ bool is_merged(const Const& value, uint8_t minor) {
     case ConstKind::List:
     case ConstKind::Set:
     case ConstKind::Dict:
-    case ConstKind::Slice:
     case ConstKind::Code:
     case ConstKind::Opaque:
       return false;
@@ -100,8 +125,9 @@ bool loads_twin_constants(const object::Module& module, const Stream& stream) {
   std::vector<std::pair<uint64_t, ConstId>> keys;
   keys.reserve(loaded.size());
   const uint8_t minor = module[stream.code].version.minor;
+  Keys key_of(module);
   for (const ConstId id : loaded) {
-    if (is_merged(module[id], minor)) keys.emplace_back(key_of(module, module[id]), id);
+    if (is_merged(module[id], minor)) keys.emplace_back(key_of.of(id), id);
   }
   std::sort(keys.begin(), keys.end());
   for (size_t i = 1; i < keys.size(); ++i) {

@@ -275,10 +275,12 @@ class Audit {
       hold(stack_.pop().is_object(), "of what is no object", instr);
     }
   }
-  // Pops and pushes objects.
+  // Pops and pushes objects. What is pushed is borrowed if it may be what was popped.
   void exchange(const Instr& instr) {
     const bytecode::StackEffect effect = bytecode::effect_of(instr);
+    const uint32_t from = stack_.lender();
     take(instr, effect.pops);
+    if (from != 0) return stack_.push_objects(effect.pushes, handed_on(instr, minor_), from);
     stack_.push_objects(effect.pushes);
   }
 
@@ -308,11 +310,13 @@ class Audit {
       case Op::PushNull:
         stack_.push({What::Null, 0});
         return false;
-      case Op::LoadMethod:
+      case Op::LoadMethod: {
+        const uint32_t from = stack_.lender();
         take(instr, 1);
         stack_.push({What::Callee, instr.offset + 1});
-        stack_.push({What::Receiver, instr.offset + 1});
+        stack_.push({What::Receiver, instr.offset + 1, from});
         return false;
+      }
       case Op::Call:
       case Op::CallKw:
         take(instr, instr.a + (instr.op == Op::CallKw ? 1 : 0));

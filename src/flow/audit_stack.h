@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "bytecode/stream.h"
+
 namespace pellucid::flow {
 
 enum class What : uint8_t {
@@ -48,6 +50,26 @@ inline Slot either(const Slot& x, const Slot& y) {
   return {kept.what, kept.of, from};
 }
 
+// Returns how many of the slots that an instruction pushes, the lowest ones, may be the object that
+// was the last one on the stack. (flowgraph.c: optimize_load_fast, since 3.14)
+inline uint32_t handed_on(const bytecode::Instr& instr, uint8_t minor) {
+  switch (instr.op) {
+    case bytecode::Op::Format:  // a string is its own text
+      return instr.b == 0 ? 1 : 0;
+    case bytecode::Op::GetIter:  // what is iterated over may stay in its place
+      return minor >= 15 ? 1 : 0;
+    case bytecode::Op::LoadSuper:
+    case bytecode::Op::GetYieldFromIter:
+      return 1;
+    case bytecode::Op::LoadSpecial:
+    case bytecode::Op::BeforeWith:
+    case bytecode::Op::BeforeAsyncWith:
+      return 2;  // the method and its receiver, below what entering returns
+    default:
+      return 0;
+  }
+}
+
 // The stack in the block that is walked. It counts the slots that are borrowed from each local, so
 // that no store has to look through the stack for them.
 class AuditStack {
@@ -66,6 +88,8 @@ class AuditStack {
 
   bool empty() const { return slots_.empty(); }
   size_t size() const { return slots_.size(); }
+  // Returns the `from` of the last slot; 0 also for none.
+  uint32_t lender() const { return slots_.empty() ? 0 : slots_.back().from; }
   const Slot& back() const { return slots_.back(); }
   // Returns the slot that is so many slots below the end: 1 is the last one.
   const Slot& from_end(size_t distance) const { return slots_[slots_.size() - distance]; }
@@ -77,6 +101,10 @@ class AuditStack {
   }
   void push_objects(uint32_t count) {
     for (; count > 0; --count) slots_.push_back(Slot());
+  }
+  // The same, of which the lowest `kept` ones are borrowed.
+  void push_objects(uint32_t count, uint32_t kept, uint32_t from) {
+    for (uint32_t i = 0; i < count; ++i) push({What::Value, 0, i < kept ? from : 0});
   }
   Slot pop() {
     const Slot slot = slots_.back();

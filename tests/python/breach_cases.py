@@ -34,6 +34,7 @@ DELETED = "def f(x):\n    del x\n    try: x\n    except NameError: pass\n    ret
 LISTING = "async def f(x):\n    async for y in x:\n        pass\n    return x\n"
 SLICE = "def f(x, y):\n    return x[y:y]\n"
 MATCH = "def f(x):\n    match x:\n        case 0: return 1\n        case [a, b]: return a\n"
+FIRST = "def f(x):\n    match x:\n        case [0, a]: return a\n"
 CLASSES = "def f(x):\n    match x:\n        case int(c): return c\n"
 KEYS = "def f(x):\n    match x:\n        case {1: a, 'k': b}: return a, b\n"
 PARTS = "def f(x):\n    match x:\n        case [a, *b]: return a, b\n"
@@ -46,10 +47,18 @@ NONE = "def f(x):\n    if x is None:\n        x = 1\n    return 2\n"
 SUM = "def f(x):\n    return x + x\n"
 PAIR = "def f(x):\n    return x, 1.5, x, 1.5\n"
 PAIRS = "def f(x):\n    return x, (1, 'a'), x, (1, 'a')\n"
+DEEP_PAIRS = "def f(x):\n    return x, ((1000, 2),), x, ((3000, 4),), x, ((1000, 2),)\n"
+SLICES = "def f(x):\n    return x[1000:2000], x[1000:2000]\n"
 FLOAT = "def f(x):\n    return x, 1.25\n"
+REPLACED = "def f(x):\n    x.m((x := 5))\n"
+FORMATTED = "def f(x):\n    return f'{x}{(x := 1)}'\n"
+ENTERED = "def f(x):\n    with x:\n        x = None\n"
+REBOUND = "def f(x):\n    for y in x:\n        x = y\n"
+OTHER_SELF = "def f(x):\n    super(int, x).m((x := 5))\n"
 ASYNC = "async def f(x):\n    yield x\n    return\n"
 
 CO_GENERATOR = 0x20
+BORROW = "LOAD_FAST_BORROW"
 
 
 def first(parts: Parts, name: str) -> Instr:
@@ -375,6 +384,11 @@ CASES: Dict[str, Case] = {
     "a local as a cell": ((3, 11), (3, 12), PLAIN, becomes("LOAD_FAST", "LOAD_DEREF")),
     "a checked cell": ((3, 13), (3, 13), DEEP, becomes("LOAD_FAST", "LOAD_FAST_CHECK")),
     "a cell, checked": ((3, 14), NEWEST, DEEP, becomes("LOAD_FAST_BORROW", "LOAD_FAST_CHECK")),
+    "a borrowed receiver": ((3, 14), NEWEST, REPLACED, becomes("LOAD_FAST", BORROW)),
+    "a borrowed text": ((3, 14), NEWEST, FORMATTED, becomes("LOAD_FAST", BORROW)),
+    "a borrowed manager": ((3, 14), NEWEST, ENTERED, becomes("LOAD_FAST", BORROW)),
+    "borrowed by an iterator": ((3, 15), NEWEST, REBOUND, becomes("LOAD_FAST", BORROW)),
+    "borrowed by super()": ((3, 14), NEWEST, OTHER_SELF, becomes("LOAD_FAST", BORROW)),
     "the cell with a local's name": ((3, 12), NEWEST, HIDING, in_the_cell(False, True)),
     "the cell with a stored name": ((3, 13), NEWEST, HIDING, in_the_cell(True, False)),
     "the cell with a local's name, twice": ((3, 13), NEWEST, HIDING, in_the_cell(True, True)),
@@ -397,7 +411,7 @@ CASES: Dict[str, Case] = {
     "an entry without a mark": ((3, 11), NEWEST, HANDLER, unmarked),
     "no place to raise from": ((3, 11), NEWEST, HANDLER, last_reraise),
     "an exception that was not saved": ((3, 9), (3, 10), HANDLER, late_pop),
-    "a pattern of False": ((3, 10), NEWEST, MATCH, zero_is_false),
+    "a pattern of False": ((3, 10), NEWEST, FIRST, zero_is_false),
     "a pattern of no class": ((3, 10), NEWEST, CLASSES, of_a_constant),
     "a key twice": ((3, 10), NEWEST, KEYS, key("k", True)),
     "a key that no pattern has": ((3, 10), NEWEST, KEYS, key("k", ())),
@@ -411,6 +425,9 @@ CASES: Dict[str, Case] = {
     "an argument that it has not": (ALL, (3, 10), LISTING, argument("END_ASYNC_FOR", lambda a: 9)),
     "two equal floats": (ALL, NEWEST, PAIR, apart(lambda: float("1.5"))),
     "two equal tuples": ((3, 10), NEWEST, PAIRS, apart(lambda: (1, "a"))),
+    "two equal tuples around a third": ((3, 10), NEWEST, DEEP_PAIRS, apart(lambda: ((1000, 2),))),
+    "two equal slices": ((3, 14), NEWEST, SLICES, apart(lambda: slice(1000, 2000))),
+    "a list as a constant": ((3, 8), NEWEST, FLOAT, a_constant(1.25, [1, 2])),
     "the payload of a NaN": (ALL, NEWEST, FLOAT, a_constant(1.25, NAN)),
     "an argument for no slice": ((3, 8), (3, 11), SLICE, argument("BUILD_SLICE", lambda a: 4)),
 }

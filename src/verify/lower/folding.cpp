@@ -42,6 +42,7 @@ constexpr uint64_t kSign = 0x8000000000000000u;
 
 // Returns true if a text can have the constant, its items apart. It can have one NaN, and a float
 // of the other sign. A complex number is a sum: an imaginary NaN loses the sign of a real -0.0.
+// What is mutable is made anew each time, and a name may be bound to something else.
 bool has_exact_text(const object::Const& value) {
   if (value.kind == object::ConstKind::Float) {
     return !std::isnan(value.real) || (std::bit_cast<uint64_t>(value.real) | kSign) == kNan;
@@ -54,7 +55,18 @@ bool has_exact_text(const object::Const& value) {
     return is_exact(value.real) && is_exact(value.imag) &&
            !(is_negative_zero && std::isnan(value.imag));
   }
-  return value.kind != object::ConstKind::Code && value.kind != object::ConstKind::Opaque;
+  switch (value.kind) {
+    case object::ConstKind::StopIteration:
+    case object::ConstKind::List:
+    case object::ConstKind::Set:
+    case object::ConstKind::Dict:
+    case object::ConstKind::Slice:
+    case object::ConstKind::Code:
+    case object::ConstKind::Opaque:
+      return false;
+    default:
+      return true;
+  }
 }
 
 }  // namespace
@@ -79,7 +91,10 @@ bool has_literal(const Unit& unit, ConstId value) {
 }
 
 std::optional<ConstId> constant_of(Unit& unit, NodeId node) {
-  if (unit.tree.is(node, Kind::Constant)) return unit.tree.as<ast::Constant>(node).value;
+  if (unit.tree.is(node, Kind::Constant)) {
+    const ConstId value = unit.tree.as<ast::Constant>(node).value;
+    return has_literal(unit, value) ? std::optional(value) : std::nullopt;
+  }
   if (unit.tree.is(node, Kind::Tuple)) {
     std::vector<ConstId> items;
     for (NodeId item : unit.tree.items(unit.tree.as<ast::Tuple>(node).elts)) {
