@@ -27,7 +27,8 @@ void end_by_jump(ast::Tree& tree, NodeId handler, End end) {
   tree.set(handler, clause);
 }
 
-// Returns true if a `break` leaves the loop.
+}  // namespace
+
 bool has_break(const ast::Tree& tree, NodeId loop) {
   std::vector<NodeId> todo{loop};
   std::vector<List> lists;
@@ -50,7 +51,12 @@ bool has_break(const ast::Tree& tree, NodeId loop) {
   return false;
 }
 
-}  // namespace
+bool is_endless(const ast::Tree& tree, NodeId statement) {
+  if (!tree.is(statement, Kind::While)) return false;
+  const auto loop = tree.as<ast::While>(statement);
+  return ast::is_constant(tree, loop.test, object::ConstKind::True) &&
+         tree.items(loop.orelse).empty();
+}
 
 NodeId jump(ast::Tree& tree, End end, ast::Where at) {
   return end == End::Continue ? tree.add(ast::Continue{}, at) : tree.add(ast::Return{}, at);

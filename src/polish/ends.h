@@ -22,6 +22,12 @@ inline constexpr ast::Kinds kWithLists = {
 // Appends the lists in a statement, given how the statement itself ends.
 void add_lists(const ast::Tree& tree, ast::NodeId statement, End end, std::vector<List>& lists);
 
+// Returns true if a `break` leaves the loop.
+bool has_break(const ast::Tree& tree, ast::NodeId loop);
+
+// Returns true for `while True:` without `else`.
+bool is_endless(const ast::Tree& tree, ast::NodeId statement);
+
 // Returns true if control never falls off the end of a list: it ends in a jump, in `assert False`,
 // in an `if` or a `try` all arms of which do, or in a loop without `break` whose `else` does.
 bool never_falls_through(const ast::Tree& tree, ast::ListId list);

@@ -2,8 +2,6 @@
 // What an endless loop leads to in one way only may be read in it: from 3.12 on the compiler moves
 // a short `return` or `raise` after the loop to the `break` before it. Its column shows that it was
 // written after the loop: it starts no further right.
-#include <algorithm>
-#include <string_view>
 #include <vector>
 
 #include "ast/nodes.h"
@@ -23,7 +21,7 @@ class Leaving {
 
   // `column`: that of the list.
   void rewrite(Statements& items, int32_t column) {
-    if (items.empty() || !is_endless(items.back())) return;
+    if (items.empty() || !is_endless(tree_, items.back())) return;
     last_column_ = column;
     if (column == Starts::kUnknown) {
       const int32_t inside = starts_.of_list(tree_.as<ast::While>(items.back()).body);
@@ -31,7 +29,8 @@ class Leaving {
       last_column_ = inside - kElif;
     }
     found_.clear();
-    if (!look_into(items.back()) || found_.size() != 1) return;
+    look_into(items.back());
+    if (found_.size() != 1 || has_break(tree_, items.back())) return;
     Statements list = items_at(tree_, found_[0]);
     items.push_back(list.back());
     list.back() = tree_.add(ast::Break{});
@@ -39,15 +38,9 @@ class Leaving {
   }
 
  private:
-  bool is_endless(NodeId loop) const {
-    return tree_.is(loop, Kind::While) &&
-           ast::is_constant(tree_, tree_.as<ast::While>(loop).test, object::ConstKind::True) &&
-           tree_.items(tree_.as<ast::While>(loop).orelse).empty();
-  }
-
   // Finds the lists that end in a `return` of a value or a `raise` where a `break` would leave the
-  // loop, and no region with it. Returns false if there is a `break`.
-  bool look_into(NodeId loop) {
+  // loop, and no region with it.
+  void look_into(NodeId loop) {
     std::vector<List> todo;
     add_lists(tree_, loop, End::Other, todo);
     while (!todo.empty()) {
@@ -55,17 +48,9 @@ class Leaving {
       todo.pop_back();
       for (const NodeId item : view_at(tree_, place)) {
         switch (tree_.kind(item)) {
-          case Kind::Break:
-            return false;
           case Kind::If:
           case Kind::Match:
             add_lists(tree_, item, End::Other, todo);
-            break;
-          case Kind::For:
-          case Kind::While:
-          case Kind::Try:
-          case Kind::With:
-            if (has_break(item)) return false;
             break;
           case Kind::Return:
             if (tree_.as<ast::Return>(item).value.valid()) note(place, item);
@@ -78,35 +63,6 @@ class Leaving {
         }
       }
     }
-    return true;
-  }
-
-  // Of a loop only the `else` counts.
-  bool has_break(NodeId statement) const {
-    std::vector<List> todo;
-    add_lists_around(statement, todo);
-    while (!todo.empty()) {
-      const Place place = todo.back().place;
-      todo.pop_back();
-      for (const NodeId item : view_at(tree_, place)) {
-        if (tree_.is(item, Kind::Break)) return true;
-        add_lists_around(item, todo);
-      }
-    }
-    return false;
-  }
-
-  void add_lists_around(NodeId statement, std::vector<List>& lists) const {
-    const size_t before = lists.size();
-    add_lists(tree_, statement, End::Other, lists);
-    if (!tree_.is(statement, Kind::For) && !tree_.is(statement, Kind::While)) return;
-    const auto is_body = [&](const List& list) {
-      const auto fields = ast::fields_of(tree_.kind(list.place.owner));
-      return std::string_view(fields[list.place.field].name) == "body";
-    };
-    lists.erase(
-        std::remove_if(lists.begin() + static_cast<ptrdiff_t>(before), lists.end(), is_body),
-        lists.end());
   }
 
   // Those that start further right than the loop were written in it.

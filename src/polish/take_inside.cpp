@@ -213,7 +213,7 @@ class Inside {
   bool take_into_loop(NodeId loop, std::span<const NodeId> rest) {
     std::vector<Target> breaks;
     find_breaks(loop, breaks);
-    if (is_endless(loop)) {
+    if (is_endless(tree_, loop)) {
       return breaks.size() == 1 && !has_jump_of_loop(rest) && take_for_break(breaks[0], rest);
     }
     if (!breaks.empty() || !is_in_line_with_body(loop, rest)) return false;
@@ -247,12 +247,6 @@ class Inside {
     return std::abs(distance) <= error_of(rest[0]) ||
            (distance >= kElif && tree_.is(loop, Kind::While) &&
             is_after_test(tree_.as<ast::While>(loop), rest));
-  }
-
-  bool is_endless(NodeId loop) const {
-    return tree_.is(loop, Kind::While) &&
-           ast::is_constant(tree_, tree_.as<ast::While>(loop).test, object::ConstKind::True) &&
-           tree_.items(tree_.as<ast::While>(loop).orelse).empty();
   }
 
   // Appends the lists of a statement in which a jump concerns the loop around the statement.
