@@ -3,11 +3,85 @@
 
 #include <algorithm>
 
+#include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
 #include "structure/graph/uses.h"
 #include "structure/reduce/inlined_comprehensions.h"
 
 namespace pellucid::structure {
+
+namespace {
+
+// The test that runs first of those that a block's branch was made of.
+struct FirstTest {
+  int32_t line = -1;  // of its jump
+  bool compares = false;
+};
+
+FirstTest first_test(const Choices& choices, BlockId id) {
+  const Graph& g = choices.graph();
+  FirstTest first{g[id].exit_line, false};
+  ValueId test = g.resolve(g[id].operands[0]);
+  for (;;) {
+    const ir::Value& value = g[test];
+    if (value.kind == ValueKind::Region) {
+      const RegionKind kind = g.regions[value.a].kind;
+      first.compares = kind == RegionKind::Chain;
+      if (kind != RegionKind::And && kind != RegionKind::Or && kind != RegionKind::Conditional) {
+        return first;
+      }
+      first.line = value.line;
+    } else if (!is_op(value, Op::Unary) ||
+               value.a != static_cast<uint32_t>(bytecode::UnaryOperator::Not)) {
+      first.compares = choices.is_comparison(test);
+      return first;
+    }
+    test = g.resolve(g.f.operands(value)[0]);
+  }
+}
+
+// Returns the greatest line of what a test is computed from.
+int32_t last_line(const Graph& g, ValueId test) {
+  int32_t last = bytecode::kNoLine;
+  std::unordered_set<ValueId> seen;
+  std::vector<ValueId> todo{test};
+  while (!todo.empty()) {
+    const ValueId id = g.resolve(todo.back());
+    todo.pop_back();
+    if (!seen.insert(id).second) continue;
+    const ir::Value& value = g[id];
+    last = std::max(last, value.line);
+    const bool has_parts = value.kind == ValueKind::Region && g.regions[value.a].parts.size() != 0;
+    // The last operand is on the last line; those before it were asked when it was joined to them.
+    if (has_parts) {
+      todo.push_back(g.regions[value.a].parts.back().result);
+    } else {
+      const auto operands = g.f.operands(value);
+      todo.insert(todo.end(), operands.begin(), operands.end());
+    }
+  }
+  return last;
+}
+
+// Returns true if a branch is a part of an expression: what it leads to hands a value on.
+bool leads_to_value(const Graph& g, BlockId branch) {
+  const auto hands_on = [&g](const ir::Edge& way) {
+    if (!way.to.valid()) return false;
+    const ir::Block& to = g[way.to];
+    return !way.args.empty() || !to.next[0].args.empty() || !to.next[1].args.empty();
+  };
+  return hands_on(g[branch].next[0]) || hands_on(g[branch].next[1]);
+}
+
+// Returns true if not only tests lead to a place, or if it only returns.
+bool is_reached_anyway(const Graph& g, BlockId place) {
+  if (!place.valid() || only_returns(g, place)) return place.valid();
+  const auto ways = g.ways_into(place);
+  return std::any_of(ways.begin(), ways.end(),
+                     [&g](const Way way) { return g[way.from].exit != ExitKind::Branch; });
+}
+
+}  // namespace
 
 Choices::Choices(Graph& graph, object::Module& module) : g_(graph), module_(module) {
   for (const BlockId id : g_.order()) {
@@ -70,47 +144,16 @@ bool Choices::is_comparison(ValueId id) const {
   return is_op(value, Op::Compare, Op::IsOp, Op::ContainsOp);
 }
 
-Choices::FirstTest Choices::first_test(BlockId id) const {
-  FirstTest first{g_[id].exit_line, false};
-  ValueId test = g_.resolve(g_[id].operands[0]);
-  for (;;) {
-    const ir::Value& value = g_[test];
-    if (value.kind == ValueKind::Region) {
-      const RegionKind kind = g_.regions[value.a].kind;
-      first.compares = kind == RegionKind::Chain;
-      if (kind != RegionKind::And && kind != RegionKind::Or && kind != RegionKind::Conditional) {
-        return first;
-      }
-      first.line = value.line;
-    } else if (!is_op(value, Op::Unary) ||
-               value.a != static_cast<uint32_t>(bytecode::UnaryOperator::Not)) {
-      first.compares = is_comparison(test);
-      return first;
-    }
-    test = g_.resolve(g_.f.operands(value)[0]);
-  }
-}
-
-int32_t Choices::last_line(ValueId test) const {
-  int32_t last = bytecode::kNoLine;
-  std::unordered_set<ValueId> seen;
-  std::vector<ValueId> todo{test};
-  while (!todo.empty()) {
-    const ValueId id = g_.resolve(todo.back());
-    todo.pop_back();
-    if (!seen.insert(id).second) continue;
-    const ir::Value& value = g_[id];
-    last = std::max(last, value.line);
-    const bool has_parts = value.kind == ValueKind::Region && g_.regions[value.a].parts.size() != 0;
-    // The last operand is on the last line; those before it were asked when it was joined to them.
-    if (has_parts) {
-      todo.push_back(g_.regions[value.a].parts.back().result);
-    } else {
-      const auto operands = g_.f.operands(value);
-      todo.insert(todo.end(), operands.begin(), operands.end());
-    }
-  }
-  return last;
+bool Choices::is_another_statement(BlockId a, BlockId b, BlockId shared) const {
+  const int32_t line = g_[a].exit_line;
+  if (line == bytecode::kNoLine) return false;
+  if (g_.f.habits.tests_on_one_line) return g_[b].exit_line > line;
+  const FirstTest first = first_test(*this, b);
+  if (first.line <= line || leads_to_value(g_, a) || leads_to_value(g_, b)) return false;
+  if (!first.compares) return true;
+  if (g_[b].items.empty() || !is_reached_anyway(g_, shared)) return false;
+  // The comparison of a case is below its subject.
+  return std::min(first.line, g_[g_[b].items.front()].line) > last_line(g_, g_[a].operands[0]) + 1;
 }
 
 bool Choices::makes_container(BlockId id) const {

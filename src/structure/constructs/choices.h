@@ -37,14 +37,16 @@ class Choices {
   // use.
   ValueId pivot_of(ValueId comparison) const;
   bool is_comparison(ValueId id) const;
-  // The test that runs first of those that a block's branch was made of.
-  struct FirstTest {
-    int32_t line = -1;  // of its jump
-    bool compares = false;
-  };
-  FirstTest first_test(BlockId id) const;
-  // Returns the greatest line of what a test is computed from.
-  int32_t last_line(ValueId test) const;
+  // Returns true if block b, which block a alone leads to, tests for an `if` of its own. `shared`:
+  // where a leads otherwise.
+  //
+  // The jump of a statement's test has a line after that of the statement before. Up to 3.9 all
+  // jumps of a test have the line of the statement, wherever the operands are (compiler_jump_if
+  // sets no line). In 3.10 a comparison sets its own line, which is in a test as it is in a
+  // statement: a line between tells them apart, since operands mostly have none, unless two
+  // statements would need two copies of what they lead to. Where there is no statement, in a
+  // comprehension or in the value of an `and`, jumps have the lines of the operands.
+  bool is_another_statement(BlockId a, BlockId b, BlockId shared) const;
   // Returns true if an item of the block may be the container that a comprehension fills.
   bool makes_container(BlockId id) const;
   bool continues_chain(ValueId result, ValueId pivot) const;

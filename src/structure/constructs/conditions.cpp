@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "structure/constructs/choices.h"
-#include "structure/graph/block_kinds.h"
 #include "structure/graph/items.h"
 #include "structure/reduce/inlined_comprehensions.h"
 
@@ -171,48 +170,12 @@ class Conditions {
     return c_.is_pivot(g_.resolve(g_.f.operands(test)[0]));
   }
 
-  // Returns true if the second test is that of an `if` of its own: its jump has a line after that
-  // of the first one. Up to 3.9 all jumps of a test have the line of the statement, wherever the
-  // operands are (compiler_jump_if sets no line). In 3.10 a comparison sets its own line, which is
-  // in a test as it is in a statement: a line between tells them apart, since operands mostly have
-  // none, unless two statements would need two copies of what they lead to. A comprehension has no
-  // statement: its jumps have the lines of the operands. Nor has the value of an `and`.
-  bool is_another_statement(BlockId a, BlockId b, BlockId shared) const {
-    const int32_t line = g_[a].exit_line;
-    if (!tells_statements_ || line == bytecode::kNoLine) return false;
-    if (g_.f.habits.tests_on_one_line) return g_[b].exit_line > line;
-    const Choices::FirstTest first = c_.first_test(b);
-    if (first.line <= line || leads_to_value(a) || leads_to_value(b)) return false;
-    if (!first.compares) return true;
-    if (g_[b].items.empty() || !is_reached_anyway(shared)) return false;
-    // The comparison of a case is below its subject.
-    return std::min(first.line, g_[g_[b].items.front()].line) > c_.last_line(g_[a].operands[0]) + 1;
-  }
-
-  // Returns true if a branch is a part of an expression: what it leads to hands a value on.
-  bool leads_to_value(BlockId branch) const {
-    const auto hands_on = [this](const ir::Edge& way) {
-      if (!way.to.valid()) return false;
-      const ir::Block& to = g_[way.to];
-      return !way.args.empty() || !to.next[0].args.empty() || !to.next[1].args.empty();
-    };
-    return hands_on(g_[branch].next[0]) || hands_on(g_[branch].next[1]);
-  }
-
-  // Returns true if not only tests lead to a place, or if it only returns.
-  bool is_reached_anyway(BlockId place) const {
-    if (!place.valid() || only_returns(g_, place)) return place.valid();
-    const auto ways = g_.ways_into(place);
-    return std::any_of(ways.begin(), ways.end(),
-                       [&](const Way way) { return g_[way.from].exit != ExitKind::Branch; });
-  }
-
   bool pair(BlockId a) {
     for (uint8_t side = 0; side < 2; ++side) {
       const BlockId b = g_[a].next[side].to;
       const BlockId shared = g_[a].next[1 - side].to;
       if (b == shared || !c_.owns(a, b) || g_[b].exit != ExitKind::Branch) continue;
-      if (is_another_statement(a, b, shared)) continue;
+      if (tells_statements_ && c_.is_another_statement(a, b, shared)) continue;
       const ValueId first = g_.resolve(g_[a].operands[0]);
       const ValueId second = g_.resolve(g_[b].operands[0]);
       for (uint8_t k = 0; k < 2; ++k) {

@@ -101,9 +101,7 @@ class LoadOrder {
       const auto loads = loads_.find(c_.tree.as<ast::Name>(target).id);
       if (loads == loads_.end()) continue;
       auto& [taken, latest, earliest, others, settled] = loads->second;
-      for (; settled < others.size() && others[settled] < at; ++settled) {
-        found.push_back(others[settled]);
-      }
+      while (settled < others.size() && others[settled] < at) found.push_back(others[settled++]);
     }
     return found;
   }
@@ -147,9 +145,8 @@ class LoadOrder {
       loads.earliest.push_back(place);
     }
     for (auto& [local, loads] : loads_) {
-      for (size_t i = loads.earliest.size(); i-- > 1;) {
+      for (size_t i = loads.earliest.size(); i-- > 1;)
         loads.earliest[i - 1] = std::min(loads.earliest[i - 1], loads.earliest[i]);
-      }
     }
   }
 

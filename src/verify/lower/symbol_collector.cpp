@@ -70,8 +70,7 @@ class Collector {
   // Defers a part of the visited node, unless it is absent or names nothing. A name is visited at
   // once if no part before it is deferred. Every second node is one.
   void push(NodeId node, ScopeId scope, bool stores = false) {
-    if (!node.valid()) return;
-    const Kind kind = tree_.kind(node);
+    const Kind kind = node.valid() ? tree_.kind(node) : Kind::Constant;
     if (kind == Kind::Constant) return;
     const Todo todo{node, scope, stores, is_conditional_, false};
     if (kind == Kind::Name && todo_.size() == parts_) {
