@@ -81,11 +81,13 @@ using Numbers = NumbersId;
 #undef NODE
 #undef FIELD
 
+inline constexpr uint32_t kNowhere = 0xffffffffu;  // the offset of no instruction
+
 // The origin of a node.
 struct Where {
-  int32_t line = -1;              // in the original source; -1: unknown
-  uint32_t offset = 0xffffffffu;  // byte offset of the instruction that made it
-  object::CodeId code{};          // whose; set when a body is complete (mark_code)
+  int32_t line = -1;           // in the original source; -1: unknown
+  uint32_t offset = kNowhere;  // byte offset of the instruction that made it
+  object::CodeId code{};       // whose; set when a body is complete (mark_code)
 };
 
 struct FieldInfo {

@@ -13,11 +13,11 @@ namespace {
 constexpr std::string_view kUnary[] = {"-", "+", "not", "~"};
 constexpr std::string_view kBinary[] = {"+",  "-",  "*", "@", "/", "%", "**",
                                         "<<", ">>", "|", "^", "&", "//"};
-constexpr std::string_view kCompare[] = {"<", "<=", "==", "!=", ">", ">="};
+constexpr std::string_view kComparisons[] = {"<", "<=", "==", "!=", ">", ">="};
 
 std::string operator_text(const Instr& instr) {
   if (instr.op == Op::Unary) return std::string(kUnary[instr.a]);
-  if (instr.op == Op::Compare) return std::string(kCompare[instr.a]);
+  if (instr.op == Op::Compare) return std::string(kComparisons[instr.a]);
   return std::string(kBinary[instr.a]) + (instr.b != 0 ? "=" : "");
 }
 

@@ -69,7 +69,13 @@ uint16_t column(uint32_t number) {
 // fields. Calls say(Location) for each; returns false if the table is cut off.
 template <typename Say>
 bool each_location(const object::Code& code, Say say) {
-  enum Kind { kShortEnd = 10, kOneLineEnd = 13, kNoColumns = 13, kLong = 14, kNoLocation = 15 };
+  enum EntryKind {
+    kShortEnd = 10,
+    kOneLineEnd = 13,
+    kNoColumns = 13,
+    kLong = 14,
+    kNoLocation = 15
+  };
   const std::span<const uint8_t> table = code.linetable;
   int32_t line = code.firstlineno;
   size_t unit = 0;

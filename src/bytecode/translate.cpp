@@ -337,11 +337,11 @@ class Translator {
   // Returns true for the start of 3.14's `with`: COPY 1, LOAD_SPECIAL exit, SWAP 2, SWAP 3,
   // LOAD_SPECIAL enter, CALL 0.
   bool before_with() {
-    static constexpr Mark kMarks[] = {Mark::Copy, Mark::LoadSpecial, Mark::Swap,
+    static constexpr Mark kStart[] = {Mark::Copy, Mark::LoadSpecial, Mark::Swap,
                                       Mark::Swap, Mark::LoadSpecial, Mark::Call};
     if (spot_.code.version.minor < 14) return false;
     for (size_t k = 1; k < 6; ++k) {
-      if (spot_.mark_after(k) != kMarks[k]) return false;
+      if (spot_.mark_after(k) != kStart[k]) return false;
     }
     const auto has_args = [&](std::initializer_list<uint32_t> args) {
       size_t k = spot_.at;

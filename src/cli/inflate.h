@@ -10,6 +10,9 @@
 
 namespace pellucid::cli {
 
+// A member of an archive is never unpacked to more bytes than this.
+inline constexpr uint64_t kLargestMember = uint64_t{256} << 20;
+
 // Unpacks exactly `size` bytes. Any other size is an error, with an offset in `packed`.
 Result<std::vector<uint8_t>> inflate(std::span<const uint8_t> packed, size_t size);
 

@@ -42,6 +42,4 @@ std::vector<uint8_t> header_for(uint32_t major, uint32_t minor);
 // Unpacks zlib data of no more than `limit` bytes.
 Result<std::vector<uint8_t>> unpacked(std::span<const uint8_t> packed, uint64_t limit);
 
-inline constexpr uint64_t kLargestMember = uint64_t{256} << 20;
-
 }  // namespace pellucid::cli

@@ -10,9 +10,8 @@ namespace pellucid::cli {
 
 namespace {
 
-constexpr uint64_t kLargestMember = uint64_t{256} << 20;
 constexpr size_t kEndSize = 22;
-constexpr size_t kEntrySize = 46;
+constexpr size_t kDirectoryEntrySize = 46;
 constexpr size_t kLocalSize = 30;
 constexpr size_t kLargeEndSize = 56;
 constexpr size_t kLocatorSize = 20;
@@ -112,7 +111,7 @@ Result<std::vector<ZipMember>> zip_members(std::span<const uint8_t> archive) {
   std::vector<ZipMember> members;
   size_t at = static_cast<size_t>(directory);
   for (uint64_t i = 0; i < found.count; ++i) {
-    if (end - at < kEntrySize || number(archive, at, 4) != kEntryMark) {
+    if (end - at < kDirectoryEntrySize || number(archive, at, 4) != kEntryMark) {
       return error(at, "a damaged directory");
     }
     ZipMember member;
@@ -125,15 +124,15 @@ Result<std::vector<ZipMember>> zip_members(std::span<const uint8_t> archive) {
     const size_t extra = number(archive, at + 30, 2);
     const size_t rest = name + extra + number(archive, at + 32, 2);
     member.header = number(archive, at + 42, 4);
-    if (end - at - kEntrySize < rest) return error(at, "a damaged directory");
-    const auto text = archive.subspan(at + kEntrySize, name);
+    if (end - at - kDirectoryEntrySize < rest) return error(at, "a damaged directory");
+    const auto text = archive.subspan(at + kDirectoryEntrySize, name);
     member.name.assign(text.begin(), text.end());
-    if (!read_large_numbers(archive.subspan(at + kEntrySize + name, extra), member)) {
+    if (!read_large_numbers(archive.subspan(at + kDirectoryEntrySize + name, extra), member)) {
       return error(at, "a damaged entry");
     }
     member.header = std::min<uint64_t>(member.header, archive.size() - moved) + moved;
     members.push_back(std::move(member));
-    at += kEntrySize + rest;
+    at += kDirectoryEntrySize + rest;
   }
   return members;
 }

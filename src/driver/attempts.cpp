@@ -17,12 +17,12 @@ namespace {
 
 // The ways to read a body with structure. If compilers left nothing of code that never runs, all
 // three are the same, and only the last is tried.
-struct Reading {
+struct BodyReading {
   const char* name;
   bool with_ends;         // with what is left of code that never runs
   bool believes_finally;  // 3.8: which handlers are finally bodies
 };
-constexpr Reading kReadings[] = {
+constexpr BodyReading kReadings[] = {
     // The first may fail: it also has to follow what is left of code that never runs.
     {"with code that never runs", true, true},
     {"with that code, and without what 3.8 says of `finally`", true, false},
@@ -100,7 +100,7 @@ class Attempts {
     }
     const bool has_ends = function.marks_ends || function.marks_empty_bodies;
     Result<ast::ListId> body = Error{};
-    for (const Reading& reading : kReadings) {
+    for (const BodyReading& reading : kReadings) {
       if (reading.with_ends && !has_ends) continue;
       if (has_ends && !reading.with_ends) {
         PELLUCID_TRY(function, lifted(false));

@@ -15,7 +15,7 @@ struct Fresh {
   bool is_tuple = false;
 };
 
-struct State {
+struct Heap {
   std::unordered_map<ValueId, Fresh> known;       // containers that have not escaped
   std::unordered_map<ValueId, ValueId> replaced;  // values that are replaced on this path
 };
@@ -31,7 +31,7 @@ class Simplifier {
     do {
       find_eligible();
     } while (read_shared());
-    std::vector<std::pair<BlockId, State>> todo;
+    std::vector<std::pair<BlockId, Heap>> todo;
     std::vector<uint8_t> seen(f_.blocks.size(), 0);
     for (size_t i = 0; i < f_.blocks.size(); ++i) {
       if (ways_[i].size() != 1 || entries_.count(BlockId(i))) todo.push_back({BlockId(i), {}});
@@ -173,7 +173,7 @@ class Simplifier {
     return true;
   }
 
-  ValueId resolve(const State& state, ValueId id) const {
+  ValueId resolve(const Heap& state, ValueId id) const {
     for (auto it = state.replaced.find(id); it != state.replaced.end();
          it = state.replaced.find(id)) {
       id = it->second;
@@ -189,7 +189,7 @@ class Simplifier {
   }
 
   // Returns the bounds of a slice without a step that is a constant or built of constants.
-  std::optional<std::array<object::ConstId, 2>> slice_parts(const State& state, ValueId key) const {
+  std::optional<std::array<object::ConstId, 2>> slice_parts(const Heap& state, ValueId key) const {
     if (is_op(f_[key], Op::LoadConst)) {
       const object::Const& slice = module_[f_[key].constant()];
       if (slice.kind != object::ConstKind::Slice ||
@@ -211,7 +211,7 @@ class Simplifier {
   };
 
   // Returns the elements that an index or a slice with constant bounds selects.
-  std::optional<Range> select(const State& state, ValueId key, size_t size) const {
+  std::optional<Range> select(const Heap& state, ValueId key, size_t size) const {
     const auto count = static_cast<int64_t>(size);
     if (const auto index = integer(key)) {
       const int64_t at = *index < 0 ? *index + count : *index;
@@ -231,7 +231,7 @@ class Simplifier {
     return Range{static_cast<size_t>(*begin), static_cast<size_t>(std::max(*begin, *end))};
   }
 
-  Fresh* known(State& state, ValueId id) const {
+  Fresh* known(Heap& state, ValueId id) const {
     const auto it = state.known.find(id);
     return it == state.known.end() ? nullptr : &it->second;
   }
@@ -250,7 +250,7 @@ class Simplifier {
   }
 
   // Returns the value itself; the containers in it are built here, innermost first.
-  ValueId escape(State& state, ValueId id, std::vector<ValueId>& items) {
+  ValueId escape(Heap& state, ValueId id, std::vector<ValueId>& items) {
     std::vector<ValueId> todo{resolve(state, id)};
     while (!todo.empty()) {
       const ValueId top = resolve(state, todo.back());
@@ -277,7 +277,7 @@ class Simplifier {
     return resolve(state, id);
   }
 
-  void walk(BlockId id, State& state) {
+  void walk(BlockId id, Heap& state) {
     const std::vector<ValueId> before = std::move(f_.blocks[id.index()].items);
     std::vector<ValueId> items;
     for (const ValueId item : before) {
@@ -293,7 +293,7 @@ class Simplifier {
     block.items = std::move(items);
   }
 
-  void keep(State& state, ValueId item, std::vector<ValueId>& items) {
+  void keep(Heap& state, ValueId item, std::vector<ValueId>& items) {
     const Value value = f_[item];
     const size_t before = items.size();
     for (uint32_t i = 0; i < value.count; ++i) {
@@ -322,7 +322,7 @@ class Simplifier {
   }
 
   // Applies the instruction to known containers; returns false if it does nothing to them.
-  bool step(State& state, ValueId id) {
+  bool step(Heap& state, ValueId id) {
     const Value value = f_[id];
     if (value.kind != ValueKind::Instr) return false;
     std::vector<ValueId> o;

@@ -16,7 +16,7 @@ struct Held {
   friend bool operator==(const Held&, const Held&) = default;
 };
 
-using State = std::map<Symbol, Held>;  // a name that is not in it holds nothing
+using HeldNames = std::map<Symbol, Held>;  // a name that is not in it holds nothing
 
 class Promotion {
  public:
@@ -52,21 +52,21 @@ class Promotion {
       const BlockId id = todo.back();
       todo.pop_back();
       const Block& block = f_[id];
-      State state = at_start_[id];
+      HeldNames state = at_start_[id];
       for (const ValueId item : block.items) apply(state, item);
       for (const Edge& edge : block.next) {
         if (edge.to.valid() && arrive(edge.to, state)) todo.push_back(edge.to);
       }
       if (!block.handler.valid()) continue;
       // A handler may be entered after any instruction.
-      State anything;
+      HeldNames anything;
       for (const Symbol name : names_) anything[name] = {Held::kMixed, {}};
       const BlockId entry = f_.handlers[block.handler.index()].entry;
       if (arrive(entry, anything)) todo.push_back(entry);
     }
   }
 
-  void apply(State& state, ValueId item) const {
+  void apply(HeldNames& state, ValueId item) const {
     const Value& value = f_[item];
     if (is_temporary(value, Op::StoreFast)) {
       state[value.symbol()] = {Held::kValue, f_.operands(value)[0]};
@@ -75,7 +75,7 @@ class Promotion {
     }
   }
 
-  bool arrive(BlockId id, const State& state) {
+  bool arrive(BlockId id, const HeldNames& state) {
     const auto [it, is_new] = at_start_.try_emplace(id, state);
     if (is_new) return true;
     bool changed = false;
@@ -91,7 +91,7 @@ class Promotion {
     return changed;
   }
 
-  void find_mixed(BlockId id, State state) {
+  void find_mixed(BlockId id, HeldNames state) {
     for (const ValueId item : f_[id].items) {
       const Value& value = f_[item];
       const bool reads = is_temporary(value, Op::LoadFast) || is_temporary(value, Op::DeleteFast);
@@ -106,7 +106,7 @@ class Promotion {
     }
   }
 
-  void rewrite(BlockId id, State state) {
+  void rewrite(BlockId id, HeldNames state) {
     std::vector<ValueId> kept;
     for (const ValueId item : f_[id].items) {
       Value& value = f_[item];
@@ -166,7 +166,7 @@ class Promotion {
 
   Function& f_;
   const std::unordered_set<Symbol>& names_;
-  std::map<BlockId, State> at_start_;
+  std::map<BlockId, HeldNames> at_start_;
   std::unordered_set<Symbol> mixed_;
   std::unordered_map<ValueId, ValueId> replaced_;
   std::unordered_set<ValueId> dropped_;

@@ -8,15 +8,15 @@ namespace pellucid::ir {
 
 namespace {
 
-struct Way {
+struct Origin {
   BlockId from;
   uint8_t edge = 0;
 };
 
-using Ways = std::vector<std::vector<Way>>;
+using Origins = std::vector<std::vector<Origin>>;
 
-Ways ways_into(const Function& f) {
-  Ways ways(f.blocks.size());
+Origins ways_into(const Function& f) {
+  Origins ways(f.blocks.size());
   for (size_t b = 0; b < f.blocks.size(); ++b) {
     for (uint8_t k = 0; k < 2; ++k) {
       const Edge& edge = f.blocks[b].next[k];
@@ -96,7 +96,7 @@ class Threads {
         if (rules_.is_object(stored)) return false;
         return std::nullopt;
       }
-      const std::vector<Way>& ways = ways_[at.index()];
+      const std::vector<Origin>& ways = ways_[at.index()];
       if (ways.size() != 1) return std::nullopt;
       at = ways[0].from;
     }
@@ -132,7 +132,7 @@ class Threads {
   }
 
   bool thread(BlockId id) {
-    const std::vector<Way> ways = ways_[id.index()];
+    const std::vector<Origin> ways = ways_[id.index()];
     if (ways.size() < 2 || f_[id].handler.valid() || !f_[id].params.empty()) return false;
     const auto test = test_of(f_[id]);
     if (!test) return false;
@@ -149,7 +149,7 @@ class Threads {
       rest.push_back(item);
     }
     std::vector<uint8_t> leads;
-    for (const Way& way : ways) {
+    for (const Origin& way : ways) {
       const auto known = is_none_after(test->name, way.from);
       if (!known) return false;
       leads.push_back(*known != test->opposite ? 0 : 1);
@@ -174,7 +174,7 @@ class Threads {
     empty.offset = before.offset;
     empty.exc_depth = before.exc_depth;
     ways_ = ways_into(f_);
-    for (const Way& way : ways) join_straight(way.from);
+    for (const Origin& way : ways) join_straight(way.from);
     return true;
   }
 
@@ -202,7 +202,7 @@ class Threads {
   const object::Module& module_;
   const ThreadRules& rules_;
   Function& f_;
-  Ways ways_;
+  Origins ways_;
 };
 
 }  // namespace
@@ -212,12 +212,12 @@ bool thread_branches(const object::Module& module, const ThreadRules& rules, Fun
 }
 
 void drop_constant_parameters(Function& f) {
-  const Ways ways = ways_into(f);
+  const Origins ways = ways_into(f);
   for (size_t b = 0; b < f.blocks.size(); ++b) {
     Block& block = f.blocks[b];
     for (size_t p = block.params.size(); p-- > 0;) {
       const ValueId param = block.params[p];
-      const bool is_constant = std::all_of(ways[b].begin(), ways[b].end(), [&](const Way& way) {
+      const bool is_constant = std::all_of(ways[b].begin(), ways[b].end(), [&](const Origin& way) {
         return is_op(f[f.blocks[way.from.index()].next[way.edge].args[p]], Op::LoadConst);
       });
       const auto drop = std::find_if(block.items.begin(), block.items.end(), [&](ValueId item) {
@@ -228,7 +228,7 @@ void drop_constant_parameters(Function& f) {
       block.params.erase(block.params.begin() + static_cast<ptrdiff_t>(p));
       std::erase(block.entry_stack, param);
       block.drops -= block.drops > 0 ? 1 : 0;
-      for (const Way& way : ways[b]) {
+      for (const Origin& way : ways[b]) {
         auto& args = f.blocks[way.from.index()].next[way.edge].args;
         args.erase(args.begin() + static_cast<ptrdiff_t>(p));
       }

@@ -7,7 +7,7 @@ namespace pellucid::polish {
 
 namespace {
 
-int32_t width_of(const object::Module& module, const object::Code& code) {
+int32_t header_width(const object::Module& module, const object::Code& code) {
   size_t width = std::string_view("def (): ").size() + module.strings.view(code.name).size();
   if ((code.flags & (object::kCoroutine | object::kAsyncGenerator)) != 0) {
     width += std::string_view("async ").size();
@@ -42,7 +42,7 @@ int32_t depth_of(const object::Module& module, const object::Code& code) {
 }  // namespace
 
 Header header_of(const object::Module& module, const object::Code& code) {
-  return {width_of(module, code), depth_of(module, code)};
+  return {header_width(module, code), depth_of(module, code)};
 }
 
 }  // namespace pellucid::polish

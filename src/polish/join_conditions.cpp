@@ -2,6 +2,7 @@
 // `if a: if b:` and `if a and b:` compile to the same code. Where the tests have different lines,
 // or the jumps that leave them, the second one is read as a statement of its own; its column shows
 // whether it was.
+#include "polish/negations.h"
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {
@@ -10,8 +11,6 @@ using ast::Kind;
 using ast::NodeId;
 
 namespace {
-
-constexpr auto kAnd = static_cast<uint32_t>(ast::BoolOperator::And);
 
 // Appends the operands of a test that is one of several.
 void append_operands(const ast::Tree& tree, NodeId test, Statements& operands) {
@@ -27,7 +26,7 @@ bool is_tested_again(const ast::Tree& tree, NodeId test) {
 }
 
 // Joins an `if` with the one in it. Returns true if it was written that way.
-bool join(ast::Tree& tree, NodeId item, const Starts& starts) {
+bool join_with_inner(ast::Tree& tree, NodeId item, const Starts& starts) {
   auto outer = tree.as<ast::If>(item);
   const auto inside = tree.items(outer.body);
   if (inside.size() != 1 || !tree.is(inside[0], Kind::If)) return false;
@@ -50,7 +49,7 @@ void join_conditions(ast::Tree& tree, const Statements& body, Outline& outline,
                      const Starts& starts) {
   if (!starts.known()) return;
   for_each_statement(tree, body, outline, {Kind::If}, [&](NodeId item) {
-    while (tree.is(item, Kind::If) && join(tree, item, starts)) {
+    while (tree.is(item, Kind::If) && join_with_inner(tree, item, starts)) {
     }
   });
 }

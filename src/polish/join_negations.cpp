@@ -78,7 +78,7 @@ Words words_between(const ast::Tree& tree, NodeId node, const Starts& starts) {
   Words words;
   const auto both = tree.as<ast::BoolOp>(node);
   const auto values = tree.items(both.values);
-  const bool is_or = both.op == static_cast<uint32_t>(ast::BoolOperator::Or);
+  const bool is_or = both.op == kOr;
   for (size_t i = 1; i < values.size() && starts.known(); ++i) {
     const Word word = word_between(tree, is_or, values[i - 1], values[i], starts);
     words.between.push_back(word);
@@ -129,7 +129,7 @@ void negate_runs(ast::Tree& tree, NodeId node, const Words& words) {
 bool is_likely_negated(const ast::Tree& tree, NodeId node) {
   constexpr size_t kMany = 3;
   const auto both = tree.as<ast::BoolOp>(node);
-  const bool is_or = both.op == static_cast<uint32_t>(ast::BoolOperator::Or);
+  const bool is_or = both.op == kOr;
   size_t nots = 0, comparisons = 0;
   const auto values = tree.items(both.values);
   for (const NodeId value : values) {

@@ -24,7 +24,7 @@ ast::ListId body_past_line(const ast::Tree& tree, ast::NodeId with) {
 }
 
 // Joins a `with` with the one in it. Returns true if it was written that way.
-bool join(ast::Tree& tree, ast::NodeId item, const Starts& starts) {
+bool join_with_only_item(ast::Tree& tree, ast::NodeId item, const Starts& starts) {
   auto outer = tree.as<ast::With>(item);
   const auto inside = tree.items(outer.body);
   if (inside.size() != 1 || !tree.is(inside[0], Kind::With)) return false;
@@ -50,7 +50,7 @@ bool join(ast::Tree& tree, ast::NodeId item, const Starts& starts) {
 
 void join_with(ast::Tree& tree, const Statements& body, Outline& outline, const Starts& starts) {
   for_each_statement(tree, body, outline, {Kind::With}, [&](ast::NodeId item) {
-    while (tree.is(item, Kind::With) && join(tree, item, starts)) {
+    while (tree.is(item, Kind::With) && join_with_only_item(tree, item, starts)) {
     }
   });
 }

@@ -21,7 +21,6 @@ using ast::NodeId;
 
 namespace {
 
-constexpr int32_t kUnknown = Starts::kUnknown;
 constexpr int32_t kUsual = 4;  // the usual indentation
 
 class Layout {
@@ -41,7 +40,7 @@ class Layout {
   // An open `else` (or the list itself) whose statements are being collected.
   struct Open {
     NodeId owner;
-    int32_t column = kUnknown;
+    int32_t column = Starts::kUnknown;
     bool is_elif = false;
     Statements items;
   };
@@ -50,9 +49,9 @@ class Layout {
   // inside it.
   bool is_outside(ListId list, int32_t column) const {
     const auto items = tree_.items(list);
-    if (items.empty() || column == kUnknown) return false;
+    if (items.empty() || column == Starts::kUnknown) return false;
     const int32_t start = starts_.of(items[0]);
-    return start != kUnknown && start <= column + kParenthesis;
+    return start != Starts::kUnknown && start <= column + kParenthesis;
   }
 
   bool handlers_never_go_on(const ast::Try& attempt) const {
@@ -148,8 +147,8 @@ class Layout {
       open.pop_back();
     };
     const auto ends = [&](const Open& last, int32_t start) {
-      if (last.is_elif) return start == kUnknown || start < last.column + kElif;
-      return start != kUnknown && start + kParenthesis < last.column;
+      if (last.is_elif) return start == Starts::kUnknown || start < last.column + kElif;
+      return start != Starts::kUnknown && start + kParenthesis < last.column;
     };
     for (const NodeId item : items) {
       // Columns are looked at only where they decide.
@@ -161,7 +160,8 @@ class Layout {
       while (open.size() > 1 && ends(open.back(), start)) close();
       const int32_t around = open.back().column;
       Statements& before = open.back().items;
-      const bool is_known = start != kUnknown && around != kUnknown && !before.empty();
+      const bool is_known =
+          start != Starts::kUnknown && around != Starts::kUnknown && !before.empty();
       const bool is_within = is_known && start >= around + kElif && start <= kDeepest;
       if (!is_within || !takes_else(before.back())) {
         before.push_back(item);
@@ -195,13 +195,13 @@ class Layout {
   // Before: `if a and b: c`, with b on its own line, as far right of the `if` as c is of b. After:
   // `if a: if b: c`.
   void split_condition(NodeId statement, int32_t column) {
-    if (!tree_.is(statement, Kind::If) || column == kUnknown) return;
+    if (!tree_.is(statement, Kind::If) || column == Starts::kUnknown) return;
     auto branch = tree_.as<ast::If>(statement);
     const auto body = tree_.items(branch.body);
     if (body.empty() || !tree_.items(branch.orelse).empty()) return;
     if (!tree_.is(branch.test, Kind::BoolOp)) return;
     const auto both = tree_.as<ast::BoolOp>(branch.test);
-    if (both.op != static_cast<uint32_t>(ast::BoolOperator::And) || both.is_tested_again) return;
+    if (both.op != kAnd || both.is_tested_again) return;
     const auto list = tree_.items(both.values);
     const Statements values(list.begin(), list.end());
     const std::vector<size_t> levels = written_levels(values, column, starts_.of(body[0]));
@@ -222,26 +222,26 @@ class Layout {
   std::vector<size_t> written_levels(const Statements& values, int32_t column,
                                      int32_t inside) const {
     std::vector<size_t> levels;
-    int32_t step = kUnknown, error = 2 * kParenthesis;
+    int32_t step = Starts::kUnknown, error = 2 * kParenthesis;
     const auto is_step = [&](int32_t distance) {
       if (distance < kElif) return false;
-      return step == kUnknown || std::abs(distance - step) <= error;
+      return step == Starts::kUnknown || std::abs(distance - step) <= error;
     };
     // A jump may have no place of its own: then exactly one usual step each.
-    const bool is_known = inside != kUnknown;
+    const bool is_known = inside != Starts::kUnknown;
     if (!is_known && column % kUsual == 0) inside = column + 2 * kUsual;
-    if (inside == kUnknown || inside > kDeepest) return levels;
+    if (inside == Starts::kUnknown || inside > kDeepest) return levels;
     if (column % kUsual == 0 && inside % kUsual == 0) {
       step = kUsual;
       error = is_known ? kParenthesis : 0;
     }
     for (size_t i = values.size(); i-- > 1;) {
       const int32_t start = starts_.of_test(values[i]);
-      if (start == kUnknown || !is_step(inside - start) ||
+      if (start == Starts::kUnknown || !is_step(inside - start) ||
           starts_.line_of(values[i]) <= starts_.line_of(values[i - 1])) {
         continue;
       }
-      if (step == kUnknown) step = inside - start;
+      if (step == Starts::kUnknown) step = inside - start;
       inside = start;
       levels.push_back(i);
     }
@@ -251,8 +251,7 @@ class Layout {
 
   NodeId conjunction(std::span<const NodeId> values) {
     if (values.size() == 1) return values[0];
-    const auto op = static_cast<uint32_t>(ast::BoolOperator::And);
-    return tree_.add(ast::BoolOp{op, tree_.list(values), 0}, tree_.where(values[0]));
+    return tree_.add(ast::BoolOp{kAnd, tree_.list(values), 0}, tree_.where(values[0]));
   }
 
   ast::Tree& tree_;

@@ -20,8 +20,7 @@ using ast::NodeId;
 
 namespace {
 
-constexpr int32_t kUnknown = -1;
-constexpr uint32_t kNowhere = ast::Where().offset;
+constexpr int32_t kUnknownLine = -1;
 
 class LineLayout {
  public:
@@ -114,7 +113,7 @@ class LineLayout {
     const bool leaves =
         last.valid() && (tree_.is(last, Kind::Raise) || tree_.is(last, Kind::Break) ||
                          tree_.is(last, Kind::Continue));
-    if (!leaves || start == kNowhere) return nullptr;
+    if (!leaves || start == ast::kNowhere) return nullptr;
     const auto& jumps = left_->jumps;
     const auto found =
         std::upper_bound(jumps.begin(), jumps.end(), end,
@@ -125,8 +124,8 @@ class LineLayout {
 
   // Returns the offset of the last statement of an arm, or of what is before a jump alone in it.
   uint32_t end_of_arm(NodeId owner, NodeId last) const {
-    const uint32_t own = last.valid() ? tree_.where(last).offset : kNowhere;
-    if (own != kNowhere || !tree_.is(owner, Kind::If)) return own;
+    const uint32_t own = last.valid() ? tree_.where(last).offset : ast::kNowhere;
+    if (own != ast::kNowhere || !tree_.is(owner, Kind::If)) return own;
     const auto branch = tree_.as<ast::If>(owner);
     return tree_.items(branch.body).size() == 1 ? last_offset(branch.test) : own;
   }
@@ -137,7 +136,7 @@ class LineLayout {
     size_t count = 0;
     while (count < rest.size()) {
       const uint32_t at = first_offset(rest[count]);
-      if (at != kNowhere && at >= jump.target) break;
+      if (at != ast::kNowhere && at >= jump.target) break;
       ++count;
     }
     return count;
@@ -154,12 +153,12 @@ class LineLayout {
   bool is_after(NodeId last, uint32_t start) const {
     if (!tree_.is(last, Kind::Return) || tree_.as<ast::Return>(last).value.valid()) return false;
     const uint32_t at = tree_.where(last).offset;
-    return at != kNowhere && start != kNowhere && at > start;
+    return at != ast::kNowhere && start != ast::kNowhere && at > start;
   }
 
   // Returns the offset of the first instruction of a statement, as far as that is known.
   uint32_t first_offset(NodeId statement) const {
-    uint32_t first = kNowhere;
+    uint32_t first = ast::kNowhere;
     for (const NodeId node : own_nodes(tree_, heads_of(statement))) {
       const ast::Where at = tree_.where(node);
       if (!at.code.valid()) first = std::min(first, at.offset);
@@ -169,11 +168,11 @@ class LineLayout {
 
   // Returns the offset of the last instruction of an expression, as far as that is known.
   uint32_t last_offset(NodeId expression) const {
-    uint32_t last = kNowhere;
+    uint32_t last = ast::kNowhere;
     for (const NodeId node : own_nodes(tree_, {expression})) {
       const ast::Where at = tree_.where(node);
-      if (at.code.valid() || at.offset == kNowhere) continue;
-      last = last == kNowhere ? at.offset : std::max(last, at.offset);
+      if (at.code.valid() || at.offset == ast::kNowhere) continue;
+      last = last == ast::kNowhere ? at.offset : std::max(last, at.offset);
     }
     return last;
   }
@@ -291,7 +290,7 @@ class LineLayout {
     const NodeId next = rest[0];
     const int32_t start = first_line(next);
     int32_t end = std::max(last_line(tree_.items(arm).back()), line_before_last(arm, owner));
-    if (end == kUnknown || start == kUnknown || start <= end) return false;
+    if (end == kUnknownLine || start == kUnknownLine || start <= end) return false;
     if (is_before_its_line(arm, owner)) {
       // The `return` at the end of the function, which was copied (3.10), is no statement.
       const bool ends_function =
@@ -400,20 +399,20 @@ class LineLayout {
     if (kind == Kind::FunctionDef || kind == Kind::ClassDef) return own;
     if (kind == Kind::Try) {
       const auto body = tree_.items(tree_.as<ast::Try>(statement).body);
-      const int32_t inside = body.empty() ? kUnknown : first_line(body[0]);
-      return inside == kUnknown ? kUnknown : inside - 1;
+      const int32_t inside = body.empty() ? kUnknownLine : first_line(body[0]);
+      return inside == kUnknownLine ? kUnknownLine : inside - 1;
     }
-    int32_t first = kUnknown;
+    int32_t first = kUnknownLine;
     for (const NodeId node : own_nodes(tree_, heads_of(statement))) {
       const int32_t line = tree_.where(node).line;
-      if (line > 0 && (first == kUnknown || line < first)) first = line;
+      if (line > 0 && (first == kUnknownLine || line < first)) first = line;
     }
-    return first == kUnknown ? own : first;
+    return first == kUnknownLine ? own : first;
   }
 
   // Returns the greatest line of a statement.
   int32_t last_line(NodeId statement) const {
-    int32_t last = kUnknown;
+    int32_t last = kUnknownLine;
     for (const NodeId node : own_nodes(tree_, {statement})) {
       last = std::max(last, tree_.where(node).line);
     }

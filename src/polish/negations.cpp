@@ -14,7 +14,7 @@ namespace {
 constexpr auto kNot = static_cast<uint32_t>(ast::UnaryOperator::Not);
 constexpr size_t kLevels = 4;
 
-NodeId opposite(ast::Tree& tree, NodeId test, size_t levels) {
+NodeId opposite_within(ast::Tree& tree, NodeId test, size_t levels) {
   if (is_not(tree, test)) return tree.as<ast::UnaryOp>(test).operand;
   if (const auto op = opposite_operator(tree, test)) {
     auto compare = tree.as<ast::Compare>(test);
@@ -27,11 +27,11 @@ NodeId opposite(ast::Tree& tree, NodeId test, size_t levels) {
     return tree.add(ast::UnaryOp{kNot, test}, tree.where(test));
   }
   auto both = tree.as<ast::BoolOp>(test);
-  const bool is_and = both.op == static_cast<uint32_t>(ast::BoolOperator::And);
-  both.op = static_cast<uint32_t>(is_and ? ast::BoolOperator::Or : ast::BoolOperator::And);
+  const bool is_and = both.op == kAnd;
+  both.op = is_and ? kOr : kAnd;
   const auto list = tree.items(both.values);
   std::vector<NodeId> values(list.begin(), list.end());
-  for (NodeId& value : values) value = opposite(tree, value, levels - 1);
+  for (NodeId& value : values) value = opposite_within(tree, value, levels - 1);
   both.values = tree.list(values);
   return tree.add(both, tree.where(test));
 }
@@ -70,6 +70,6 @@ std::optional<CmpOperator> opposite_operator(const ast::Tree& tree, NodeId node)
   return opposite(static_cast<CmpOperator>(ops[0]));
 }
 
-NodeId opposite(ast::Tree& tree, NodeId test) { return opposite(tree, test, kLevels); }
+NodeId opposite(ast::Tree& tree, NodeId test) { return opposite_within(tree, test, kLevels); }
 
 }  // namespace pellucid::polish

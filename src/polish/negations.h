@@ -8,6 +8,10 @@
 
 namespace pellucid::polish {
 
+// The values of `BoolOp.op`.
+inline constexpr auto kAnd = static_cast<uint32_t>(ast::BoolOperator::And);
+inline constexpr auto kOr = static_cast<uint32_t>(ast::BoolOperator::Or);
+
 bool is_not(const ast::Tree& tree, ast::NodeId node);
 
 // Returns the opposite comparison operator, for `is` and `in`. `<` and `==` have none: a class may

@@ -17,9 +17,10 @@ using ast::NodeId;
 
 namespace {
 
-// The length from which a nest is a row: of statements followed by more (kRow), of any (kDeepest).
+// The length from which a nest is a row: of statements followed by more (kRow), of any
+// (kLongestNest).
 constexpr size_t kRow = 8;
-constexpr size_t kDeepest = 60;
+constexpr size_t kLongestNest = 60;
 
 // Returns true if a `try` may leave its clauses by a jump; two such, one in the other's `else`, are
 // a row at the end of a loop. A clause that binds a name compiles to other code if it is left by a
@@ -35,7 +36,7 @@ bool is_jump_alike(const ast::Tree& tree, NodeId statement) {
 
 bool is_row(const ast::Tree& tree, NodeId statement, bool is_of_loop) {
   size_t with_more = 0;
-  for (size_t length = 1; length < kDeepest; ++length) {
+  for (size_t length = 1; length < kLongestNest; ++length) {
     const auto rest = tree.items(rest_in(tree, statement));
     if (rest.empty()) return false;
     if (is_of_loop && is_jump_alike(tree, statement) && is_jump_alike(tree, rest.back())) {

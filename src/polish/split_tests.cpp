@@ -17,8 +17,6 @@ using ast::NodeId;
 
 namespace {
 
-constexpr auto kAnd = static_cast<uint32_t>(ast::BoolOperator::And);
-constexpr auto kOr = static_cast<uint32_t>(ast::BoolOperator::Or);
 // A jump has a line of its own; an operand on the very next line may continue the test.
 constexpr int32_t kLinesBetween = 2;
 
@@ -327,11 +325,11 @@ void split_asserts(ast::Tree& tree, Statements& body, bool is_function, const St
 
 void split_tests(ast::Tree& tree, Statements& body, Outline& outline, bool is_function,
                  const Starts& starts) {
-  constexpr ast::Kinds kTests = {Kind::If, Kind::While};
-  if (!starts.known() || !outline.kinds().meets(kTests)) return;
+  constexpr ast::Kinds tested = {Kind::If, Kind::While};
+  if (!starts.known() || !outline.kinds().meets(tested)) return;
   TestSplits splits(tree, starts);
   for_each_block(
-      tree, body, is_function, starts, kTests,
+      tree, body, is_function, starts, tested,
       [&](Statements& items, End end, int32_t column) { splits.rewrite(items, end, column); });
 }
 

@@ -15,8 +15,6 @@ using ast::NodeId;
 
 namespace {
 
-constexpr uint32_t kNowhere = ast::Where().offset;
-
 class Continues {
  public:
   Continues(ast::Tree& tree, const object::LeftCode& left) : tree_(tree), left_(left) {}
@@ -56,7 +54,7 @@ class Continues {
     const Statements handlers(list.begin(), list.end());
     for (size_t i = 0; i < handlers.size(); ++i) {
       const uint32_t limit =
-          i + 1 < handlers.size() ? tree_.where(handlers[i + 1]).offset : kNowhere;
+          i + 1 < handlers.size() ? tree_.where(handlers[i + 1]).offset : ast::kNowhere;
       found |= write_in(handlers[i], limit);
     }
     return found;
@@ -71,7 +69,7 @@ class Continues {
         items.begin(), items.end(), [&](NodeId item) { return kWithLists.has(tree_.kind(item)); });
     if (!is_plain || never_falls_through(tree_, clause.body)) return false;
     const uint32_t last = last_offset(handler);
-    if (last == kNowhere) return false;
+    if (last == ast::kNowhere) return false;
     const auto jump =
         std::upper_bound(left_.taken.begin(), left_.taken.end(), last,
                          [](uint32_t at, const object::TakenJump& one) { return at < one.offset; });
@@ -85,11 +83,11 @@ class Continues {
 
   // Returns the offset of the last instruction of a clause, as far as it is known.
   uint32_t last_offset(NodeId handler) const {
-    uint32_t last = kNowhere;
+    uint32_t last = ast::kNowhere;
     for (const NodeId node : own_nodes(tree_, {handler})) {
       const ast::Where at = tree_.where(node);
-      if (at.code.valid() || at.offset == kNowhere) continue;
-      if (last == kNowhere || at.offset > last) last = at.offset;
+      if (at.code.valid() || at.offset == ast::kNowhere) continue;
+      if (last == ast::kNowhere || at.offset > last) last = at.offset;
     }
     return last;
   }

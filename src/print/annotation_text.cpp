@@ -15,16 +15,14 @@ bool is_word(char c) {
          (static_cast<unsigned char>(c) & 0x80) != 0;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 bool is_constant_word(std::string_view word) {
-  return is_digit(word[0]) || word == kEllipsis || word == "None" || word == "True" ||
-         word == "False";
+  return (word[0] >= '0' && word[0] <= '9') || word == kEllipsis || word == "None" ||
+         word == "True" || word == "False";
 }
 
-class Reader {
+class AnnotationReader {
  public:
-  explicit Reader(std::string_view text) : text_(text) {}
+  explicit AnnotationReader(std::string_view text) : text_(text) {}
 
   std::string run() {
     while (at_ < text_.size()) step();
@@ -109,6 +107,8 @@ class Reader {
 
 }  // namespace
 
-std::string with_ellipses(std::string_view annotation) { return Reader(annotation).run(); }
+std::string with_ellipses(std::string_view annotation) {
+  return AnnotationReader(annotation).run();
+}
 
 }  // namespace pellucid::print

@@ -24,9 +24,9 @@ struct Inside {
   int brackets = 0;        // open ones, of code
 };
 
-class Reader {
+class InterpolationReader {
  public:
-  explicit Reader(std::string_view source) : source_(source) {}
+  explicit InterpolationReader(std::string_view source) : source_(source) {}
 
   std::vector<std::string_view> run() {
     inside_.push_back({});
@@ -115,6 +115,8 @@ class Reader {
 
 }  // namespace
 
-std::vector<std::string_view> names_in(std::string_view source) { return Reader(source).run(); }
+std::vector<std::string_view> names_in(std::string_view source) {
+  return InterpolationReader(source).run();
+}
 
 }  // namespace pellucid::print

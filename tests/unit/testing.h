@@ -61,7 +61,9 @@ inline bool expect(const char* file, int line, const char* text, bool holds) {
   static const ::pellucid::testing::Registration PELLUCID_TEST_CONCAT(test_registration_, id){ \
       name, PELLUCID_TEST_CONCAT(test_body_, id)};                                             \
   static void PELLUCID_TEST_CONCAT(test_body_, id)()
-#define TEST(name) PELLUCID_TEST_(name, __LINE__)
+// In a unity build, CMake defines PELLUCID_UNITY_ID for each file; elsewhere it is a word like
+// another.
+#define TEST(name) PELLUCID_TEST_(name, PELLUCID_TEST_CONCAT(PELLUCID_UNITY_ID, __LINE__))
 
 #define EXPECT(...) \
   ::pellucid::testing::expect(__FILE__, __LINE__, #__VA_ARGS__, static_cast<bool>(__VA_ARGS__))

@@ -20,10 +20,6 @@ namespace {
 // From 3.10 on, a call with more operands than this takes a tuple and a dict (STACK_USE_GUIDELINE).
 constexpr size_t kManyOperands = 30;
 
-NodeId starred(ast::Tree& tree, NodeId node) {
-  return tree.add(ast::Starred{node}, tree.where(node));
-}
-
 NodeId double_starred(ast::Tree& tree, NodeId node) {
   return tree.add(ast::keyword{Symbol(), node}, tree.where(node));
 }

@@ -49,10 +49,6 @@ void append(ast::Tree& tree, NodeId display, NodeId element) {
   set_elements(tree, display, tree.append(elements_id(tree, display), element));
 }
 
-NodeId starred(ast::Tree& tree, NodeId node) {
-  return tree.add(ast::Starred{node}, tree.where(node));
-}
-
 void append_pair(ast::Tree& tree, NodeId dict, NodeId key, NodeId value) {
   auto node = tree.as<ast::Dict>(dict);
   node.keys = tree.append(node.keys, key);
@@ -189,6 +185,10 @@ NodeId updated(const ExpressionContext& c, const ir::Value& value, Nodes operand
 }
 
 }  // namespace
+
+NodeId starred(ast::Tree& tree, NodeId node) {
+  return tree.add(ast::Starred{node}, tree.where(node));
+}
 
 bool is_plain_constant(const ast::Tree& tree, const ir::Value& value, NodeId node) {
   const Const* constant = constant_of(tree, node);

@@ -99,6 +99,9 @@ ast::NodeId returned_expression(ast::Tree& tree, ast::ListId body);
 // Replaces an iterated or searched frozenset constant by the set display it was written as.
 ast::NodeId as_iterable(ast::Tree& tree, ast::NodeId node);
 
+// Returns `*node`.
+ast::NodeId starred(ast::Tree& tree, ast::NodeId node);
+
 using object::is_identifier;
 
 }  // namespace pellucid::structure

@@ -18,9 +18,9 @@ namespace {
 constexpr std::array<uint32_t, 4> kConversions = {0, 's', 'r', 'a'};
 
 // The parts of one string under construction. Adjacent literal parts are merged.
-class Parts {
+class StringParts {
  public:
-  explicit Parts(ast::Tree& tree) : tree_(tree) {}
+  explicit StringParts(ast::Tree& tree) : tree_(tree) {}
 
   void add(NodeId node) {
     const Const* constant = constant_of(tree_, node);
@@ -87,7 +87,7 @@ NodeId make_string(const ExpressionContext& c, const ir::Value& value, Nodes ope
       return c.tree.add(ast::JoinedStr{c.tree.list({part})}, at);
     }
     case Op::BuildString: {
-      Parts parts(c.tree);
+      StringParts parts(c.tree);
       for (size_t i = 0; i < operands.size(); ++i) {
         const bool is_part = is_op(c.operand(value, i), Op::Format);
         const Const* constant = constant_of(c.tree, operands[i]);
@@ -126,7 +126,7 @@ NodeId make_string(const ExpressionContext& c, const ir::Value& value, Nodes ope
         interpolations.assign(items.begin(), items.end());
       }
       if (strings.size() != interpolations.size() + 1) return NodeId();
-      Parts parts(c.tree);
+      StringParts parts(c.tree);
       for (size_t i = 0; i < strings.size(); ++i) {
         parts.add(strings[i]);
         if (i < interpolations.size()) parts.add(interpolations[i]);

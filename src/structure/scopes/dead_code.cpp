@@ -13,10 +13,9 @@ using ast::ListId;
 using ast::NodeId;
 using object::Const;
 using object::ConstKind;
+using Nodes = std::vector<NodeId>;
 
 namespace {
-
-using Nodes = std::vector<NodeId>;
 
 bool contains(const std::vector<Symbol>& names, Symbol name) {
   return std::find(names.begin(), names.end(), name) != names.end();

@@ -23,7 +23,7 @@ void load_literal(Unit& unit, ConstId value) {
   load(unit, value);
 }
 
-void unary(Unit& unit, const ast::UnaryOp& node) {
+void lower_unary(Unit& unit, const ast::UnaryOp& node) {
   expression(unit, node.operand);
   unit.emit.op(Op::Unary, node.op);
 }
@@ -60,7 +60,7 @@ void expression_in(Unit& unit, NodeId node) {
       return left_spine(unit, node);
     case Kind::UnaryOp:
       if (const auto constant = constant_of(unit, node)) return load(unit, *constant);
-      return unary(unit, unit.tree.as<ast::UnaryOp>(node));
+      return lower_unary(unit, unit.tree.as<ast::UnaryOp>(node));
     case Kind::Lambda:
       return lambda(unit, node);
     case Kind::IfExp:

@@ -10,9 +10,11 @@ namespace pellucid::verify::lower {
 
 namespace {
 
-class Reader {
+class ExpressionReader {
  public:
-  Reader(std::string_view text, const Mangle& mangle) : text_(text), mangle_(mangle) { next(); }
+  ExpressionReader(std::string_view text, const Mangle& mangle) : text_(text), mangle_(mangle) {
+    next();
+  }
 
   std::string whole() {
     const std::string meaning = tuple_or_one("");
@@ -356,7 +358,7 @@ class Reader {
 
 std::optional<std::string> meaning_of_text(std::string_view text, const Mangle& mangle) {
   try {
-    return Reader(text, mangle).whole();
+    return ExpressionReader(text, mangle).whole();
   } catch (const NotKnown&) {
     return std::nullopt;
   }

@@ -25,9 +25,9 @@ struct Piece {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-class Reader {
+class FormatReader {
  public:
-  explicit Reader(std::string_view format) : format_(format) {}
+  explicit FormatReader(std::string_view format) : format_(format) {}
 
   // Returns nothing if an f-string has no such field. (ast_opt.c: optimize_format)
   std::optional<std::vector<Piece>> run() {
@@ -114,7 +114,7 @@ bool percent_format(Unit& unit, const ast::BinOp& node) {
   if (!unit.features.folds_late && constant_of(unit, node.right)) return false;
   const auto values = unit.tree.items(unit.tree.as<ast::Tuple>(node.right).elts);
   size_t fields = 0;
-  const auto pieces = Reader(unit.module.text(format.text)).run();
+  const auto pieces = FormatReader(unit.module.text(format.text)).run();
   if (!pieces) return false;
   for (const Piece& piece : *pieces) fields += piece.is_text ? 0 : 1;
   if (fields != values.size()) return false;

@@ -17,7 +17,7 @@ namespace {
 
 // Growing a container beyond this is an effect, since its contents are in every state. The limit is
 // large because Dynamo passes every parameter of the model to a graph, by way of a list.
-constexpr size_t kLargest = 4096;
+constexpr size_t kLargestList = 4096;
 
 class Containers {
  public:
@@ -86,7 +86,7 @@ class Containers {
   }
 
   bool build(Container::Shape shape, uint32_t count) {
-    if (count > kLargest) return false;
+    if (count > kLargestList) return false;
     PELLUCID_CHECK(count <= stack_.size());
     std::vector<Value> items(stack_.end() - count, stack_.end());
     pop(count);
@@ -96,7 +96,7 @@ class Containers {
 
   bool append(const Instr& instr) {
     Container* target = list(top(instr.a + 1));
-    if (target == nullptr || target->items.size() >= kLargest) return false;
+    if (target == nullptr || target->items.size() >= kLargestList) return false;
     target->items.push_back(top(1));
     pop(1);
     return true;
@@ -105,7 +105,8 @@ class Containers {
   bool extend(const Instr& instr) {
     const auto more = items_of(top(1));
     Container* target = list(top(instr.a + 1));
-    if (target == nullptr || !more || target->items.size() + more->size() > kLargest) return false;
+    if (target == nullptr || !more || target->items.size() + more->size() > kLargestList)
+      return false;
     target->items.insert(target->items.end(), more->begin(), more->end());
     pop(1);
     return true;
@@ -190,7 +191,7 @@ class Containers {
       target->items[*found] = top(3);
     } else if (const auto part = range(top(1), target->items.size())) {
       const auto items = items_of(top(3));
-      if (!items || target->items.size() + items->size() > kLargest) return false;
+      if (!items || target->items.size() + items->size() > kLargestList) return false;
       auto& all = target->items;
       const auto from = all.erase(all.begin() + static_cast<ptrdiff_t>(part->first),
                                   all.begin() + static_cast<ptrdiff_t>(part->second));
@@ -263,13 +264,13 @@ class Containers {
                              const std::vector<Value>& arguments) {
     auto& all = target.items;
     const size_t count = arguments.size();
-    if (method == "append" && count == 1 && all.size() < kLargest) {
+    if (method == "append" && count == 1 && all.size() < kLargestList) {
       all.push_back(arguments[0]);
       return values_.none();
     }
     if (method == "extend" && count == 1) {
       const auto more = items_of(arguments[0]);
-      if (!more || all.size() + more->size() > kLargest) return std::nullopt;
+      if (!more || all.size() + more->size() > kLargestList) return std::nullopt;
       all.insert(all.end(), more->begin(), more->end());
       return values_.none();
     }
@@ -281,7 +282,7 @@ class Containers {
       all.erase(all.begin() + static_cast<ptrdiff_t>(*found));
       return item;
     }
-    if (method == "insert" && count == 2 && all.size() < kLargest) {
+    if (method == "insert" && count == 2 && all.size() < kLargestList) {
       auto at = as_integer(values_, arguments[0]);
       if (!at) return std::nullopt;
       const auto length = static_cast<int64_t>(all.size());

@@ -14,7 +14,7 @@ namespace pellucid::verify {
 namespace {
 
 // In pairs; growing a dictionary beyond this is an effect.
-constexpr size_t kLargest = 256;
+constexpr size_t kLargestDict = 256;
 
 class Dictionaries {
  public:
@@ -87,7 +87,7 @@ class Dictionaries {
   }
 
   bool build(uint32_t count) {
-    if (count > kLargest) return false;
+    if (count > kLargestDict) return false;
     std::vector<std::pair<Value, Value>> pairs;
     for (size_t i = count; i > 0; --i) pairs.emplace_back(top(2 * i), top(2 * i - 1));
     return finish(2 * size_t{count}, pairs);
@@ -95,7 +95,7 @@ class Dictionaries {
 
   bool build_with_keys(uint32_t count) {
     const auto keys = tuple_items(values_, top(1));
-    if (count > kLargest || !keys || keys->size() != count) return false;
+    if (count > kLargestDict || !keys || keys->size() != count) return false;
     std::vector<std::pair<Value, Value>> pairs;
     for (size_t i = 0; i < count; ++i) pairs.emplace_back((*keys)[i], top(count + 1 - i));
     return finish(size_t{count} + 1, pairs);
@@ -103,7 +103,8 @@ class Dictionaries {
 
   bool add(uint32_t depth) {
     Container* target = dictionary(top(depth + 2));
-    if (target == nullptr || !is_text(top(2)) || target->items.size() >= 2 * kLargest) return false;
+    if (target == nullptr || !is_text(top(2)) || target->items.size() >= 2 * kLargestDict)
+      return false;
     put(target->items, top(2), top(1));
     pop(2);
     return true;
@@ -113,7 +114,7 @@ class Dictionaries {
     Container* target = dictionary(top(instr.a + 1));
     const Container* source = dictionary(top(1));
     if (target == nullptr || source == nullptr || target == source ||
-        target->items.size() + source->items.size() > 2 * kLargest) {
+        target->items.size() + source->items.size() > 2 * kLargestDict) {
       return false;
     }
     for (size_t i = 0; i + 1 < source->items.size(); i += 2) {
@@ -140,7 +141,8 @@ class Dictionaries {
   // On the stack: value, dictionary, key.
   bool store() {
     Container* target = dictionary(top(2));
-    if (target == nullptr || !is_text(top(1)) || target->items.size() >= 2 * kLargest) return false;
+    if (target == nullptr || !is_text(top(1)) || target->items.size() >= 2 * kLargestDict)
+      return false;
     put(target->items, top(1), top(3));
     pop(3);
     return true;

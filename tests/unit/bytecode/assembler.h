@@ -58,4 +58,7 @@ class Assembler : public CodeWriter {
   }
 };
 
+// Code of 3.12 after its RESUME: without one nothing is proven.
+inline Assembler resumed() { return Assembler(3, 12).op("RESUME", 0); }
+
 }  // namespace pellucid::testing

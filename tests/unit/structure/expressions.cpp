@@ -19,9 +19,9 @@ using object::ConstId;
 using object::ConstKind;
 
 // The values of one code object, each turned into its expression as it is added.
-class Run {
+class OneBody {
  public:
-  Run() : tree(module) {
+  OneBody() : tree(module) {
     object::Code code;
     code.name = module.strings.intern("f");
     code.flags = object::kOptimized;
@@ -105,7 +105,7 @@ class Run {
 };
 
 TEST("expressions: a named call takes its names from the tuple on top") {
-  Run run;
+  OneBody run;
   const ValueId f = run.load("f");
   const ValueId a = run.load("a");
   const ValueId b = run.load("b");
@@ -116,7 +116,7 @@ TEST("expressions: a named call takes its names from the tuple on top") {
 }
 
 TEST("expressions: a list that grows and becomes a tuple is a call's arguments") {
-  Run run;
+  OneBody run;
   const ValueId f = run.load("f");
   const ValueId a = run.load("a");
   const ValueId list = run.add(Op::BuildList, 1, {a});
@@ -130,7 +130,7 @@ TEST("expressions: a list that grows and becomes a tuple is a call's arguments")
 }
 
 TEST("expressions: three constants or more are a display, two a starred tuple") {
-  Run run;
+  OneBody run;
   const auto list_of = [&](std::vector<ConstId> items) {
     return run.add(Op::ListExtend, 1,
                    {run.add(Op::BuildList, 0, {}), run.constant(run.tuple(std::move(items)))});
@@ -144,7 +144,7 @@ TEST("expressions: three constants or more are a display, two a starred tuple") 
 }
 
 TEST("expressions: 3.8 joins parts, of which neighbours were not both plain") {
-  Run run;
+  OneBody run;
   const ValueId a = run.add(Op::BuildTuple, 1, {run.load("a")});
   const ValueId b = run.add(Op::BuildTuple, 1, {run.load("b")});
   EXPECT_EQ(run.text(run.add(Op::BuildListUnpack, 3, {a, b, run.load("c")})),
@@ -153,7 +153,7 @@ TEST("expressions: 3.8 joins parts, of which neighbours were not both plain") {
 }
 
 TEST("expressions: neighbouring literal parts of a string become one") {
-  Run run;
+  OneBody run;
   const ValueId x = run.add(Op::Format, 2, {run.load("x"), run.constant(run.str(">3"))}, 1);
   const ValueId whole =
       run.add(Op::BuildString, 3, {run.constant(run.str("a")), run.constant(run.str("b")), x});
@@ -163,7 +163,7 @@ TEST("expressions: neighbouring literal parts of a string become one") {
 }
 
 TEST("expressions: defaults and annotations find their parameters") {
-  Run run;
+  OneBody run;
   const NodeId back = run.tree.add(ast::Return{run.name("x")});
   const ValueId defaults = run.constant(run.tuple({run.integer(1)}));
   const ValueId annotations = run.add(Op::BuildTuple, 4,
@@ -179,7 +179,7 @@ TEST("expressions: defaults and annotations find their parameters") {
 }
 
 TEST("expressions: a definition takes its decorators off the calls, and only under its name") {
-  Run run;
+  OneBody run;
   const ValueId code = run.code("g", {}, {run.tree.add(ast::Pass{})});
   const ValueId decorator = run.load("d");
   const ValueId made = run.add(Op::MakeFunction, 0, {code});
@@ -194,7 +194,7 @@ TEST("expressions: a definition takes its decorators off the calls, and only und
 }
 
 TEST("expressions: the call of a comprehension's function is the comprehension") {
-  Run run;
+  OneBody run;
   ast::Tree& tree = run.tree;
   const NodeId element = tree.add(ast::Expr{tree.add(ast::Yield{run.name("x")})});
   const NodeId skip =
@@ -210,7 +210,7 @@ TEST("expressions: the call of a comprehension's function is the comprehension")
 }
 
 TEST("expressions: a lambda whose body returns in both arms is a conditional expression") {
-  Run run;
+  OneBody run;
   ast::Tree& tree = run.tree;
   const NodeId a = tree.add(ast::Return{run.name("a")});
   const NodeId b = tree.add(ast::Return{run.name("b")});
@@ -222,7 +222,7 @@ TEST("expressions: a lambda whose body returns in both arms is a conditional exp
 }
 
 TEST("expressions: a class loses its builder and shortens its private names") {
-  Run run;
+  OneBody run;
   ast::Tree& tree = run.tree;
   const NodeId store = tree.add(
       ast::Assign{tree.list({run.name("_C__x")}), tree.add(ast::Constant{run.integer(1)})});

@@ -16,13 +16,13 @@ std::string run_plan(const std::string&, const std::string& input) {
   return plan_text(*read_graph(input).reduction);
 }
 
-const bool registered = testing::register_goldens("structure/plan", run_plan);
+const bool plans_are_registered = testing::register_goldens("structure/plan", run_plan);
 
 TEST("plans of each construct are tested") {
   namespace fs = std::filesystem;
   const fs::path folder = PELLUCID_SOURCE_DIR "/tests/unit/structure/plan";
   for (const char* construct : {"try", "with", "loops", "branches", "jumps", "escapes"}) {
-    EXPECT(registered && fs::is_directory(folder / construct));
+    EXPECT(plans_are_registered && fs::is_directory(folder / construct));
   }
 }
 

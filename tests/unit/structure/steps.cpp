@@ -36,13 +36,13 @@ std::string run_step(const std::string& name, const std::string& input) {
   return after == before ? "unchanged\n" : after;
 }
 
-const bool registered = testing::register_goldens("structure/steps", run_step);
+const bool steps_are_registered = testing::register_goldens("structure/steps", run_step);
 
 TEST("every step has tests of its own") {
   namespace fs = std::filesystem;
   const fs::path folder = PELLUCID_SOURCE_DIR "/tests/unit/structure/steps";
   for (const Step& step : steps()) {
-    if (!EXPECT(registered && fs::is_directory(folder / step.name))) {
+    if (!EXPECT(steps_are_registered && fs::is_directory(folder / step.name))) {
       testing::report_failure(__FILE__, __LINE__, std::string("no tests of ") + step.name);
     }
   }

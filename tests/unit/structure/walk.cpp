@@ -8,7 +8,7 @@
 namespace pellucid::structure {
 namespace {
 
-const char* const kGraph = R"(line 1
+const char* const kWalked = R"(line 1
 b0
   v1 = LoadFast x
   branch v1 -> b1 -> b4
@@ -29,7 +29,7 @@ b5
 )";
 
 TEST("skip passes empty blocks, and marks only where it is told to") {
-  const TextGraph text = read_graph(kGraph);
+  const TextGraph text = read_graph(kWalked);
   const Graph& graph = text.reduction->graph;
   EXPECT_EQ(skip(graph, BlockId(0u), Skipped::Marks).value, 0u);
   EXPECT_EQ(skip(graph, BlockId(1u), Skipped::Empty).value, 2u);
@@ -38,7 +38,7 @@ TEST("skip passes empty blocks, and marks only where it is told to") {
 }
 
 TEST("skip leaves only what it may leave") {
-  const TextGraph text = read_graph(kGraph);
+  const TextGraph text = read_graph(kWalked);
   const Graph& graph = text.reduction->graph;
   const BlockId last = skip(graph, BlockId(1u), Skipped::Marks,
                             [](BlockId left, const ir::Edge&) { return left == BlockId(1u); });
@@ -46,7 +46,7 @@ TEST("skip leaves only what it may leave") {
 }
 
 TEST("a walk stops in the middle of a block, and ends in a circle") {
-  const TextGraph text = read_graph(kGraph);
+  const TextGraph text = read_graph(kWalked);
   const Graph& graph = text.reduction->graph;
   Cursor at{BlockId(2u)};
   const auto follow = [&](const ir::Edge& edge) {

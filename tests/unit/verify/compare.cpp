@@ -12,6 +12,7 @@ namespace pellucid::verify {
 namespace {
 
 using testing::Assembler;
+using testing::resumed;
 
 const char* name_of(Status status) {
   switch (status) {
@@ -35,13 +36,10 @@ std::string verdict(const Assembler& a, const Assembler& b, const Options& optio
   return name_of(verdict.status) + (unproven ? ": " + unproven->reason : std::string());
 }
 
-// Without a RESUME nothing is proven.
-Assembler code() { return Assembler(3, 12).op("RESUME", 0); }
-
 TEST("a stack that is shuffled otherwise is the same") {
   const Assembler a =
-      code().op("LOAD_NAME", 0).op("LOAD_NAME", 1).op("BUILD_TUPLE", 2).op("RETURN_VALUE");
-  const Assembler b = code()
+      resumed().op("LOAD_NAME", 0).op("LOAD_NAME", 1).op("BUILD_TUPLE", 2).op("RETURN_VALUE");
+  const Assembler b = resumed()
                           .op("LOAD_NAME", 0)
                           .op("LOAD_NAME", 1)
                           .op("SWAP", 2)
@@ -50,7 +48,7 @@ TEST("a stack that is shuffled otherwise is the same") {
                           .op("POP_TOP")
                           .op("BUILD_TUPLE", 2)
                           .op("RETURN_VALUE");
-  const Assembler c = code()
+  const Assembler c = resumed()
                           .op("LOAD_NAME", 0)
                           .op("LOAD_NAME", 1)
                           .op("SWAP", 2)
@@ -63,8 +61,8 @@ TEST("a stack that is shuffled otherwise is the same") {
 
 TEST("an attribute that is called is a method that is called") {
   const Assembler a =
-      code().op("LOAD_NAME", 0).op("LOAD_ATTR", 1 << 1 | 1).op("CALL", 0).op("RETURN_VALUE");
-  const Assembler b = code()
+      resumed().op("LOAD_NAME", 0).op("LOAD_ATTR", 1 << 1 | 1).op("CALL", 0).op("RETURN_VALUE");
+  const Assembler b = resumed()
                           .op("PUSH_NULL")
                           .op("LOAD_NAME", 0)
                           .op("LOAD_ATTR", 1 << 1)
@@ -75,7 +73,7 @@ TEST("an attribute that is called is a method that is called") {
 
 // Lists as Dynamo passes values through them: built, sliced, grown, popped, given as arguments.
 TEST("a list that nobody sees is what it holds") {
-  const Assembler a = code()
+  const Assembler a = resumed()
                           .op("PUSH_NULL")
                           .op("LOAD_NAME", 0)  // the callee
                           .op("LOAD_NAME", 1)
@@ -93,7 +91,7 @@ TEST("a list that nobody sees is what it holds") {
                           .op("LIST_EXTEND", 1)
                           .op("CALL_FUNCTION_EX", 0)
                           .op("RETURN_VALUE");
-  const Assembler b = code()
+  const Assembler b = resumed()
                           .op("PUSH_NULL")
                           .op("LOAD_NAME", 0)
                           .op("LOAD_NAME", 1)
@@ -107,7 +105,7 @@ TEST("a list that nobody sees is what it holds") {
 // What Dynamo does to take a NULL from the stack.
 TEST("a call of what returns None is no effect in generated code") {
   const auto popped = [](object::Known known) {
-    Result<object::Module> module = code()
+    Result<object::Module> module = resumed()
                                         .op("PUSH_NULL")
                                         .op("LOAD_CONST", 0)
                                         .op("CALL", 0)
@@ -123,7 +121,7 @@ TEST("a call of what returns None is no effect in generated code") {
     module->codes.edit(module->root).consts[0] = id;
     return module;
   };
-  const Result<object::Module> without = code().op("LOAD_NAME", 0).op("RETURN_VALUE").read();
+  const Result<object::Module> without = resumed().op("LOAD_NAME", 0).op("RETURN_VALUE").read();
   object::Facts facts;
   const auto verdict = [&](object::Known known) {
     const Result<object::Module> module = popped(known);
@@ -139,8 +137,8 @@ TEST("a call of what returns None is no effect in generated code") {
 }
 
 TEST("a loop that does nothing is not the end") {
-  const Assembler spins = code().op("NOP").op("JUMP_BACKWARD", 2);
-  const Assembler returns = code().op("LOAD_CONST", 0).op("RETURN_VALUE");
+  const Assembler spins = resumed().op("NOP").op("JUMP_BACKWARD", 2);
+  const Assembler returns = resumed().op("LOAD_CONST", 0).op("RETURN_VALUE");
   EXPECT_EQ(verdict(spins, spins), "identical");
   EXPECT_EQ(verdict(spins, returns), "unproven: a loop without effects has no counterpart");
   EXPECT_EQ(verdict(returns, spins), "unproven: ReturnValue(None) / a loop without effects");

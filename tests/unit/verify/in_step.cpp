@@ -13,6 +13,7 @@ namespace pellucid::verify {
 namespace {
 
 using testing::Assembler;
+using testing::resumed;
 
 bool are_in_step(const object::Module& a, object::CodeId code_a, const object::Module& b,
                  object::CodeId code_b, CodePairs* pairs = nullptr) {
@@ -35,11 +36,9 @@ bool are_in_step(const Assembler& a, const Assembler& b) {
   return in_a.ok() && in_b.ok() && are_in_step(*in_a, in_a->root, *in_b, in_b->root);
 }
 
-Assembler code() { return Assembler(3, 12).op("RESUME", 0); }
-
 // Returns `n1 if n0 else n2`; `jump` leads to the second arm.
 Assembler choice(const char* jump, uint32_t first, uint32_t second) {
-  return code()
+  return resumed()
       .op("LOAD_NAME", 0)
       .op(jump, 2)
       .op("LOAD_NAME", first)
@@ -50,11 +49,11 @@ Assembler choice(const char* jump, uint32_t first, uint32_t second) {
 
 TEST("copies, jumps and blocks in another order are in step") {
   const Assembler joined =
-      code().op("LOAD_NAME", 0).op("POP_JUMP_IF_FALSE", 0).op("LOAD_NAME", 1).op("RETURN_VALUE");
+      resumed().op("LOAD_NAME", 0).op("POP_JUMP_IF_FALSE", 0).op("LOAD_NAME", 1).op("RETURN_VALUE");
   EXPECT(are_in_step(choice("POP_JUMP_IF_FALSE", 1, 1), joined));
   EXPECT(are_in_step(joined, choice("POP_JUMP_IF_FALSE", 1, 1)));
   EXPECT(are_in_step(choice("POP_JUMP_IF_FALSE", 1, 2), choice("POP_JUMP_IF_TRUE", 2, 1)));
-  const Assembler jumps = code()
+  const Assembler jumps = resumed()
                               .op("LOAD_NAME", 0)
                               .op("JUMP_FORWARD", 1)
                               .op("NOP")
@@ -62,7 +61,7 @@ TEST("copies, jumps and blocks in another order are in step") {
                               .op("BUILD_TUPLE", 2)
                               .op("RETURN_VALUE");
   const Assembler straight =
-      code().op("LOAD_NAME", 0).op("LOAD_NAME", 1).op("BUILD_TUPLE", 2).op("RETURN_VALUE");
+      resumed().op("LOAD_NAME", 0).op("LOAD_NAME", 1).op("BUILD_TUPLE", 2).op("RETURN_VALUE");
   EXPECT(are_in_step(jumps, straight));
 }
 
@@ -72,19 +71,19 @@ TEST("other operands, ways and lengths are not in step") {
   EXPECT(!are_in_step(choice("POP_JUMP_IF_FALSE", 1, 2), choice("POP_JUMP_IF_NONE", 1, 2)));
   EXPECT(!are_in_step(choice("POP_JUMP_IF_FALSE", 1, 1), choice("POP_JUMP_IF_FALSE", 1, 2)));
   const Assembler longer =
-      code().op("LOAD_NAME", 0).op("LOAD_NAME", 1).op("POP_TOP").op("RETURN_VALUE");
-  EXPECT(!are_in_step(longer, code().op("LOAD_NAME", 0).op("RETURN_VALUE")));
+      resumed().op("LOAD_NAME", 0).op("LOAD_NAME", 1).op("POP_TOP").op("RETURN_VALUE");
+  EXPECT(!are_in_step(longer, resumed().op("LOAD_NAME", 0).op("RETURN_VALUE")));
 }
 
 // Loops of two and of three equal turns go on in step for ever; the number of pairs is bounded.
 TEST("loops of other lengths are in step if each turn is") {
   const auto loop = [](uint32_t turns) {
-    Assembler made = code().op("NOP");
+    Assembler made = resumed().op("NOP");
     for (uint32_t i = 0; i < turns; ++i) made.op("LOAD_NAME", 0).op("POP_TOP");
     return made.op("JUMP_BACKWARD", 2 * turns + 1);
   };
   EXPECT(are_in_step(loop(2), loop(3)));
-  const Assembler spins = code().op("NOP").op("JUMP_BACKWARD", 2);
+  const Assembler spins = resumed().op("NOP").op("JUMP_BACKWARD", 2);
   EXPECT(!are_in_step(spins, spins));
   EXPECT(!are_in_step(spins, loop(1)));
 }
