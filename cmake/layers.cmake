@@ -19,26 +19,6 @@ function(pellucid_web_sources out)
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 
-# pellucid_share_headers(<target>): has the headers of the standard library parsed once for all targets.
-# For Emscripten, whose library takes most of a compile, and for the sanitizers; a build with ccache is
-# faster without. Other builds are without as well: they find an include that is missing.
-function(pellucid_share_headers target)
-  if(NOT (EMSCRIPTEN OR PELLUCID_SANITIZE) OR CMAKE_CXX_COMPILER_LAUNCHER)
-    return()
-  endif()
-  # What is linked into libraries too is compiled otherwise than what is in a program alone.
-  get_target_property(type ${target} TYPE)
-  get_property(first GLOBAL PROPERTY pellucid_first_${type})
-  if(first)
-    target_precompile_headers(${target} REUSE_FROM ${first})
-    return()
-  endif()
-  set_property(GLOBAL PROPERTY pellucid_first_${type} ${target})
-  target_precompile_headers(${target} PRIVATE
-    <algorithm> <array> <cstdint> <functional> <map> <memory> <optional> <set> <span> <sstream>
-    <string> <string_view> <unordered_map> <unordered_set> <utility> <variant> <vector>)
-endfunction()
-
 # pellucid_layer(<folder> <layers it may know>...): the static library pellucid_<name> of src/<folder>,
 # whose name has no slash. A layer within another stands before that one. A layer of headers alone gets
 # an empty source file.
@@ -64,7 +44,6 @@ function(pellucid_layer folder)
   endif()
   add_library(pellucid_${name} STATIC ${sources})
   target_link_libraries(pellucid_${name} PRIVATE pellucid_options)
-  pellucid_share_headers(pellucid_${name})
   foreach(known IN LISTS layers)
     target_link_libraries(pellucid_${name} PUBLIC pellucid_${known})
   endforeach()

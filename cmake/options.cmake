@@ -10,6 +10,12 @@ if(PELLUCID_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${PELLUCID_CCACHE})
 endif()
 
+# A layer is compiled as one file: a third of the time, a binary that is a tenth smaller. The preset
+# `dev` compiles file by file, which is faster after a change; `make lint` compiles each header alone.
+option(CMAKE_UNITY_BUILD "Compile each layer as one file" ON)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)
+set(CMAKE_UNITY_BUILD_UNIQUE_ID PELLUCID_UNITY_ID)
+
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 # -O3 makes the build longer and nothing faster that was measured.

@@ -3,12 +3,23 @@
 # pellucid_test_<layer>, which builds only the tests of that layer and what it knows.
 
 set(unit_dir ${PROJECT_SOURCE_DIR}/tests/unit)
-set(test_main ${unit_dir}/main.cpp)
-set(layers_with_tests base object bytecode flow ir ast structure polish print verify driver)
-file(GLOB test_sources CONFIGURE_DEPENDS ${unit_dir}/cli/*.cpp)
+find_package(Threads REQUIRED)
+
+# pellucid_unit_tests(<folder> <library>): the object files of the tests in tests/unit/<folder>.
+function(pellucid_unit_tests folder library)
+  file(GLOB sources CONFIGURE_DEPENDS ${unit_dir}/${folder}/*.cpp)
+  add_library(pellucid_tests_of_${folder} OBJECT ${sources})
+  target_include_directories(pellucid_tests_of_${folder} PUBLIC ${unit_dir})
+  target_compile_definitions(pellucid_tests_of_${folder} PRIVATE
+    PELLUCID_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(pellucid_tests_of_${folder} PUBLIC ${library} pellucid_options)
+endfunction()
+
+set(layers_with_tests base object bytecode flow ir ast structure print verify driver)
 foreach(layer IN LISTS layers_with_tests)
-  file(GLOB tests_of_${layer} CONFIGURE_DEPENDS ${unit_dir}/${layer}/*.cpp)
-  list(APPEND test_sources ${tests_of_${layer}})
+  pellucid_unit_tests(${layer} pellucid_${layer})
+  add_executable(pellucid_test_${layer} EXCLUDE_FROM_ALL ${unit_dir}/main.cpp)
+  target_link_libraries(pellucid_test_${layer} PRIVATE pellucid_tests_of_${layer})
 endforeach()
 
 # What the WebAssembly module is made of, compiled for this machine.
@@ -16,29 +27,17 @@ pellucid_web_sources(web_sources)
 add_library(pellucid_web_core STATIC ${web_sources})
 target_compile_definitions(pellucid_web_core PRIVATE PELLUCID_VERSION="${PROJECT_VERSION}")
 target_link_libraries(pellucid_web_core PRIVATE pellucid_options PUBLIC pellucid_library)
-pellucid_share_headers(pellucid_web_core)
-file(GLOB tests_of_web CONFIGURE_DEPENDS ${unit_dir}/web/*.cpp)
+pellucid_unit_tests(web pellucid_web_core)
+pellucid_unit_tests(cli pellucid_base)
 
-add_executable(pellucid_tests ${test_main} ${test_sources} ${tests_of_web})
+list(TRANSFORM layers_with_tests PREPEND pellucid_tests_of_ OUTPUT_VARIABLE all_tests)
+add_executable(pellucid_tests ${unit_dir}/main.cpp)
 if(UNIX AND NOT PELLUCID_SANITIZE)
   target_sources(pellucid_tests PRIVATE ${PROJECT_SOURCE_DIR}/src/cli/memory.cpp)
 endif()
-target_include_directories(pellucid_tests PRIVATE ${unit_dir})
-target_compile_definitions(pellucid_tests PRIVATE PELLUCID_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-find_package(Threads REQUIRED)
-target_link_libraries(pellucid_tests PRIVATE pellucid_web_core pellucid_options Threads::Threads)
-pellucid_share_headers(pellucid_tests)
+target_link_libraries(pellucid_tests PRIVATE
+  ${all_tests} pellucid_tests_of_web pellucid_tests_of_cli Threads::Threads)
 add_test(NAME pellucid_tests COMMAND pellucid_tests)
-
-foreach(layer IN LISTS layers_with_tests)
-  if(tests_of_${layer})
-    add_executable(pellucid_test_${layer} EXCLUDE_FROM_ALL ${test_main} ${tests_of_${layer}})
-    target_include_directories(pellucid_test_${layer} PRIVATE ${unit_dir})
-    target_compile_definitions(pellucid_test_${layer} PRIVATE
-      PELLUCID_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    target_link_libraries(pellucid_test_${layer} PRIVATE pellucid_${layer} pellucid_options)
-  endif()
-endforeach()
 
 # What tests/python/reprint.py and test_polish.py run: syntax trees in, source out.
 add_executable(pellucid_reprint ${unit_dir}/tools/reprint.cpp)
