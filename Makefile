@@ -44,10 +44,16 @@ endif
 # Python 3.14 and 3.15, for machines without them: under CI, or once `make newest` was called.
 NEWEST := $(if $(CI),build/newest/.stamp,$(wildcard build/newest/.stamp))
 
-SOURCES := CMakeLists.txt pyproject.toml $(wildcard cmake/*.cmake) \
-           $(shell find src include tests/unit -type f ! -name '*.txt' 2>/dev/null)
+SOURCES := CMakeLists.txt pyproject.toml tools/build.py $(wildcard cmake/*.cmake) \
+           $(shell find src include -type f 2>/dev/null)
+TOOLS   := $(addprefix pellucid_,reprint verify_pairs web_links step_case)
+TESTS   := $(shell find tests/unit -type f -name '*.[ch]*' 2>/dev/null)
 
-.PHONY: web help demo test built installed test-cpp update-golden bench fuzz corpus adversary random matrix models gallery wheels canary cases newest docs examples asan format lint package clean
+# Runs goals in rows side by side: compilers keep the cores busy while pip waits for its network. No
+# row makes what another one makes or needs.
+ROWS_OF = +@$(MAKE) --silent ROWS=2 $(if $(findstring jobserver,$(MAKEFLAGS)),,-j2)
+
+.PHONY: web help demo test extension torch built installed test-cpp update-golden bench fuzz corpus adversary random matrix models gallery wheels canary cases newest docs examples asan format lint package clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -55,35 +61,39 @@ help:
 	@sed -n 's/^## *//p' Makefile
 
 ## make demo     capture a small model end to end, print what happened, write the dump
-demo: $(BUILD)/.stamp $(STAMPS)/torch
-	$(BIN)/python -m pellucid demo
+demo: $(STAMPS)/tools
+	$(ROWS_OF) extension torch
+	@$(MAKE) --silent $(BUILD)/.stamp
+	@$(BIN)/python -m pellucid demo
 
 ## make test     everything: the unit tests in C++, the decompiler on every Python found, the PyTorch side
-test: $(BUILD)/.stamp $(if $(NEWEST),$(STAMPS)/newest)
-	@$(MAKE) --silent ROWS=2 $(if $(findstring jobserver,$(MAKEFLAGS)),,-j2) built installed
+test: $(STAMPS)/tools
+	$(ROWS_OF) extension torch
+	@$(MAKE) --silent $(BUILD)/.stamp $(if $(NEWEST),$(STAMPS)/newest)
+	$(ROWS_OF) built installed
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
-# What else the tests need is made in two rows side by side: compilers keep the cores busy while pip
-# waits for its network. No row makes what the other one makes or needs.
-built     := build/asan/.stamp $(if $(CI),build/web/page/index.html)
-installed := $(STAMPS)/test $(STAMPS)/torch $(NEWEST) build/hosts/.stamp $(if $(CI),build/pairs/.stamp)
-built installed:
+extension := $(BUILD)/.compiled
+torch     := $(STAMPS)/torch
+built     := $(BUILD)/.native build/asan/.stamp $(if $(CI),build/web/page/index.html)
+installed := $(STAMPS)/test $(NEWEST) build/hosts/.stamp $(if $(CI),build/pairs/.stamp)
+extension torch built installed:
 	@$(MAKE) ROWS= $($@)
 
 ## make test-cpp the unit tests in C++ alone
-test-cpp: $(BUILD)/.stamp
-	$(BUILD)/pellucid_tests
+test-cpp: build/asan/.stamp
+	build/asan/pellucid_tests
 
 ## make update-golden  write what the unit tests say today into their files (tests/unit/golden.h)
-update-golden: $(BUILD)/.stamp $(STAMPS)/test
-	PELLUCID_UPDATE_GOLDEN=1 $(BUILD)/pellucid_tests
+update-golden: $(BUILD)/.native build/asan/.stamp $(STAMPS)/test
+	PELLUCID_UPDATE_GOLDEN=1 build/asan/pellucid_tests
 	PELLUCID_UPDATE_GOLDEN=1 $(BIN)/python -m pytest -q -n 0 tests/python/test_polish.py
 
 ## make bench    speed against depyf's decompiler and against compile(), how time and memory grow,
 ##               and what passing the guards by saves (LIBRARY_ARGS='--against BINARY --counters',
 ##               LIBRARY_PYTHONS=3.13)
 LIBRARY_PYTHONS ?= 3.11 3.13 3.15
-bench: $(BUILD)/.stamp $(STAMPS)/bench $(STAMPS)/torch build/peers/.stamp
+bench: $(BUILD)/.native $(STAMPS)/bench $(STAMPS)/torch build/peers/.stamp
 	$(BIN)/python bench/bench_depyf85.py $(BENCH_ARGS)
 	-$(BIN)/python bench/bench_library.py --python $(LIBRARY_PYTHONS) $(LIBRARY_ARGS)
 	-if [ -x build/peers/bin/python ]; then build/peers/bin/python bench/bench_library.py $(LIBRARY_ARGS); fi
@@ -108,23 +118,23 @@ fuzz: $(STAMPS)/tools
 
 ## make corpus   whole standard libraries of every Python found, verdicts counted
 ##               (JUDGE=path/to/judge.py for a second opinion, CORPUS_ARGS for `tools/corpus.py`)
-corpus: $(BUILD)/.stamp $(STAMPS)/test
+corpus: $(BUILD)/.native $(STAMPS)/test
 	JUDGE=$(JUDGE) $(BIN)/python tools/corpus.py --gate tests/corpus_gate.json $(CORPUS_ARGS)
 
 ## make random   random programs of every version, failures shrunk (RANDOM_ARGS for fuzz/python)
 RANDOM_ARGS ?= programs --count 600 --minimize 5
-random: $(BUILD)/.stamp $(STAMPS)/test
+random: $(BUILD)/.native $(STAMPS)/test
 	JUDGE=$(JUDGE) $(BIN)/python fuzz/python $(RANDOM_ARGS)
 
 ## make adversary code objects changed at random, verdicts held against what they do, both tiers
 ##               (ADVERSARY_ARGS for fuzz/adversary: --python, --seed, --tries, --tier, --replay)
 ADVERSARY_ARGS ?= --tries 5000
-adversary: $(BUILD)/.stamp $(STAMPS)/test
+adversary: $(BUILD)/.native $(STAMPS)/test
 	$(BIN)/python fuzz/adversary $(ADVERSARY_ARGS)
 
 ## make matrix   the PyTorch side on every pair of Python and torch that is promised
 ##               (MATRIX_ARGS='--only 3.9+2.8.0' for one of them, `tests/torch -k WORD` for some tests)
-matrix: $(BUILD)/.stamp
+matrix: $(BUILD)/.native
 	$(BIN)/python tools/matrix.py --core $(BUILD) $(MATRIX_ARGS)
 
 ## make models   real models with pellucid and without, compared (MODELS_ARGS for gallery/zoo)
@@ -197,13 +207,20 @@ $(STAMPS)/tools: $(STAMPS)/venv pyproject.toml tools/extras.py
 	@$(PIP) 'cmake>=3.20' ninja -r $@.txt
 	@touch $@
 
-# The extension is built in place and found through an editable install, in the same build tree as
-# the native binary and the unit tests, so that the core is compiled once.
-$(BUILD)/.stamp: $(STAMPS)/tools $(SOURCES)
-	@echo "make: building pellucid"
-	@$(PIP) --no-build-isolation --no-deps --editable . \
-	  -Cbuild-dir=$(BUILD) -Ccmake.define.PELLUCID_BUILD_TESTS=ON \
-	  -Ccmake.define.PELLUCID_WERROR=$(WERROR)
+# The extension is found through an editable install. Compiling it installs nothing, so that another
+# pip may run at the same time.
+$(BUILD)/.compiled: $(STAMPS)/tools $(SOURCES)
+	@$(BIN)/python tools/build.py package $(BUILD) -D PELLUCID_WERROR=$(WERROR)
+	@touch $@
+
+$(BUILD)/.stamp: $(BUILD)/.compiled
+	@$(PIP) --no-deps --force-reinstall $(BUILD)/wheel/*.whl
+	@touch $@
+
+# The native binary and what the tests run beside it, in the same tree: the core is compiled once.
+$(BUILD)/.native: $(BUILD)/.stamp $(TESTS)
+	@$(BIN)/python tools/build.py cmake $(BUILD) --name 'the native binary' \
+	  -D PELLUCID_BUILD_TESTS=ON --target pellucid $(TOOLS)
 	@touch $@
 
 $(STAMPS)/test: $(STAMPS)/tools pyproject.toml
@@ -225,7 +242,7 @@ $(STAMPS)/bench: $(STAMPS)/tools
 	@touch $@
 
 # decompyle3 and uncompyle6 know nothing newer than Python 3.8.
-build/peers/.stamp: $(BUILD)/.stamp
+build/peers/.stamp: $(BUILD)/.native
 	@mkdir -p build/peers
 	@python=$$($(BIN)/python -c 'from pellucid.interpreters import find_interpreter; \
 	  print(find_interpreter((3, 8)) or "")'); \
@@ -245,12 +262,10 @@ $(STAMPS)/models: $(STAMPS)/torch
 	@$(PIP) pillow pyyaml safetensors huggingface_hub transformers accelerate scipy
 	@touch $@
 
-build/asan/.stamp: $(STAMPS)/tools $(SOURCES)
-	@echo "make: building with the sanitizers"
-	@mkdir -p build
-	@cmake --preset asan -DPELLUCID_WERROR=$(WERROR) > build/asan.log 2>&1 || { cat build/asan.log; exit 1; }
-	@cmake --build --preset asan --target pellucid pellucid_tests > build/asan.log 2>&1 \
-	  || { cat build/asan.log; exit 1; }
+# The unit tests are built here and nowhere else: under the sanitizers, every product is checked.
+build/asan/.stamp: $(STAMPS)/tools $(SOURCES) $(TESTS)
+	@$(BIN)/python tools/build.py cmake build/asan --name 'with the sanitizers' --preset asan \
+	  -D PELLUCID_WERROR=$(WERROR) --target pellucid pellucid_tests
 	@touch $@
 
 build/web/.stamp: $(STAMPS)/newest $(SOURCES) $(shell find web/npm -type f 2>/dev/null) \

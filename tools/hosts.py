@@ -62,7 +62,6 @@ def install(version: Version, core: Path, out: Path) -> Optional[Path]:
     settings = [
         f"-Cbuild-dir={folder}/build",
         f"-Ccmake.define.PELLUCID_PREBUILT={core.resolve()}",
-        "-Ccmake.define.PELLUCID_BUILD_CLI=OFF",
     ]
     command = [str(python), "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps"]
     run(log, *command, "--editable", ".", *settings)

@@ -54,7 +54,7 @@ def compiler(folder: Path) -> List[str]:
     (folder / "crypt.h").write_bytes(b"")
     settings.append(f"CMAKE_CXX_FLAGS=-idirafter {folder}")
     # Before 2.40, glibc's part of this way to reach thread-local memory loses registers.
-    return [*settings, "NB_HAS_MTLS_GNU2=OFF", "PELLUCID_WERROR=ON", "PELLUCID_BUILD_CLI=OFF"]
+    return [*settings, "NB_HAS_MTLS_GNU2=OFF", "PELLUCID_WERROR=ON"]
 
 
 def build_core(folder: Path, settings: List[str], log: Path) -> None:

@@ -59,7 +59,6 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = [
         f"-Cbuild-dir={out / 'build'}",
         f"-Ccmake.define.PELLUCID_PREBUILT={_CORE}",
-        "-Ccmake.define.PELLUCID_BUILD_CLI=OFF",
         "-Cwheel.py-api=cp312",
     ]
     pip = [str(python), "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps"]
