@@ -13,6 +13,10 @@ from pellucid._version import __version__
 from pellucid.errors import CannotStandIn, DecompileError, NotADump, NotALog
 
 if TYPE_CHECKING:
+    from pellucid import code_transform as code_transform
+    from pellucid import explain as explain
+    from pellucid import optimization as optimization
+    from pellucid import utils as utils
     from pellucid.decompilation import (
         Decompilation,
         Verdict,
@@ -84,14 +88,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module 'pellucid' has no attribute {name!r}")
-    if not _LAZY[name]:
-        return importlib.import_module(f"pellucid.{name}")
-    value = getattr(importlib.import_module(_LAZY[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take any name for one of these
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LAZY:
+            raise AttributeError(f"module 'pellucid' has no attribute {name!r}")
+        if not _LAZY[name]:
+            return importlib.import_module(f"pellucid.{name}")
+        value = getattr(importlib.import_module(_LAZY[name]), name)
+        globals()[name] = value
+        return value
 
 
 def load_ipython_extension(shell: Any) -> None:

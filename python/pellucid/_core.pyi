@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from types import CodeType
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Literal, Optional, Tuple
 
 __version__: str
 
-_CodeVerdict = Tuple[str, str, str, int, int, int]
+_Status = Literal["identical", "equivalent", "unproven"]
+_CodeVerdict = Tuple[_Status, str, str, int, int, int]
 
 class Decompiled:
     @property
@@ -30,7 +31,7 @@ class Decompiled:
     @property
     def hidden(self) -> List[str]: ...
     @property
-    def verdict(self) -> Optional[Tuple[str, List[_CodeVerdict]]]: ...
+    def verdict(self) -> Optional[Tuple[_Status, List[_CodeVerdict]]]: ...
 
 def decompile_code(
     code: CodeType,
@@ -59,16 +60,16 @@ def compare_codes(
     ignore_name: bool = False,
     extra_locals: bool = False,
     facts: Optional[Dict[str, List[str]]] = None,
-) -> Tuple[str, List[_CodeVerdict]]: ...
+) -> Tuple[_Status, List[_CodeVerdict]]: ...
 def compare_pyc(
     pyc: bytes, marshalled: bytes, version: Optional[Tuple[int, int]] = None
-) -> Tuple[str, List[_CodeVerdict]]: ...
+) -> Tuple[_Status, List[_CodeVerdict]]: ...
 def relower_pyc(
     pyc: bytes,
     unstructured: bool = False,
     forms: Dict[str, int] = ...,
     version: Optional[Tuple[int, int]] = None,
-) -> Tuple[str, List[_CodeVerdict]]: ...
+) -> Tuple[_Status, List[_CodeVerdict]]: ...
 def function_name(name: str) -> str: ...
 def with_comments(source: str, comments: List[Tuple[int, str]], keeps_lines: bool) -> str: ...
 def pyc_version(data: bytes) -> Tuple[int, int]: ...

@@ -7,7 +7,19 @@ import importlib.util
 import inspect
 import sys
 import types
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    List,
+    Literal,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    cast,
+)
 
 from pellucid import _core
 from pellucid.errors import CannotStandIn, DecompileError
@@ -15,6 +27,8 @@ from pellucid.interpreters import compile_to_marshal, find_interpreter
 from pellucid.recompile import stand_in
 from pellucid.signature import with_defaults
 
+Status = Literal["identical", "equivalent", "unproven"]
+Tier = Literal["recompiled", "relowered"]
 _RANKS = {"unproven": 0, "equivalent": 1, "identical": 2}
 
 
@@ -43,7 +57,7 @@ class Diagnostic(NamedTuple):
 class CodeVerdict(NamedTuple):
     """The verdict on one code object; the offsets are those of the first place of difference."""
 
-    status: str
+    status: Status
     code: str
     reason: str
     offset: int
@@ -58,7 +72,7 @@ class CodeVerdict(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """Say how far the source is proven to mean the same as the bytecode.
+    """How far the source is proven to mean the same as the bytecode.
 
     `status` is "identical", "equivalent" or "unproven"; `tier` says what was compared:
     "recompiled" (the text, compiled by a matching CPython), "relowered" (the syntax tree behind
@@ -66,12 +80,12 @@ class Verdict:
     the status is "unproven".
     """
 
-    status: str
-    tier: str
+    status: Status
+    tier: Literal["recompiled", "relowered", "none"]
     reason: str = ""
     codes: Tuple[CodeVerdict, ...] = ()
 
-    def at_least(self, status: str) -> bool:
+    def at_least(self, status: Status) -> bool:
         """Say whether the verdict is as good as `status` or better.
 
         >>> Verdict("identical", "recompiled").at_least("equivalent")
@@ -118,7 +132,7 @@ class Decompilation:
             return self.verify("relowered")
         return found
 
-    def verify(self, tier: str) -> Verdict:
+    def verify(self, tier: Tier) -> Verdict:
         """Return the verdict of one tier: "recompiled" or "relowered".
 
         "recompiled" has the text compiled by a CPython of the original's version and compares both
@@ -233,7 +247,8 @@ class Decompilation:
 
 
 def _verdict(
-    compared: "Tuple[str, List[Tuple[str, str, str, int, int, int]]]", tier: str = "recompiled"
+    compared: "Tuple[Status, List[Tuple[Status, str, str, int, int, int]]]",
+    tier: Tier = "recompiled",
 ) -> Verdict:
     status, codes = compared
     verdicts = tuple(CodeVerdict(*code) for code in codes)
@@ -280,7 +295,7 @@ def _search(
 
     def attempt(forms: "Dict[str, int]") -> "Tuple[Decompilation, Verdict]":
         found = written(dict(forms))
-        return found, found.verdict if tier == "best" else found.verify(tier)
+        return found, _judged(found, tier)
 
     first = last = attempt({})
     forms: Dict[str, int] = {}
@@ -295,6 +310,10 @@ def _search(
     if left & set(forms):
         last = attempt({path: form for path, form in forms.items() if path not in left})
     return last if _unproven(last[1]) < _unproven(first[1]) else first
+
+
+def _judged(found: Decompilation, tier: str) -> Verdict:
+    return found.verdict if tier == "best" else found.verify(cast("Tier", tier))
 
 
 def _unproven(verdict: Verdict) -> float:
@@ -326,14 +345,22 @@ def decompile_ex(
     facts: Optional[Dict[str, List[str]]] = None,
     reword: "Optional[Callable[[str], str]]" = None,
 ) -> Decompilation:
-    """Return source, verdict, line map and opaque constants; the arguments are `decompile`'s.
+    """Decompile `obj`; return its source, verdict, line map and opaque constants.
 
-    A body that is not proven is tried in other forms, down to a loop over a state; what is proven
-    then is what comes back. With `unstructured` every body that is no straight line is written as
-    a loop over a state, the last resort for code that no statement of Python's compiles to.
-    `facts` say what is known of program-generated code beyond its bytecode (`src/object/facts.h`
-    has their kinds); source and verdict build on them, and the source keeps nothing alive longer
-    than the code does. `reword` may change the text, names for instance, before it is judged.
+    A body that is not proven is tried in other forms, down to a loop over a state.
+
+    Args:
+        obj: a function, method, generator, coroutine, class, module or code object.
+        name: the name to print instead of the object's own.
+        unstructured: write every body with a branch as a loop over a state.
+        facts: what is known about generated code beyond its bytecode (see `src/object/facts.h`).
+            Source and verdict build on it, and the source keeps nothing alive longer than the
+            code does.
+        reword: changes the text, for instance its names, before it is judged.
+
+    Raises:
+        TypeError: `obj` has no Python code.
+        DecompileError: its code is invalid.
     """
 
     def written(unstructured: bool, forms: "Dict[str, int]") -> Decompilation:
@@ -421,7 +448,7 @@ def prove_pyc(
     )
     if unstructured:
         found = _file(data, {}, keep_lines, True, version, relower, line_map)
-        return found, found.verdict if tier == "best" else found.verify(tier)
+        return found, _judged(found, tier)
     return _search(
         lambda forms: _file(data, forms, keep_lines, False, version, relower, line_map), tier
     )

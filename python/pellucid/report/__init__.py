@@ -188,8 +188,15 @@ def write_trace(
 class _Callable(ModuleType):
     """This module, which `pellucid.report` names: the attribute is the function as well."""
 
-    def __call__(self, *directories: Any, **options: Any) -> Path:
-        return report(*directories, **options)
+    def __call__(
+        self,
+        *directories: str | os.PathLike[str],
+        out: str | os.PathLike[str] | None = None,
+        max_size: int = 25_000_000,
+        redact: bool = False,
+        editor: bool = False,
+    ) -> Path:
+        return report(*directories, out=out, max_size=max_size, redact=redact, editor=editor)
 
 
 sys.modules[__name__].__class__ = _Callable

@@ -1,0 +1,91 @@
+"""A program that calls pellucid is type-checked against its real signatures."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from commands import run
+from needs import ROOT, need
+
+# Each line that ends with `# TYPE` reveals that type, or is that error.
+PROGRAM = """\
+from pathlib import Path
+import pellucid
+found = pellucid.decompile_ex(len)
+reveal_type(pellucid.decompile(len))  # str
+reveal_type(found)  # pellucid.decompilation.Decompilation
+reveal_type(found.verdict.status)  # Literal['identical', 'equivalent', 'unproven']
+reveal_type(found.verdict.codes[0].status)  # Literal['identical', 'equivalent', 'unproven']
+reveal_type(found.verdict.tier)  # Literal['recompiled', 'relowered', 'none']
+reveal_type(pellucid.decompile_pyc(b"").source)  # str
+reveal_type(pellucid.report("a", Path("b"), out="page.html", redact=True))  # pathlib.Path
+reveal_type(pellucid.load("a"))  # pellucid.torch.model.capture.Capture
+reveal_type(pellucid.import_log("a", "b"))  # pathlib.Path
+reveal_type(pellucid.find_nan(len, ()))  # pellucid.torch.api.nan.NanReport
+reveal_type(pellucid.find_difference(len, ()))  # pellucid.torch.model.differences.Difference
+reveal_type(pellucid.dump_graph("a", None))  # Union[pathlib.Path, None]
+reveal_type(pellucid.Decompiler(len).decompile())  # str
+reveal_type(pellucid.DecompileError("a").offset)  # int
+reveal_type(pellucid.__version__)  # str
+with pellucid.prepare_debug("a") as session:
+    reveal_type(session)  # pellucid.torch.store.session.Session
+with pellucid.debug():
+    pellucid.install()
+    pellucid.uninstall()
+class Dispatcher(pellucid.optimization.TorchCompileWrapperWithCustomDispatcher):
+    pass
+pellucid.decompiled(len)  # attr-defined
+pellucid.report("a", quiet=True)  # call-arg
+pellucid.report(1)  # arg-type
+found.verify("guessed")  # arg-type
+found.verdict.at_least("good")  # arg-type
+"""
+
+# Of torch, which is large, only what pellucid takes from it would be looked at.
+CONFIG = """\
+[mypy]
+strict = true
+[mypy-torch.*]
+follow_imports = skip
+ignore_missing_imports = true
+"""
+
+
+def plain(revealed: str) -> str:
+    """Return a type in one spelling, whatever the release of mypy."""
+    text = revealed.replace("builtins.", "")
+    if " | " in text:
+        text = f"Union[{', '.join(text.split(' | '))}]"
+    literals = re.findall(r"Literal\[('\w+')\]\??", text)
+    if text.startswith("Union[") and len(literals) > 1:
+        text = f"Literal[{', '.join(literals)}]"
+    return text
+
+
+@pytest.mark.skipif(sys.version_info < (3, 9), reason="mypy needs Python 3.9")
+def test_a_strict_check_of_a_program_sees_real_types(tmp_path: Path) -> None:
+    need("mypy")
+    program, config = tmp_path / "program.py", tmp_path / "mypy.ini"
+    program.write_text(PROGRAM, encoding="utf-8")
+    config.write_text(CONFIG, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--no-pretty", "--show-error-codes"]
+    options = ["--config-file", config, "--cache-dir", tmp_path / "cache", program]
+    done = run(*command, *options)
+    said = {}
+    for number, kind, message in re.findall(
+        r"^\S*program\.py:(\d+): (note: Revealed type is|error:) (.*)$", done.stdout, re.MULTILINE
+    ):
+        is_error = kind == "error:"
+        text = message.rpartition("[")[2][:-1] if is_error else plain(message.strip('"'))
+        said[int(number)] = text
+    wanted = {
+        number: line.rpartition("  # ")[2]
+        for number, line in enumerate(PROGRAM.splitlines(), 1)
+        if "  # " in line
+    }
+    assert said == wanted, done.stdout + done.stderr
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (ROOT / "python" / "pellucid" / "py.typed").is_file()
