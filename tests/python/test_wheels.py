@@ -4,6 +4,8 @@
 extension is linked with the core that is built already, which shows all but the age of the glibc.
 """
 
+import email
+import re
 import subprocess
 import sys
 import tarfile
@@ -141,3 +143,20 @@ def test_the_source_archive_has_what_a_build_reads(tmp_path: Path) -> None:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert not wanted - names
     assert "README.md" in names, "the description of the project"
+    # What needs files that are not there would be of no use.
+    assert not {name.partition("/")[0] for name in names} & {"tests", "tools", "Makefile"}
+
+
+def test_the_description_on_a_package_index_has_no_link_into_the_repository(tmp_path: Path) -> None:
+    code = (
+        "import sys, scikit_build_core.build as b; b.prepare_metadata_for_build_wheel(sys.argv[1])"
+    )
+    _run([sys.executable, "-c", code, str(tmp_path)])
+    (file,) = tmp_path.glob("*.dist-info/METADATA")
+    metadata = email.message_from_string(file.read_text(encoding="utf-8"))
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    text = metadata.get_payload()
+    assert isinstance(text, str) and text.startswith("# pellucid\n") and "```python" in text
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    assert re.findall(r"\]\((?!https://)[^)]*\)", prose) == []
+    assert "<!--" not in prose
