@@ -25,9 +25,9 @@ WORDS = {"stage": tuple(STAGES), "python_version": tuple(f"3.{minor}" for minor 
 """What may follow an option that checks its value itself."""
 MADE_ON = (3, 11)
 ENVIRONMENT = (
-    ("NO_COLOR", "If it is set and not empty, source on a terminal has no colours."),
+    ("NO_COLOR", "If it is set and not empty, output has no colours."),
     ("PELLUCID_PAGER, PAGER", "The pager for long output on a terminal; empty or cat: none."),
-    ("PELLUCID_PYTHON_3_9", "The Python 3.9 that recompiles text, for a verdict; so for others."),
+    ("PELLUCID_PYTHON_3_9", "The Python 3.9 that proves source; so for other versions."),
 )
 
 
@@ -75,7 +75,7 @@ def manual() -> str:
         "project_name": "pellucid",
         "version": __version__,
         "date": " ",  # none: by default it is that of the day, and the text is to stay the same
-        "description": "reads Python bytecode back as source, and opens the PyTorch compiler",
+        "description": "see what torch.compile runs, and turn CPython bytecode back into source",
         "manual_section": 1,
         "manual_title": "User Commands",
     }

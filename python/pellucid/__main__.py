@@ -21,19 +21,25 @@ from pellucid.torch.commands import add_find_difference
 from pellucid.torch.logs.command import add_import
 
 STAGES = {
-    "module": "the code objects as they were read",
-    "raw": "the instructions of the file's own version",
-    "stream": "the same in the one vocabulary for all versions",
-    "flow": "blocks, the ways between them and the handlers around them",
+    "module": "code objects, as read from the file",
+    "raw": "instructions of the file's own Python version",
+    "stream": "the same instructions in the vocabulary shared by all versions",
+    "flow": "basic blocks, the edges between them and their exception handlers",
     "ir": "values and ordered effects instead of a stack",
-    "structure": "the attempts to find structure, and what each of their steps changed;\n"
-    "            structure:STEP shows the graph after a step",
+    "structure": "each attempt to recover control flow, and what each step changed;\n"
+    "            structure:STEP shows the graph after one step",
     "ast": "the syntax tree that is printed",
 }
 
+GROUPS = {
+    "Capture PyTorch": ("run", "demo", "explain", "report", "diff", "find-difference", "import"),
+    "Decompile": ("decompile", "inspect", "dis", "dump", "corpus", "textconv"),
+}
+"""The headings of `pellucid --help`; any other command comes last."""
+
 
 def main(argv: Optional[List[str]] = None) -> int:
-    """Run one command; return the exit status (2 for wrong usage, as argparse has it)."""
+    """Run one command; return the exit status, which is 2 for wrong usage."""
     given = sys.argv[1:] if argv is None else argv
     if next((a for a in given if not a.startswith("-")), "") != "run":  # a script has its own
         given = [re.sub("^--verify=", "--verify-by=", argument) for argument in given]
@@ -65,14 +71,16 @@ def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="pellucid",
-        description="Open the opaque box of the PyTorch compiler. Each command has its own --help.",
+        description="See what torch.compile runs, and turn CPython bytecode back into source.\n"
+        "Each command has its own --help.",
+        formatter_class=_Overview,
     )
     parser.add_argument("--version", action="version", version=f"pellucid {__version__}")
     parser.add_argument(
         "--no-pager",
         dest="pager",
         action="store_false",
-        help="print long output to the terminal at once (a pager is never used elsewhere)",
+        help="do not page long output on a terminal",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_decompile(commands)
@@ -92,37 +100,55 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=26, width=96)
 
 
+class _Overview(_Help):
+    """Lists the commands below a heading for each group."""
+
+    def start_section(self, heading: Optional[str]) -> None:
+        super().start_section("commands" if heading == "positional arguments" else heading)
+
+    def _format_action(self, action: argparse.Action) -> str:
+        if not isinstance(action, argparse._SubParsersAction):
+            return super()._format_action(action)
+        rows = {row.dest: row.help for row in action._choices_actions}
+        grouped = {name for names in GROUPS.values() for name in names}
+        lines = []
+        for title, names in {**GROUPS, "Other": [n for n in rows if n not in grouped]}.items():
+            lines.append(f"  {title}")
+            lines += [f"    {name:16}  {rows[name]}" for name in names]
+        return "\n".join(lines) + "\n"
+
+
 _INPUTS = """\
-Each INPUT is a .pyc file, a folder (all code below it), a wheel, an egg or another zip archive, a
-program that PyInstaller made or its PYZ, or - for standard input. Its bytes tell what it is: a
-header may be wrong or missing, a zip may stand after a program. CPython 3.8 to 3.15, whatever
-Python runs pellucid. Nothing that is read is ever executed."""
+INPUT can be a .pyc file, a folder (everything below it), a wheel, egg or other zip archive, a
+PyInstaller program or its PYZ, or - for standard input. pellucid goes by the bytes: the header may
+be wrong or missing, and a zip may follow a program. It reads CPython 3.8 to 3.15, whichever Python
+it runs on. Nothing in the input is ever executed."""
 
 _DECOMPILE = """\
-Turn whole modules back into source, and prove that it means the same. A comment marks what is not
-proven, and a line on standard error each file that has such code.
+Turn compiled Python back into source, and prove that the source means the same. A comment marks
+each function that is not proven, and a line on standard error names each file that has one.
 
-Without -o the source goes to standard output. With -o OUT, one file is written to OUT; several
-files, a folder or an archive are mirrored in the folder OUT, where
-pkg/__pycache__/mod.cpython-311.pyc becomes OUT/pkg/mod.py. Files appear whole or not at all, and
-no two inputs share a place: a second mod.py is written as mod~2.py."""
+Without -o, the source goes to standard output. With -o OUT, a single file is written to OUT;
+several files, a folder or an archive are mirrored in the folder OUT:
+pkg/__pycache__/mod.cpython-311.pyc becomes OUT/pkg/mod.py. Files are written atomically, and none
+overwrites another of the same run: a second mod.py is written as mod~2.py."""
 
 _DECOMPILE_EPILOG = """\
 exit status:
   0    every file was decompiled and, without --no-verify, proven
-  1    a file was no valid .pyc or could not be read or written, or a function in it was not
-       recovered; each has a line on standard error with the file, the reason and the byte offset
+  1    a file is not a valid .pyc, could not be read or written, or has a function that could not
+       be recovered; standard error names the file, the reason and the byte offset
   2    wrong usage
-  3    everything was decompiled, but not everything was proven
+  3    every file was decompiled, but not all of it was proven
 
 verdicts:
-  identical    the source recompiles to the same code but for metadata
+  identical    the source recompiles to the same code, apart from metadata
   equivalent   it recompiles to code with the same effects in the same order on every path
-  unproven     neither was shown; the line says where the proof stops
-  The compiler asked is a CPython of the file's own version. It is looked for on PATH and where
-  version managers keep theirs; PELLUCID_PYTHON_3_9=/path/to/python3.9 names one. Where there is
-  none, pellucid compiles the syntax tree of the source itself. --verify=recompiled insists on the
-  first, --verify=relowered on the second.
+  unproven     neither could be shown; the message says where the proof stops
+  The source is compiled by a CPython of the file's own version. pellucid searches for one on PATH
+  and where version managers install theirs; PELLUCID_PYTHON_3_9=/path/to/python3.9 names one. If
+  there is none, pellucid compiles the syntax tree of the source itself. --verify=recompiled uses
+  only the first method, --verify=relowered only the second.
 
 examples:
   pellucid decompile module.pyc
@@ -134,26 +160,28 @@ examples:
 def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     add = commands.add_parser(
         "decompile",
-        help="whole modules back to source",
+        help="turn compiled Python back into source",
         description=f"{_DECOMPILE}\n\n{_INPUTS}",
         epilog=_DECOMPILE_EPILOG,
         formatter_class=_Help,
     )
     add.add_argument("inputs", nargs="+", metavar="INPUT", help="what to decompile")
-    add.add_argument("-o", "--out", help="a file, or a folder for more than one file")
+    add.add_argument(
+        "-o", "--out", help="write to this file, or to this folder if there are several"
+    )
     add.add_argument(
         "--no-verify",
         dest="verify",
         action="store_const",
         const="",
-        help="prove nothing: faster by a third or more",
+        help="skip the proof (saves a third of the time or more)",
     )
     add.add_argument(
         "--verify",
         action="store_const",
         const="best",
-        help="prove (the default), and say the verdict also of files that are proven; "
-        "--verify=TIER asks for one way of proving",
+        help="prove the source (default), and print the verdict of proven files too; "
+        "--verify=TIER selects one method",
     )
     # What `--verify=TIER` becomes: argparse has no option whose value may only follow a `=`.
     add.add_argument(
@@ -162,17 +190,17 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     add.add_argument(
         "--keep-lines",
         action="store_true",
-        help="put statements on their original lines, so that tracebacks and coverage fit",
+        help="keep statements on their original lines, so that tracebacks and coverage match",
     )
     add.add_argument(
         "--unstructured",
         action="store_true",
-        help="recover no control flow: write every body as a loop over a state",
+        help="do not recover control flow: write every body as a loop over a state",
     )
     add.add_argument(
         "--follow",
         action="store_true",
-        help="take marshalled code out of constants too, through zlib, bz2, lzma and base64",
+        help="also decompile code hidden in constants, through zlib, bz2, lzma and base64",
     )
     _add_version(add)
     add.add_argument(
@@ -180,12 +208,12 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
         type=argument_types.count,
         default=os.cpu_count() or 1,
         metavar="N",
-        help="files at a time (default: one per processor)",
+        help="files to process at a time (default: one per processor)",
     )
     add.add_argument(
         "--json",
         action="store_true",
-        help="print a line of JSON for each file on standard output, instead of text and table",
+        help="print one line of JSON per file instead of text",
     )
     add.set_defaults(command=_decompile)
 
@@ -193,48 +221,50 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
 def _add_stages(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     add = commands.add_parser(
         "dis",
-        help="readable disassembly with its flow graph",
-        description="Print the instructions of every code object, block by block, with the ways\n"
-        f"between the blocks and the handlers around them.\n\n{_INPUTS}",
-        epilog="exit status: 0, or 1 if an input was no valid .pyc, or 2 for wrong usage",
+        help="disassemble, and show the control-flow graph",
+        description="Print the instructions of every code object by basic block, with the edges\n"
+        f"between blocks and their exception handlers.\n\n{_INPUTS}",
+        epilog="exit status: 0 on success, 1 if an input is not a valid .pyc, 2 for wrong usage",
         formatter_class=_Help,
     )
-    add.add_argument("inputs", nargs="+", metavar="INPUT")
+    add.add_argument("inputs", nargs="+", metavar="INPUT", help="what to read")
     _add_version(add)
     add.set_defaults(command=_dump, stage="dis")
 
     add = commands.add_parser(
         "dump",
-        help="what one stage of the decompiler makes",
-        description=f"Print what one stage of the decompiler makes.\n\n{_INPUTS}",
+        help="print the output of one stage of the decompiler",
+        description=f"Print the output of one stage of the decompiler.\n\n{_INPUTS}",
         epilog="stages:\n"
         + "\n".join(f"  {name:9} {text}" for name, text in STAGES.items())
-        + "\n\nexit status: 0, or 1 if an input was no valid .pyc, or 2 for wrong usage",
+        + "\n\nexit status: 0 on success, 1 if an input is not a valid .pyc, 2 for wrong usage",
         formatter_class=_Help,
     )
-    add.add_argument("--stage", type=_stage, required=True, metavar="STAGE", help="see below")
-    add.add_argument("inputs", nargs="+", metavar="INPUT")
+    add.add_argument(
+        "--stage", type=_stage, required=True, metavar="STAGE", help="one of the stages below"
+    )
+    add.add_argument("inputs", nargs="+", metavar="INPUT", help="what to read")
     _add_version(add)
     add.set_defaults(command=_dump)
 
 
 _INSPECT = """\
-Say what a file holds that its source does not show: how it begins and what follows its code, every
-code object with its size and verdict, constants, names and code objects that no instruction loads,
-messages in operands that mean nothing, doubled and odd names, code in constants."""
+Show what a file contains that its source does not show: its header and any bytes after the code,
+every code object with its size and verdict, constants, names and code objects that no instruction
+loads, data hidden in unused operands, duplicate and unusual names, and code in constants."""
 
 
 def _add_inspect(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     add = commands.add_parser(
         "inspect",
-        help="what a file holds that its source does not show",
+        help="show what a file contains that its source does not show",
         description=f"{_INSPECT}\n\n{_INPUTS}",
-        epilog="exit status: 0, or 1 if an input was no code, or 2 for wrong usage",
+        epilog="exit status: 0 on success, 1 if an input was not code, 2 for wrong usage",
         formatter_class=_Help,
     )
-    add.add_argument("inputs", nargs="+", metavar="INPUT")
+    add.add_argument("inputs", nargs="+", metavar="INPUT", help="what to read")
     _add_version(add)
-    add.add_argument("--json", action="store_true", help="print a line of JSON for each file")
+    add.add_argument("--json", action="store_true", help="print one line of JSON per file")
     add.set_defaults(command=_inspect)
 
 
@@ -243,45 +273,45 @@ def _add_version(add: argparse.ArgumentParser) -> None:
         "--python-version",
         type=_version,
         metavar="3.N",
-        help="read every file as one of this version (default: its header, or what fits)",
+        help="Python version of the files (default: as the header says, or the one that fits)",
     )
+
+
+_RUN_USAGE = "pellucid run [--out DIR] [--calls] [--progress] (SCRIPT | -m MODULE) [argument ...]"
 
 
 def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     add = commands.add_parser(
         "run",
-        help="run a script and capture all that it compiles",
-        usage="pellucid run [--out DIR] [--calls] [--progress] [-m MODULE | SCRIPT] [argument...] "
-        "[--out DIR]",
-        description="Run an unmodified script, or with -m a module, and capture what is compiled\n"
-        "in it. Exit status and tracebacks are the script's own.",
-        epilog="--out is given before the script or after its arguments. Options before the\n"
-        "script are never the script's; with --out there, everything after it is the script's.",
+        help="run a script and capture everything it compiles",
+        usage=_RUN_USAGE,
+        description="Run an unmodified script, or a module with -m, and capture everything that\n"
+        "torch.compile compiles. Exit status and tracebacks are the script's own.",
+        epilog="Pass pellucid's options before the script. --out may follow the script's\n"
+        "arguments instead.",
         formatter_class=_Help,
     )
-    add.add_argument("--out", metavar="DIR", help="where the capture goes")
+    add.add_argument("--out", metavar="DIR", help="write the capture to this directory")
     add.add_argument(
-        "--calls", action="store_true", help="also count how often each compiled version runs"
+        "--calls", action="store_true", help="also count the calls of each compiled version"
     )
     add.add_argument(
-        "--progress", action="store_true", help="show on stderr what compiles while it does"
+        "--progress", action="store_true", help="show what is being compiled, on standard error"
     )
-    add.add_argument("-m", dest="module", action="store_true", help="run a module by its name")
-    add.add_argument("script", metavar="SCRIPT")
+    add.add_argument("-m", dest="module", action="store_true", help="run a module, like python -m")
+    add.add_argument("script", metavar="SCRIPT", help="the script, or the module after -m")
     add.error = _wrong_run  # type: ignore[method-assign]
-    add.add_argument("arguments", nargs=argparse.REMAINDER, metavar="argument")
+    add.add_argument("arguments", nargs=argparse.REMAINDER, metavar="argument", help="passed on")
     add.set_defaults(command=_run)
 
     add = commands.add_parser(
         "explain",
-        help="say what went wrong in a capture, and what to change",
-        description="Say what a capture found: graph breaks, recompiles, what failed or runs "
-        "uncompiled,\n"
-        "each with its line, its cause and what to change. The first ten lines answer.\n"
-        "PyTorch is not needed.",
-        epilog="exit status: 0, or 1 if something was found that --fail-on names, or 2 for "
-        "wrong usage\n"
-        "or where there is no capture that can be read\n\n"
+        help="list the problems in a capture, and what to change",
+        description="List the problems in a capture: graph breaks, recompiles, code that failed\n"
+        "to compile or ran uncompiled. Each has its line, its cause and what to change. The\n"
+        "first ten lines are a summary. PyTorch is not needed.",
+        epilog="exit status: 0 on success, 1 if a kind named by --fail-on was found, 2 for wrong\n"
+        "usage or if there is no readable capture\n\n"
         "kinds for --fail-on: failed, nothing, limit, ranks, stance, hook, nan, difference, "
         "eager, disabled,\n"
         "break, recompile, cached, cudagraph, slow, memory, precision, cache",
@@ -294,7 +324,7 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         type=_kinds,
         default=(),
         metavar="KINDS",
-        help="exit with 1 if one of these was found, as break,recompile,eager",
+        help="exit with 1 if one of these was found, for example break,recompile,eager",
     )
     add.set_defaults(command=_explain)
 
@@ -302,15 +332,25 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add_find_difference(commands, _Help)
     add_diff(commands, _Help)
 
-    add = commands.add_parser("demo", help="a small model end to end")
-    add.add_argument("--out", metavar="DIR", default="pellucid_demo")
+    add = commands.add_parser(
+        "demo",
+        help="capture a small example model",
+        description="Capture a small example model, and write the page of the capture.",
+        formatter_class=_Help,
+    )
+    add.add_argument(
+        "--out",
+        metavar="DIR",
+        default="pellucid_demo",
+        help="write the capture to this directory (default: pellucid_demo)",
+    )
     add.set_defaults(command=_demo)
 
 
 def _version(text: str) -> Tuple[int, int]:
     match = re.fullmatch(r"3\.(\d+)", text)
     if match is None or not 8 <= int(match[1]) <= 15:
-        raise argparse.ArgumentTypeError("one of 3.8 to 3.15 is wanted")
+        raise argparse.ArgumentTypeError("expected a version from 3.8 to 3.15")
     return 3, int(match[1])
 
 
@@ -319,7 +359,7 @@ def _stage(name: str) -> str:
 
     stages = _core.stages()
     if name not in stages:
-        raise argparse.ArgumentTypeError(f"one of {', '.join(stages)} is wanted")
+        raise argparse.ArgumentTypeError(f"expected one of {', '.join(stages)}")
     return name
 
 
@@ -345,14 +385,14 @@ def _needs_torch() -> Optional[str]:
     import importlib.util
 
     if importlib.util.find_spec("torch") is None:
-        return "pellucid: PyTorch is not installed; try: pip install 'pellucid[torch]'"
+        return "pellucid: PyTorch is not installed. Install it with: pip install torch"
     return None
 
 
 def _wrong_run(message: str) -> NoReturn:
     if "SCRIPT" in message:
-        message = "run what? give a script, or -m and a module, and --out DIR"
-    print(f"pellucid: run: {message}", file=sys.stderr)
+        message = "missing SCRIPT"
+    print(f"usage: {_RUN_USAGE}\npellucid: run: error: {message}", file=sys.stderr)
     sys.exit(2)
 
 
@@ -396,7 +436,7 @@ def _kinds(text: str) -> Tuple[str, ...]:
     for kind in kinds:
         if kind not in ORDER:
             raise argparse.ArgumentTypeError(
-                f"no kind of finding: {kind}; one of {', '.join(ORDER)}"
+                f"unknown kind of finding: {kind} (choose from {', '.join(ORDER)})"
             )
     return kinds
 

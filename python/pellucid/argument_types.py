@@ -16,7 +16,7 @@ def count(text: str) -> int:
     except ValueError:
         number = 0
     if number < 1:
-        raise argparse.ArgumentTypeError("a number from 1 on is wanted")
+        raise argparse.ArgumentTypeError("expected a number of at least 1")
     return number
 
 
@@ -28,5 +28,5 @@ def size(text: str) -> int:
     """
     match = re.fullmatch(r"(\d+)([kmgt]?)", text.lower())
     if match is None:
-        raise argparse.ArgumentTypeError("a number of bytes is wanted, as 500M or 2G")
+        raise argparse.ArgumentTypeError("expected a number of bytes, such as 500M or 2G")
     return int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}[match[2]]

@@ -183,7 +183,8 @@ class Search {
   Error refusal() const {
     if (error_) return *error_;
     if (is_text(bytes_)) {
-      return Error{ErrorCode::Malformed, 0, "pyc: text from byte 0x0 on, not compiled Python"};
+      return Error{ErrorCode::Malformed, 0,
+                   "not compiled Python (this is a text file, from byte 0x0 on)"};
     }
     const Result<Module> strict = object::read_pyc(bytes_);
     const bool is_marked = header_.has_mark && bytes_.size() >= object::kHeaderSize;

@@ -13,6 +13,7 @@ from typing import Any, List
 
 import pytest
 from needs import ROOT, need
+from pellucid.__main__ import GROUPS, make_parser
 
 SOURCE = "import os\n\ndef f(x):\n    return os.path.join(x, 'y')\n"
 
@@ -93,6 +94,23 @@ def test_a_reader_that_leaves_early_causes_no_traceback(pyc: Path) -> None:
 def test_wrong_usage_is_status_two() -> None:
     assert run("nonsense").returncode == 2
     assert run().returncode == 2
+
+
+def test_the_overview_lists_each_command_once_below_its_heading() -> None:
+    parser = make_parser()
+    (below,) = parser._subparsers._group_actions  # type: ignore[union-attr]
+    rows = [line for line in run("--help").stdout.splitlines() if re.match(r" {4}[a-z]", line)]
+    assert sorted(line.split()[0] for line in rows) == sorted(below.choices)  # type: ignore
+    assert all(len(line) <= 90 for line in rows), "one line each"
+    assert set(sum(GROUPS.values(), ())) <= set(below.choices)  # type: ignore
+
+
+def test_run_without_a_script_shows_its_usage() -> None:
+    done = run("run")
+    assert (done.returncode, done.stdout) == (2, "")
+    usage, error = done.stderr.splitlines()
+    assert usage.startswith("usage: pellucid run ")
+    assert error == "pellucid: run: error: missing SCRIPT"
 
 
 def test_the_version_is_said() -> None:
@@ -244,7 +262,7 @@ def test_source_is_told_from_compiled_code(command: "List[str]", tmp_path: Path)
         source.write_text(text)
         done = ask(command, "decompile", source)
         assert done.returncode == 1
-        reason = "pyc: text from byte 0x0 on, not compiled Python"
+        reason = "not compiled Python (this is a text file, from byte 0x0 on)"
         assert done.stderr == f"pellucid: {source}: {reason}\n"
 
 

@@ -215,7 +215,7 @@ def test_what_is_no_dump_is_refused_in_one_line(tmp_path, text, reason):
 def test_where_there_is_no_dump_the_error_says_what_there_is(tmp_path):
     with pytest.raises(pellucid.NotADump, match="missing: no such directory"):
         pellucid.load(tmp_path / "missing")
-    with pytest.raises(pellucid.NotADump, match=r"no dump, for it has no session\.json$"):
+    with pytest.raises(pellucid.NotADump, match=r"not a capture: no session\.json$"):
         pellucid.load(tmp_path)
     for name in ("rank_10", "rank_2", "rank_2/process_1", "unrelated/deep", "job/fork"):
         write(tmp_path / name)

@@ -88,7 +88,7 @@ def test_what_is_missing_is_said(torch, tmp_path):
     status, _, said = outcome(["-m", "pellucid", "run", "--out", tmp_path, "no_such.py"])
     assert (status, said) == (2, "pellucid: no_such.py: no such file or directory\n")
     status, _, said = outcome(["-m", "pellucid", "run"])
-    assert (status, said.count("\n"), "give a script" in said) == (2, 1, True)
+    assert (status, said.count("\n"), "missing SCRIPT" in said) == (2, 2, True)
     status, _, said = outcome(["-m", "pellucid", "run", "x.py", "--out"])
     assert (status, said.count("\n")) == (2, 1)
     quiet = [*["-W", "ignore", "-m", "pellucid", "run", "-m"], "no_such", "--out", tmp_path]

@@ -11,29 +11,30 @@ from typing import Any
 from pellucid.errors import NotADump, complain
 
 _EPILOG = """\
-What a change brings with it (later graphs, kernels, keys of caches) is listed under it. Times,
-lines that moved, and whether a compile cache was warm do not count as differences.
+What follows from a difference (later graphs, kernels, cache keys) is listed below it. Timings,
+moved lines and warm compile caches do not count as differences.
 
-exit status: 0 if the captures are equal, 1 if they differ, 2 for wrong usage or where there is no
-capture that can be read or the page cannot be written"""
+exit status: 0 if the captures are equal, 1 if they differ, 2 for wrong usage or if a capture cannot
+be read or the page cannot be written"""
 
 
 def add_diff(commands: Any, formatter: Any) -> None:
     """Add the command to those of ``pellucid``."""
     add = commands.add_parser(
         "diff",
-        help="how two captures differ",
-        description="Compare two captures: runs, releases of torch, or ranks. Compared are\n"
-        "frames, breaks, recompiles, guards, graphs (by operation, shape and edges, not by name),\n"
-        "kernels, settings, versions, keys of caches and findings. PyTorch is not needed.",
+        help="compare two captures",
+        description="Compare two captures, for instance of two runs, two releases of PyTorch or\n"
+        "two ranks: frames, graph breaks, recompiles, guards, graphs (by operation, shape and\n"
+        "edges, not by name), kernels, settings, versions, cache keys and findings. PyTorch is\n"
+        "not needed.",
         epilog=_EPILOG,
         formatter_class=formatter,
     )
     add.add_argument("first", metavar="A", help="the directory of a capture")
-    add.add_argument("second", metavar="B", help="the directory of another one")
+    add.add_argument("second", metavar="B", help="the directory of another capture")
     add.add_argument("--json", action="store_true", help="print JSON instead of text")
     add.add_argument(
-        "-o", "--out", metavar="FILE", help="write both side by side to one HTML page as well"
+        "-o", "--out", metavar="FILE", help="also write an HTML page with both side by side"
     )
     add.set_defaults(command=_diff)
 

@@ -12,17 +12,16 @@ from pellucid import argument_types
 from pellucid.errors import complain
 
 _EPILOG = """\
-OUT is a folder of Parquet files, python=3.11/part-….parquet; read it with pyarrow.dataset, DuckDB,
-pandas, Spark. Columns: docs/corpus.md. The same command resumes a run that was killed:
-what has a row is not done twice, and files that came since are added.
-
-A file that takes more than --seconds or --memory gets a row that says so, and nothing else suffers.
+OUT is a folder of Parquet files (python=3.11/part-….parquet) for pyarrow.dataset, DuckDB, pandas or
+Spark; docs/corpus.md describes the columns. Rerun the same command to resume: files that already
+have a row are skipped and new files are added. A file that exceeds --seconds or --memory gets a row
+that says so, and the run continues.
 
 exit status:
   0    every file was decompiled and, without --no-verify, proven
-  1    a file was no valid .pyc or could not be read, or a function in it was not recovered
+  1    a file is not a valid .pyc, could not be read, or has a function that could not be recovered
   2    wrong usage, or OUT cannot be used
-  3    everything was decompiled, but not everything was proven
+  3    every file was decompiled, but not all of it was proven
 
 examples:
   pellucid corpus wheels/ -o wheels.parquet
@@ -34,33 +33,34 @@ def add_corpus(commands: Any, formatter: Any) -> None:
     """Add the command to those of ``pellucid``."""
     add = commands.add_parser(
         "corpus",
-        help="a table with a row for each distinct file, of any number of files",
-        description="Decompile any number of files, folders and archives, here or at addresses\n"
-        "that fsspec opens, into one table: a row for each distinct code file, with its source\n"
-        "and the verdict of each function. Needs pip install 'pellucid[corpus]', and\n"
-        "'pellucid[ray]' for --engine ray.",
+        help="decompile many files into a Parquet table, one row per distinct file",
+        description="Decompile any number of files, folders, archives and fsspec URLs into one\n"
+        "Parquet table, with one row per distinct file: its source and the verdict of each\n"
+        "function. Needs pyarrow, fsspec and pebble, and ray for --engine ray.",
         epilog=_EPILOG,
         formatter_class=formatter,
     )
     add.add_argument("inputs", nargs="+", metavar="IN", help="what to decompile")
-    add.add_argument("-o", "--out", required=True, metavar="OUT", help="the folder of the table")
+    add.add_argument(
+        "-o", "--out", required=True, metavar="OUT", help="write the table to this folder"
+    )
     add.add_argument(
         "--engine",
         choices=("local", "ray"),
         default="local",
-        help="processes of this machine, or a cluster of Ray",
+        help="run in processes of this machine, or on a Ray cluster",
     )
     add.add_argument(
         "--address",
         default="",
-        help="address of the cluster (default: the one that Ray finds, else one on this machine)",
+        help="address of the Ray cluster (default: the one Ray finds, or a local one)",
     )
     add.add_argument(
         "--jobs",
         type=argument_types.count,
         default=os.cpu_count() or 1,
         metavar="N",
-        help="processes of this machine (default: one per processor)",
+        help="number of local processes (default: one per processor)",
     )
     add.add_argument(
         "--verify",
@@ -68,29 +68,29 @@ def add_corpus(commands: Any, formatter: Any) -> None:
         action="store_const",
         const="best",
         default="best",
-        help="prove (the default); --verify=TIER asks for recompiled or relowered",
+        help="prove the source (default); --verify=TIER: only recompiled, or only relowered",
     )
     # What `--verify=TIER` becomes: see `decompile`.
     add.add_argument(
         "--verify-by", dest="tier", choices=("recompiled", "relowered"), help=argparse.SUPPRESS
     )
     add.add_argument(
-        "--no-verify", dest="tier", action="store_const", const="", help="prove nothing"
+        "--no-verify", dest="tier", action="store_const", const="", help="skip the proof"
     )
     add.add_argument(
-        "--seconds", type=float, default=60.0, metavar="S", help="seconds that a file may take (60)"
+        "--seconds", type=float, default=60.0, metavar="S", help="time limit per file (default: 60)"
     )
     add.add_argument(
         "--memory",
         type=argument_types.size,
         default=2 << 30,
         metavar="SIZE",
-        help="memory that a file may take (2G)",
+        help="memory limit per file (default: 2G)",
     )
     add.add_argument(
         "--retry-limited",
         action="store_true",
-        help="try again the files whose row says that a limit stopped them",
+        help="retry files that hit a limit in an earlier run",
     )
     add.set_defaults(command=_corpus)
 
@@ -99,10 +99,9 @@ def _corpus(arguments: argparse.Namespace) -> int:
     wanted = ["pyarrow", "fsspec", "pebble"] + (["ray"] if arguments.engine == "ray" else [])
     missing = [name for name in wanted if importlib.util.find_spec(name) is None]
     if missing:
-        extra = "ray" if arguments.engine == "ray" else "corpus"
         print(
-            f"pellucid: corpus: {', '.join(missing)} not installed; "
-            f"try: pip install 'pellucid[{extra}]'",
+            f"pellucid: corpus: {', '.join(missing)} not installed. "
+            f"Install with: pip install {' '.join(missing)}",
             file=sys.stderr,
         )
         return 2

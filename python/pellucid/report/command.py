@@ -11,47 +11,52 @@ from typing import Any
 from pellucid.errors import NotADump
 
 _EPILOG = """\
-The page is one file that asks for nothing else: it can be mailed, attached or kept. findings.json
-beside it holds the findings for programs. It is made from the dump alone; PyTorch is not needed.
+The page is one self-contained file that you can mail or attach to an issue. findings.json, written
+beside it, has the findings for programs. PyTorch is not needed.
 
-exit status: 0, or 1 if there is no capture or the page cannot be written, or 2 for wrong usage"""
+exit status: 0 on success, 1 if there is no capture or the page cannot be written, 2 for wrong
+usage"""
 
 
 def add_report(commands: Any, formatter: Any) -> None:
     """Add the command to those of ``pellucid``."""
     add = commands.add_parser(
         "report",
-        help="one page for a capture: what compiled, what did not, why, what to change",
-        description="Write one self-contained HTML page for one or more captures. Captures of\n"
-        "ranks and other processes below a directory are shown as well.",
+        help="write the page of a capture: one self-contained HTML file",
+        description="Write one self-contained HTML page for one or more captures. It includes the\n"
+        "captures of ranks and other processes below each directory.",
         epilog=_EPILOG,
         formatter_class=formatter,
     )
-    add.add_argument("directories", nargs="+", metavar="DIR", help="what a capture wrote")
-    add.add_argument("-o", "--out", metavar="FILE", help="the page (default: DIR/page.html)")
-    add.add_argument("--open", action="store_true", help="open it in the browser")
+    add.add_argument("directories", nargs="+", metavar="DIR", help="the directory of a capture")
+    add.add_argument(
+        "-o", "--out", metavar="FILE", help="write the page to this file (default: DIR/page.html)"
+    )
+    add.add_argument("--open", action="store_true", help="open the page in the browser")
     add.add_argument(
         "--max-size",
         type=_size,
         default=25_000_000,
         metavar="SIZE",
-        help="leave out stages, then kernels, above this size (default: 25M)",
+        help="leave out stages, then kernels, of a larger page (default: 25M)",
     )
     add.add_argument(
-        "--redact", action="store_true", help="leave out your source and the directories of paths"
+        "--redact",
+        action="store_true",
+        help="leave out your source code and the directories of paths",
     )
     add.add_argument(
-        "--editor", action="store_true", help="let places open in VS Code; links hold whole paths"
+        "--editor", action="store_true", help="add links that open VS Code; they contain full paths"
     )
     add.add_argument(
         "--dot",
         metavar="STAGE",
-        help="write the graphs of a stage (captured, joint, …) for Graphviz, too",
+        help="also write the graphs of a stage (captured, joint, …) for Graphviz",
     )
     add.add_argument(
         "--trace",
         metavar="FILE",
-        help="write when each part of each compile was done, for ui.perfetto.dev",
+        help="also write a trace of the compiles, for ui.perfetto.dev",
     )
     add.set_defaults(command=_report)
 
@@ -62,7 +67,9 @@ def _size(text: str) -> int:
     try:
         return int(float(text[:-1] if unit > 1 else text) * unit)
     except ValueError:
-        raise argparse.ArgumentTypeError("a number of bytes is wanted, as 5000000 or 5M") from None
+        raise argparse.ArgumentTypeError(
+            "expected a number of bytes, such as 5000000 or 5M"
+        ) from None
 
 
 def _report(arguments: argparse.Namespace) -> int:

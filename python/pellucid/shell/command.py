@@ -11,19 +11,19 @@ SHELLS = {"bash": "pellucid.bash", "zsh": "_pellucid", "fish": "pellucid.fish"}
 """The shells, and the file of each."""
 
 _TEXTCONV = """\
-once in a repository (or with --global for all), and a line in .gitattributes:
+To set it up, run once per repository (or with --global for all of them):
 
   git config diff.pyc.textconv 'pellucid textconv'
   git config diff.pyc.cachetextconv true
   echo '*.pyc diff=pyc' >> .gitattributes
 
-git diff, git show and git log -p then show the source of compiled Python. Nothing is proven
-there, which would take longer: `pellucid decompile` does that.
+git diff, git show and git log -p then show the source of compiled Python. The source is not proven,
+to save time; `pellucid decompile` does that.
 
-exit status: 0, or 1 if the file cannot be read, or 2 for wrong usage"""
+exit status: 0 on success, 1 if the file cannot be read, 2 for wrong usage"""
 
 _COMPLETION = """\
-for one session, or as a line of the shell's startup file:
+Run one of these, or put it into the shell's startup file:
 
   bash  eval "$(pellucid completion bash)"
   zsh   source <(pellucid completion zsh)      after compinit
@@ -34,19 +34,19 @@ def add_shell(commands: Any, formatter: Any) -> None:
     """Add the commands to those of ``pellucid``."""
     add = commands.add_parser(
         "textconv",
-        help="the source of a .pyc, for git diff",
-        description="Print the source of one file of compiled Python, or of all in an archive, as "
-        "git wants\nit from a textconv filter. Of other files it says the size and the SHA-256.",
+        help="print the source of a .pyc (for git diff)",
+        description="Print the source of a compiled Python file, or of every one in an archive,\n"
+        "for use as a git textconv filter. For other files, print the size and the SHA-256.",
         epilog=_TEXTCONV,
         formatter_class=formatter,
     )
-    add.add_argument("file", metavar="FILE")
+    add.add_argument("file", metavar="FILE", help="the file to print")
     add.set_defaults(command=_textconv)
 
     add = commands.add_parser(
         "completion",
-        help="completion of commands and options for a shell",
-        description="Print a script that makes a shell complete commands, options and files.",
+        help="print the completion script for a shell",
+        description="Print a script that completes commands, options and files in a shell.",
         epilog=_COMPLETION,
         formatter_class=formatter,
     )

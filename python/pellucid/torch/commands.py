@@ -12,26 +12,27 @@ from types import ModuleType
 from typing import Any
 
 _EPILOG = """\
-The script is imported as a module, not run as __main__, so the code below
-`if __name__ == "__main__":` does not run.
+The script is imported as a module, so the code below `if __name__ == "__main__":` does not run.
 
-exit status: 0 if there is no difference, 1 if there is one, 2 for wrong usage, or where the script
-or the function raises, or nothing was compiled"""
+exit status: 0 if there is no difference, 1 if there is one, 2 for wrong usage, if the script or the
+function raises, or if nothing was compiled"""
 
 
 def add_find_difference(commands: Any, formatter: Any) -> None:
     """Add the command to those of ``pellucid``."""
     add = commands.add_parser(
         "find-difference",
-        help="at which stage, operation and line compiled code parts from eager",
-        description="Run a function that needs no arguments by each stage of its compile, and say\n"
-        "which stage, which operation and which line make something else of it than eager.",
+        help="find the first operation where compiled code and eager disagree",
+        description="Run a function without arguments through each stage of its compile. Report\n"
+        "the first stage, operation and line that compute a different result from eager.",
         epilog=_EPILOG,
         formatter_class=formatter,
     )
-    add.add_argument("target", metavar="SCRIPT:FUNCTION", type=_target)
+    add.add_argument("target", metavar="SCRIPT:FUNCTION", type=_target, help="the function to run")
     add.add_argument(
-        "--reference", choices=["float64"], help="also say which stage is nearer to this type"
+        "--reference",
+        choices=["float64"],
+        help="also report which result is closer to one computed in this type",
     )
     add.add_argument("--rtol", type=_tolerance, help="relative tolerance (default: by type)")
     add.add_argument("--atol", type=_tolerance, help="absolute tolerance (default: by size)")
@@ -42,7 +43,7 @@ def add_find_difference(commands: Any, formatter: Any) -> None:
 def _target(text: str) -> tuple[str, str]:
     script, colon, function = text.rpartition(":")
     if not colon or not script or not function.isidentifier():
-        raise argparse.ArgumentTypeError("SCRIPT:FUNCTION is wanted, as train.py:step")
+        raise argparse.ArgumentTypeError("expected SCRIPT:FUNCTION, for example train.py:step")
     return script, function
 
 
@@ -52,7 +53,7 @@ def _tolerance(text: str) -> float:
     except ValueError:
         value = -1.0
     if not value >= 0:
-        raise argparse.ArgumentTypeError("a number from 0 on is wanted")
+        raise argparse.ArgumentTypeError("expected a number of at least 0")
     return value
 
 
@@ -61,7 +62,7 @@ def _find_difference(arguments: argparse.Namespace) -> int:
     if not os.path.isfile(script):
         return _complain(f"{script}: no such file")
     if importlib.util.find_spec("torch") is None:
-        return _complain("PyTorch is not installed; try: pip install 'pellucid[torch]'")
+        return _complain("PyTorch is not installed. Install it with: pip install torch")
     from .api.difference import find_difference
 
     sys.path.insert(0, os.path.dirname(os.path.abspath(script)))

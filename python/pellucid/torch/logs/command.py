@@ -10,37 +10,37 @@ from typing import Any
 from pellucid.errors import NotADump, NotALog, complain
 
 _DESCRIPTION = """\
-Make captures, findings and a page of what torch has logged under TORCH_TRACE, in a process in which
-pellucid was not. LOG is one log, which gzip may have compressed, or a folder of them: those of
-several ranks are captures of one job. PyTorch is not needed, and nothing of the log is executed."""
+Turn a TORCH_TRACE log into a capture with findings and a page. The process that wrote the log did
+not need pellucid. LOG is a log file, which may be gzipped, or a folder of logs; the logs of several
+ranks become the captures of one job. PyTorch is not needed, and nothing in the log is executed."""
 
 _EPILOG = """\
-A log that ends too early, because its process was killed, is read as far as it goes.
+If a log is cut off because its process was killed, everything up to that point is read.
 
-exit status: 0, or 1 if LOG is no log of a structured trace, or DIR cannot be written (a line on
-standard error says file, line and reason), or 2 for wrong usage"""
+exit status: 0 on success, 1 if LOG is not a structured trace log or DIR cannot be written (standard
+error names the file, line and reason), 2 for wrong usage"""
 
 
 def add_import(commands: Any, formatter: Any) -> None:
     """Add the command to those of ``pellucid``."""
     add = commands.add_parser(
         "import",
-        help="a capture and its page from a TORCH_TRACE log",
+        help="turn a TORCH_TRACE log into a capture and its page",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=formatter,
     )
-    add.add_argument("log", metavar="LOG", help="a log, or the folder that TORCH_TRACE named")
-    add.add_argument("directory", metavar="DIR", help="where the capture goes")
+    add.add_argument("log", metavar="LOG", help="a log, or the folder that TORCH_TRACE was set to")
+    add.add_argument("directory", metavar="DIR", help="write the capture to this directory")
     add.add_argument(
         "--source",
         action="append",
         default=[],
         metavar="ROOT",
-        help="a folder in which the program's files may be looked for (default: none is read)",
+        help="a folder that contains the program's source files (default: no source is read)",
     )
     add.add_argument(
-        "--lenient", action="store_true", help="pass over lines that belong to no record"
+        "--lenient", action="store_true", help="skip lines that do not belong to a record"
     )
     add.set_defaults(command=_import)
 

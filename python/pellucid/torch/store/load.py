@@ -116,12 +116,16 @@ def _record(folder: Path) -> Mapping[str, Any]:
     path = folder / RECORD
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
+    except NotADirectoryError:
+        raise NotADump(
+            f"{folder}: not a capture: this is a file. Pass the directory given to --out"
+        ) from None
     except FileNotFoundError:
         if not folder.is_dir():
             raise NotADump(f"{folder}: no such directory") from None
         below = captures_below(folder)
         there = f"; there are captures in {', '.join(below)}" if below else ""
-        raise NotADump(f"{folder}: no dump, for it has no {RECORD}{there}") from None
+        raise NotADump(f"{folder}: not a capture: no {RECORD}{there}") from None
     except OSError as error:
         raise NotADump(f"{path}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
