@@ -176,6 +176,7 @@ asan: build/asan/.stamp
 ## make docs     the documentation as a site, into build/site
 docs: $(BUILD)/.stamp $(STAMPS)/test
 	$(BIN)/python -m mkdocs build --strict
+	@echo "make: the site is in build/site; open build/site/index.html"
 
 ## make examples run the examples of the documentation, and write what they print into its pages
 examples: $(BUILD)/.stamp $(STAMPS)/torch
@@ -291,6 +292,7 @@ build/pairs/.stamp: build/hosts/.stamp tools/matrix.py tools/get_torch.py tools/
 # The page around the WebAssembly module: one file that holds all of it.
 PAGE := build/web/page/index.html
 web: $(PAGE)
+	@echo "make: the npm package is in build/web/npm; the page is $(PAGE)"
 
 web/page/node_modules/.stamp: web/page/package-lock.json
 	@echo "make: installing what the page is built with"
