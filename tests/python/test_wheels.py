@@ -79,6 +79,7 @@ def test_the_stable_wheel_says_what_it_runs_on(wheel: Path) -> None:
         assert "pellucid.__main__:main" in archive.read(points).decode()
     # A distribution's own Python may write its platform after it.
     assert any(name.startswith("pellucid/_core.abi3") for name in names)
+    assert "pellucid/py.typed" in names
     assert any(name.endswith("LICENSE") for name in names)
     assert {"Requires-Python: >=3.8", "Requires-Dist: rich>=12"} <= set(text.splitlines())
     shared = {name.partition(".data/data/share/")[2] for name in names if ".data/" in name}
