@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """pellucid opens the opaque box of the PyTorch compiler.
 
-`decompile` and `decompile_ex` work on any Python code and need no PyTorch. What works on
-`torch.compile` does (`prepare_debug`, `debug`, `install`, `uninstall`). Each name is loaded when it
-is first used.
+`decompile`, `decompile_ex`, `load` and `report` do not need PyTorch. What works on `torch.compile`
+does (`prepare_debug`, `debug`, `find_nan`, `find_difference`, `install`, `uninstall`). Each name is
+loaded on first use.
 """
 
 import importlib

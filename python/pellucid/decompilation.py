@@ -400,10 +400,15 @@ def decompile_pyc(
 ) -> Decompilation:
     """Decompile the bytes of a `.pyc` file of CPython 3.8-3.15. Nothing in it is executed.
 
-    With `keep_lines` statements stand on the lines that they had in the original source, so that
-    its tracebacks and its coverage fit. With `unstructured` no control flow is recovered. A header
-    that is wrong or missing costs nothing but a word in `notes`: the version is the one that fits,
-    or `version`. Raises DecompileError if the bytes hold no code object.
+    Args:
+        data: the bytes of the file. If its header is wrong or missing, the version is the one that
+            fits, and `notes` says so.
+        keep_lines: keep statements on their original lines, so that tracebacks and coverage match.
+        unstructured: do not recover control flow.
+        version: the Python version of the file, such as `(3, 12)`.
+
+    Raises:
+        DecompileError: the bytes do not contain a code object.
     """
     return _file(data, {}, keep_lines, unstructured, version)
 

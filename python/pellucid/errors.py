@@ -18,7 +18,7 @@ def printable(text: str) -> str:
 
 
 class DecompileError(ValueError):
-    """Say what is wrong with the input, and where.
+    """The input is wrong; the message says how and where.
 
     `offset` is a byte offset: in the file for a `.pyc`, in the bytecode for a live object. `code`
     is one of "truncated", "malformed", "unknown version", "unsupported", "limit" and "internal".
@@ -37,17 +37,17 @@ class DecompileError(ValueError):
 
 
 class CannotStandIn(ValueError):
-    """Say why recompiled code must not run in place of the original."""
+    """Recompiled code must not run in place of the original; the message says why."""
 
 
 class NotADump(ValueError):
-    """Say which file is no part of a dump, or cannot be read, and why, in one line."""
+    """A file is not part of a capture or cannot be read; the message says which, and why."""
 
 
 class NotALog(ValueError):
-    """Say which file is no log of torch's structured trace, at which line, and why.
+    """A file is not a structured trace log of PyTorch; the message says at which line, and why.
 
-    `line` is 0 where the reason is no line's.
+    `line` is 0 if the reason does not concern a single line.
     """
 
     def __init__(self, file: str, line: int, reason: str) -> None:
@@ -58,4 +58,4 @@ class NotALog(ValueError):
 
 
 class CannotPrint(Exception):
-    """Standard output takes no more: it is closed, or what it goes to is full."""
+    """Standard output cannot be written: it is closed, or its device is full."""

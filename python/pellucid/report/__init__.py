@@ -30,15 +30,15 @@ def report(
     """Write the page of one or more captures, and ``findings.json`` beside it; return its path.
 
     Args:
-        directories: what ``prepare_debug`` or ``pellucid run`` wrote; captures of ranks and other
-            processes below them are shown as well.
-        out: the file to write; ``page.html`` in the first directory unless given.
-        max_size: bytes above which stages, and then kernels, are left out; the page says so.
-        redact: leave out the user's source and the directories of paths.
-        editor: let places open in an editor (``vscode://file``); such links hold whole paths.
+        directories: directories that ``prepare_debug`` or ``pellucid run`` wrote.  The page
+            includes the captures of ranks and other processes below them.
+        out: the file to write (default: ``page.html`` in the first directory).
+        max_size: a page of more bytes leaves out stages, and then kernels, and says so.
+        redact: leave out the user's source code and the directories of paths.
+        editor: add links that open VS Code (``vscode://file``); they contain full paths.
 
     Raises:
-        NotADump: a directory holds no capture.
+        NotADump: a directory does not contain a capture.
         OSError: the page cannot be written.
     """
     import json

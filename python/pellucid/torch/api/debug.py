@@ -29,11 +29,11 @@ _DEBUGGER_MODULES = ("pydevd", "_pydevd_bundle", "debugpy")
 class debug:  # a context manager that reads as a function
     """Pause at the start of the block, to set breakpoints in the files of the last capture.
 
-    Under ``pdb``, ``debugpy`` or PyCharm the attached debugger stops; on a terminal ``pdb``
-    starts, and so it does when answers are waiting on the standard input (``< commands.txt``).
-    Without any of them, on ranks above 0, and with ``PYTHONBREAKPOINT=0``, the program goes on.
+    An attached debugger (``pdb``, ``debugpy`` or PyCharm) stops.  Otherwise ``pdb`` starts, if
+    there is a terminal or if commands are waiting on standard input (``< commands.txt``).  If there
+    is none of these, on ranks above 0, and with ``PYTHONBREAKPOINT=0``, the program continues.
 
-    A debugger that was started here ends with the block, so nothing is traced behind it.
+    A debugger that was started here ends with the block, so nothing is traced after it.
 
     >>> with debug():  # doctest: +SKIP
     ...     model(x)

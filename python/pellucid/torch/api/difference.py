@@ -28,40 +28,42 @@ def find_difference(
     atol: float | None = None,
     **kwargs: Any,
 ) -> Difference:
-    """Run a function by each stage of its compile, and name where the first one parts from eager.
+    """Find the first operation where compiled code and eager disagree.
 
-    The stages are the function itself, Dynamo's graphs (``captured``), AOTAutograd's (``AOT``),
-    Inductor's after its passes (``post-grad``) and its program.  Each runs on the same values and
-    the same random state.  What the function changes is put back, in place, before the next and at
-    the end: modules, objects of the program's own classes, optimizers, ordinary containers,
-    closures' variables, mutable defaults, what ``functools.partial`` holds, globals that its
-    functions name, tensors with their shape, type, ``requires_grad`` and ``.grad``, and the global
-    random generators.  Out of reach, and not compared, are values that only an object of a library
-    holds, attributes of classes and functions, globals of other modules, ``torch.Generator``
-    objects, and what is outside of the process.
+    The function runs once per stage of its compile: eagerly, then Dynamo's graphs (``captured``),
+    AOTAutograd's (``AOT``), Inductor's after its passes (``post-grad``) and its program.  Each run
+    gets the same values and the same random state.  Whatever the function changes is restored in
+    place before the next run and at the end: modules, objects of the program's own classes,
+    optimizers, ordinary containers, closure variables, mutable defaults, the arguments of
+    ``functools.partial``, globals that its functions name, tensors with their shape, type,
+    ``requires_grad`` and ``.grad``, and the global random generators.  Not restored, and not
+    compared, are values that only a library object holds, attributes of classes and functions,
+    globals of other modules, ``torch.Generator`` objects, and anything outside the process.
 
-    When the result can be differentiated and the function has computed no gradients itself, these
-    are compared too.  Random numbers are drawn as eager draws them.
+    If the result can be differentiated and the function has not computed gradients itself, the
+    gradients are compared too.  Random numbers are drawn as eager draws them.
 
     Args:
-        fn: a function or module, compiled or not; functions that it calls may be compiled.  Options
-            that it was compiled with are kept, its backend is Inductor.
-        args, kwargs: what it is called with.
-        reference: a type that is more precise, ``torch.float64`` or its name; the report then says
-            which of two stages is nearer to what the earlier one gives in that type.
+        fn: a function or module, compiled or not; functions that it calls may be compiled.  It
+            keeps the options it was compiled with; the backend is Inductor.
+        args, kwargs: the arguments of the call.
+        reference: a more precise type, ``torch.float64`` or its name.  The report then says which
+            of the two stages is closer to the result of the earlier one in that type.
         rtol, atol: elements a (of the earlier stage) and b are the same when
             ``|a - b| <= atol + rtol * |a|``.  By default ``rtol`` is 1e-4 for float32, 1e-2 for
-            float16, 3e-2 for bfloat16, 1e-7 for float64, and ``atol`` that share of the root mean
-            square of all elements; and when neither is given, a result that is as near to float64
-            as eager's is no difference, if it is of the same type and finite at the same places.
+            float16, 3e-2 for bfloat16 and 1e-7 for float64, and ``atol`` is the same fraction of
+            the root mean square of all elements.  If neither is given, a result that is as close
+            to float64 as eager's, has the same type and is finite at the same places is not a
+            difference.
 
     Returns:
-        Stage, operation, both values, lines and what Python state is left different: true when
-        there is a difference.  ``print`` it, or take its fields, or :meth:`.Difference.as_json`.
+        The stage, the operation, both values, the lines, and the Python state that differs
+        afterwards.  It is true if there is a difference.  ``print`` it, or use its fields or
+        :meth:`.Difference.as_json`.
 
     Raises:
         Exception: whatever ``fn`` raises, eager or compiled.
-        ValueError: ``reference`` is no type of fractions, or a tolerance is negative.
+        ValueError: ``reference`` is not a floating-point type, or a tolerance is negative.
 
     >>> find_difference(lambda x: x.sin() + 1, torch.ones(3))  # doctest: +SKIP
     find_difference: no difference between eager, captured, AOT, post-grad, program

@@ -111,20 +111,19 @@ class NanReport:
 
 
 def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
-    """Run a function, compiled, and name the first operation that makes a NaN or Inf.
+    """Find the first operation of a compiled function that produces a NaN or Inf.
 
-    The compiled graphs are run operation by operation, slowly, as AOTAutograd makes them.  When
-    ``fn`` returns something that can be differentiated and has not run a backward pass itself, its
-    gradients are computed too and thrown away: ``.grad`` stays as it was.  The graphs are dumped
-    into the capture that is open, or else into a temporary directory, which stays when the report
-    names a file in it.
+    AOTAutograd's graphs are run one operation at a time, which is slow.  If the result can be
+    differentiated and ``fn`` has not run a backward pass itself, the gradients are computed too and
+    discarded: ``.grad`` does not change.  The graphs are written into the open capture or, if there
+    is none, into a temporary directory, which is kept if the report names a file in it.
 
     Args:
         fn: a function or module, compiled or not; functions that it calls may be compiled.
-        args, kwargs: what it is called with.
+        args, kwargs: the arguments of the call.
 
     Returns:
-        What was found; ``print`` it.
+        A report; ``print`` it.
 
     Raises:
         Exception: whatever ``fn`` raises.

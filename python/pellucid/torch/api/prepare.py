@@ -39,21 +39,21 @@ def prepare_debug(
     calls: bool = False,
     progress: bool | None = None,
 ) -> Iterator[Session]:
-    """Capture what ``torch.compile`` makes inside the block, as files that also run.
+    """Capture everything that ``torch.compile`` compiles inside the block, as files that run.
 
-    Results, exceptions, graph breaks and recompiles stay as they are without it.  Code that is
-    compiled inside runs from its file afterwards too, so breakpoints stay good.
+    Results, exceptions, graph breaks and recompiles are the same as without it.  Code that was
+    compiled inside the block keeps running from its file afterwards, so breakpoints stay valid.
 
     Args:
-        dump_src_dir: directory of the files.  Ranks and child processes get one below it
-            (``rank_0``, ``process_1``), and so does who finds it in use (``capture_2``).
-        clean_wild_fx_code: taken for the sake of programs written for depyf; there is nothing to
-            clean, because no file is written that has no place in the dump.
+        dump_src_dir: the directory of the files.  Ranks and child processes get a directory below
+            it (``rank_0``, ``process_1``), and so does a capture whose directory is already in use
+            (``capture_2``).
+        clean_wild_fx_code: ignored; accepted for compatibility with depyf.
         log_bytecode: also disassemble transformed code in its file.
-        on_event: called with each event as it is captured, to show progress.
-        calls: also count how often each compiled version runs inside the block.
-        progress: show on stderr what compiles, while it does: rank, frame, phase and line; None
-            means that ``PELLUCID_PROGRESS`` in the environment decides.
+        on_event: called with each event as it is captured, for instance to show progress.
+        calls: also count the calls of each compiled version inside the block.
+        progress: show on standard error what is being compiled: rank, frame, phase and line.  If
+            None, ``PELLUCID_PROGRESS`` in the environment decides.
     """
     global _last
     owned = claim(Path(dump_src_dir), job())
@@ -102,23 +102,23 @@ def job() -> Job:
 def dump_graph(
     name: str, graph_module: Any, metadata: Mapping[str, Any] | None = None
 ) -> Path | None:
-    """Add a graph of a stage of your own to the captures that are open.
+    """Add a graph of your own compiler stage to the open captures.
 
-    Its file is named by the current compile and by ``name``, and runs by itself where its
-    nodes tell their shapes.
+    Its file is named after the current compile and ``name``.  It runs by itself if its nodes have
+    shapes.
 
     Args:
         name: the stage, such as ``"after fusion"``.
         graph_module: a ``torch.fx.GraphModule``.
-        metadata: what tells it from other graphs of that stage, such as ``{"range": [1, 16],
-            "pass": "fusion"}``: values that JSON knows. It is in the name and at the head of the
+        metadata: JSON values that distinguish it from other graphs of the stage, such as
+            ``{"range": [1, 16], "pass": "fusion"}``. They appear in the name and the header of the
             file, in the index and in the page.
 
     Returns:
-        The file, or None when no capture is open.
+        The file, or None if no capture is open.
 
     Raises:
-        TypeError: ``metadata`` has a key that is no string, or a value that JSON does not know.
+        TypeError: ``metadata`` has a key that is not a string, or a value that is not JSON.
     """
     known = _of_json(metadata)
     session = CAPTURE.innermost

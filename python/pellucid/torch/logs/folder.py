@@ -44,20 +44,20 @@ def import_log(
     sources: Sequence[str | os.PathLike[str]] = (),
     lenient: bool = False,
 ) -> Path:
-    """Make captures of what torch has logged under ``TORCH_TRACE``, and a page; return its path.
+    """Turn a ``TORCH_TRACE`` log into captures and a page; return the path of the page.
 
-    PyTorch is not needed.  Of this machine only the log is read, and what ``sources`` allows.
+    PyTorch is not needed.  Only the log and files below ``sources`` are read.
 
     Args:
-        log: a log, which gzip may have compressed, or the folder that ``TORCH_TRACE`` named.
-        directory: where the captures go; those of several logs go below it, by rank.
-        sources: folders in which the program's files may be looked for, by the end of their paths.
-        lenient: pass over lines that belong to no record, and say how many they were.
+        log: a log, which may be gzipped, or the folder that ``TORCH_TRACE`` was set to.
+        directory: the directory of the capture; several logs get one per rank below it.
+        sources: folders that contain the program's source files, matched by the end of their paths.
+        lenient: skip lines that do not belong to a record, and report how many there were.
 
     Raises:
-        NotALog: there is no log, or a line of it belongs to no record; nothing is left
-            of its capture then, and those of the logs before it stay.
-        OSError: the directory cannot be made.
+        NotALog: there is no log, or a line does not belong to a record.  The capture of that log is
+            removed; captures of the logs before it stay.
+        OSError: the directory cannot be created.
     """
     roots = [Path(source) for source in sources]
     parts = [_Part(found, head_of(found)) for found in _logs(Path(log), lenient)]

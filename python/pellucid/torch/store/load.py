@@ -31,13 +31,13 @@ _BELOW = re.compile(r"(?:rank|process|capture|fork)(?:_\w+)?\Z")
 
 
 def load(directory: str | os.PathLike[str]) -> Capture:
-    """Return what a dump says.
+    """Load a capture.
 
     Args:
-        directory: the directory of the dump, or its ``session.json``.
+        directory: the directory of the capture, or its ``session.json``.
 
     Raises:
-        NotADump: there is no dump, or its record cannot be read.
+        NotADump: there is no capture, or it cannot be read.
 
     >>> load("/no/such/directory")
     Traceback (most recent call last):
