@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-#include <cstring>
 #include <exception>
+#include <string>
 
 #include "testing.h"
 
@@ -30,15 +30,22 @@ static bool passes(const Test& test) {
   return failures_in_test == 0;
 }
 
-static int run(const char* word) {
+static int run(const std::string& word) {
   int passed = 0;
   int failed = 0;
   for (const Test& test : registry()) {
-    if (word != nullptr && test.name.find(word) == std::string::npos) continue;
+    if (test.name.find(word) == std::string::npos) continue;
     const bool ok = passes(test);
     ++(ok ? passed : failed);
     if (!ok) std::printf("FAILED %s\n", test.name.c_str());
     std::fflush(stdout);
+  }
+  if (passed + failed == 0) {
+    std::fprintf(
+        stderr,
+        "pellucid_tests: no test has \"%s\" in its name (pellucid_tests --list shows all)\n",
+        word.c_str());
+    return 1;
   }
   std::printf("%d passed, %d failed\n", passed, failed);
   return failed == 0 ? 0 : 1;
@@ -47,9 +54,10 @@ static int run(const char* word) {
 }  // namespace pellucid::testing
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::strcmp(argv[1], "--list") == 0) {
+  const std::string word = argc > 1 ? argv[1] : "";
+  if (word == "--list") {
     for (const auto& test : pellucid::testing::registry()) std::printf("%s\n", test.name.c_str());
     return 0;
   }
-  return pellucid::testing::run(argc > 1 ? argv[1] : nullptr);
+  return pellucid::testing::run(word);
 }
