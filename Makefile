@@ -85,9 +85,8 @@ test-cpp: build/asan/.stamp
 	build/asan/pellucid_tests
 
 ## make update-golden  write what the unit tests say today into their files (tests/unit/golden.h)
-update-golden: $(BUILD)/.native build/asan/.stamp $(STAMPS)/test
+update-golden: build/asan/.stamp
 	PELLUCID_UPDATE_GOLDEN=1 build/asan/pellucid_tests
-	PELLUCID_UPDATE_GOLDEN=1 $(BIN)/python -m pytest -q -n 0 tests/python/test_polish.py
 
 ## make bench    speed against depyf's decompiler and against compile(), how time and memory grow,
 ##               and what passing the guards by saves (LIBRARY_ARGS='--against BINARY --counters',

@@ -4,6 +4,7 @@
 
 set(unit_dir ${PROJECT_SOURCE_DIR}/tests/unit)
 find_package(Threads REQUIRED)
+find_package(Python 3.8 REQUIRED COMPONENTS Interpreter)
 
 # pellucid_unit_tests(<folder> <library>): the object files of the tests in tests/unit/<folder>.
 function(pellucid_unit_tests folder library)
@@ -15,12 +16,15 @@ function(pellucid_unit_tests folder library)
   target_link_libraries(pellucid_tests_of_${folder} PUBLIC ${library} pellucid_options)
 endfunction()
 
-set(layers_with_tests base object bytecode flow ir ast structure print verify driver)
+set(layers_with_tests base object bytecode flow ir ast structure polish print verify driver)
 foreach(layer IN LISTS layers_with_tests)
   pellucid_unit_tests(${layer} pellucid_${layer})
   add_executable(pellucid_test_${layer} EXCLUDE_FROM_ALL ${unit_dir}/main.cpp)
   target_link_libraries(pellucid_test_${layer} PRIVATE pellucid_tests_of_${layer})
 endforeach()
+# The rewrites are shown as text; Python parses the bodies (tests/python/body_trees.py).
+target_link_libraries(pellucid_tests_of_polish PUBLIC pellucid_print)
+target_compile_definitions(pellucid_tests_of_polish PRIVATE PELLUCID_PYTHON="${Python_EXECUTABLE}")
 
 # What the WebAssembly module is made of, compiled for this machine.
 pellucid_web_sources(web_sources)
@@ -39,9 +43,11 @@ target_link_libraries(pellucid_tests PRIVATE
   ${all_tests} pellucid_tests_of_web pellucid_tests_of_cli Threads::Threads)
 add_test(NAME pellucid_tests COMMAND pellucid_tests)
 
-# What tests/python/reprint.py and test_polish.py run: syntax trees in, source out.
-add_executable(pellucid_reprint ${unit_dir}/tools/reprint.cpp)
-target_link_libraries(pellucid_reprint PRIVATE pellucid_polish pellucid_print pellucid_options)
+# What tests/python/reprint.py runs: syntax trees in, source out.
+add_executable(pellucid_reprint
+  ${unit_dir}/tools/reprint.cpp ${unit_dir}/polish/tree_reader.cpp)
+target_include_directories(pellucid_reprint PRIVATE ${unit_dir})
+target_link_libraries(pellucid_reprint PRIVATE pellucid_print pellucid_options)
 
 # What tests/library/check_mutants.py and tests/python/test_verify.py run: pairs of code objects in, verdicts out.
 add_executable(pellucid_verify_pairs ${unit_dir}/tools/verify_pairs.cpp)
