@@ -1,30 +1,84 @@
-"""The unit tests in C++, one pytest test each; `build/make/pellucid_tests NAME` runs one alone."""
+"""The unit tests in C++, one run of all; `build/make/pellucid_tests NAME` runs one alone."""
 
+import re
 import subprocess
+from pathlib import Path
+from typing import Callable, List, NamedTuple
 
 import pytest
-from needs import ROOT, need
+from needs import need
 
 
-def _names() -> "list[str]":
-    binary = ROOT / "build" / "make" / "pellucid_tests"
-    if not binary.exists():
-        return []
-    listed = subprocess.run([str(binary), "--list"], stdout=subprocess.PIPE, check=True)
-    return listed.stdout.decode().splitlines()
+class Run(NamedTuple):
+    """What a run of the unit tests showed: how many ended, and the text of each that failed."""
+
+    count: int
+    failures: List[str]
 
 
-@pytest.mark.parametrize("name", _names() or ["(not built)"])
-def test_unit(name: str) -> None:
+def run_units(binary: Path) -> Run:
+    """Run all unit tests in one process."""
     done = subprocess.run(
-        [str(need("unit")), name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        [str(binary), "--announce"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     )
-    assert done.returncode == 0, done.stdout.decode(errors="replace")
+    # Before each test comes its name; after its failures, a line that starts with FAILED.
+    output = done.stdout.decode(errors="replace")
+    start, *tests = re.split(r"^RUN ", output, flags=re.MULTILINE)
+    failures = [test for test in tests if re.search(r"^FAILED ", test, re.MULTILINE)]
+    summary = re.search(r"^(\d+) passed, (\d+) failed\n\Z", output, re.MULTILINE)
+    if summary is None:
+        last = tests[-1] if tests else f"(before the first test)\n{start}"
+        name, _, said = last.partition("\n")
+        failures.append(f"exit status {done.returncode} in {name}\n{said[-8000:]}")
+        return Run(len(tests), failures)
+    passed, failed = map(int, summary.groups())
+    if len(tests) != passed + failed or len(failures) != failed or not tests:
+        failures.append(f"{len(tests)} tests were started: {summary.group()}")
+    if not failures and done.returncode != 0:
+        failures.append(f"exit status {done.returncode} after all tests\n{output[-8000:]}")
+    return Run(passed + failed, failures)
 
 
-def test_all_units_are_clean_under_the_sanitizers() -> None:
-    binary = need("asan").parent / "pellucid_tests"
-    done = subprocess.run(
-        [str(binary)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-    )
-    assert done.returncode == 0, done.stdout.decode(errors="replace")[-8000:]
+def check(binary: Path, record_property: "Callable[[str, object], None]") -> None:
+    run = run_units(binary)
+    record_property("unit tests in C++", run.count)
+    if run.failures:
+        pytest.fail("\n".join(run.failures), pytrace=False)
+
+
+def test_all_units(record_property: "Callable[[str, object], None]") -> None:
+    check(Path(need("unit")), record_property)
+
+
+def test_all_units_are_clean_under_the_sanitizers(
+    record_property: "Callable[[str, object], None]",
+) -> None:
+    check(Path(need("asan")).parent / "pellucid_tests", record_property)
+
+
+@pytest.mark.parametrize(
+    ("lines", "count", "failures"),
+    [
+        ("echo RUN a; echo RUN b; echo '2 passed, 0 failed'", 2, []),
+        (
+            "echo RUN a; echo a.cpp:1: x; echo FAILED a; echo 0 passed, 1 failed; exit 1",
+            1,
+            ["a\na.cpp:1: x\nFAILED a\n"],
+        ),
+        ("echo RUN a; echo RUN b; exit 3", 2, ["exit status 3 in b\n"]),
+        ("echo RUN a; echo RUN b; exit 0", 2, ["exit status 0 in b\n"]),
+        ("echo RUN a; echo '1 passed, 0 failed'; echo leak; exit 1", 1, ["exit status 1 in a\n1"]),
+        ("echo '0 passed, 0 failed'", 0, ["0 tests were started"]),
+        ("echo no such library; exit 127", 0, ["exit status 127 in (before the first test)\nno"]),
+    ],
+    ids=["passed", "failed", "crashed", "left", "leaked", "none", "not_started"],
+)
+def test_what_a_run_shows(tmp_path: Path, lines: str, count: int, failures: "List[str]") -> None:
+    binary = tmp_path / "tests"
+    binary.write_text(f"#!/bin/sh\n{lines}\n")
+    binary.chmod(0o755)
+    run = run_units(binary)
+    assert run.count == count
+    assert len(run.failures) == len(failures)
+    for got, start in zip(run.failures, failures):
+        assert got.startswith(start)

@@ -30,15 +30,17 @@ static bool passes(const Test& test) {
   return failures_in_test == 0;
 }
 
-static int run(const std::string& word) {
+// With `announces`, names each test before it runs: a crash is that of the last one.
+static int run(const std::string& word, bool announces) {
   int passed = 0;
   int failed = 0;
   for (const Test& test : registry()) {
     if (test.name.find(word) == std::string::npos) continue;
+    if (announces) std::printf("RUN %s\n", test.name.c_str());
+    std::fflush(stdout);
     const bool ok = passes(test);
     ++(ok ? passed : failed);
     if (!ok) std::printf("FAILED %s\n", test.name.c_str());
-    std::fflush(stdout);
   }
   if (passed + failed == 0) {
     std::fprintf(
@@ -59,5 +61,6 @@ int main(int argc, char** argv) {
     for (const auto& test : pellucid::testing::registry()) std::printf("%s\n", test.name.c_str());
     return 0;
   }
-  return pellucid::testing::run(word);
+  const bool announces = word == "--announce";
+  return pellucid::testing::run(announces ? "" : word, announces);
 }

@@ -2,7 +2,8 @@
 // A test harness small enough to read: TEST("what holds") { EXPECT(...); EXPECT_EQ(got, wanted); }
 //
 // Run all tests with `pellucid_tests`, those whose name contains a word with `pellucid_tests WORD`,
-// and list them with `pellucid_tests --list`. A failed EXPECT lets the test go on; REQUIRE ends it.
+// and list them with `pellucid_tests --list`; `--announce` names each before it runs, so that a
+// crash has a name. A failed EXPECT lets the test go on; REQUIRE ends it.
 #pragma once
 
 #include <functional>
