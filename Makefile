@@ -185,7 +185,7 @@ examples: $(BUILD)/.stamp $(STAMPS)/torch
 format: $(STAMPS)/dev
 	$(BIN)/python tools/lint.py --fix
 
-## make lint     layers, formats, ruff, mypy
+## make lint     layers, formats, ruff, mypy; each header compiled alone
 lint: $(STAMPS)/dev $(BUILD)/.stamp
 	$(BIN)/python tools/lint.py
 

@@ -2,7 +2,8 @@
 """Hold the C++ includes and the Python imports to the layers of ARCHITECTURE.md.
 
 Run it as `python tools/check_layers.py`; it prints one line a violation and exits with their
-number (0 is good). It also checks that CMakeLists.txt draws the same arrows as CPP_LAYERS.
+number (0 is good). It also checks that CMakeLists.txt draws the same arrows as CPP_LAYERS, and what
+goes with compiling a layer as one file.
 """
 
 import ast
@@ -10,7 +11,7 @@ import re
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Dict, Iterator, List, Set
+from typing import Dict, Iterator, List, Set, Tuple
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -149,6 +150,15 @@ MOST_FILES = 20
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
+# What a namespace declares: namespaces end with a comment, and what is in them is not indented.
+NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.MULTILINE)
+UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
+TYPE = re.compile(r"^(?:struct|class|union|enum(?: class)?|using(?= \w+ =)) (\w+)", re.MULTILINE)
+CONSTANT = re.compile(
+    r"^(?:inline |static |constexpr |const )+[^=;{(]*\b(k[A-Z]\w*)(?:\[\w*\])*\s*[=;{(]",
+    re.MULTILINE,
+)
+
 
 def allowed_layers(layer: str) -> Set[str]:
     """Return the layers that a file of `layer` may include, its own among them."""
@@ -194,6 +204,38 @@ def check_includes() -> Iterator[str]:
                     yield f"{where}: {layer} must not know {top} ({included})"
                 elif included in FORBIDDEN_HEADERS.get(layer.split("/")[0], []):
                     yield f"{where}: {layer} must not know {included}"
+
+
+def declared(text: str) -> Set[str]:
+    """Return the types and constants that the namespaces of a text declare."""
+    return {*TYPE.findall(text), *CONSTANT.findall(text)}
+
+
+def check_hidden_names() -> Iterator[str]:
+    """Yield a line for each name of one .cpp that hides another one in the whole layer.
+
+    A layer is compiled as one file, in which all unnamed namespaces are one: another .cpp would
+    find the constant or type of this one in place of that of the header.
+    """
+    in_headers: Dict[str, Dict[str, List[Tuple[str, Set[str]]]]] = {}
+    for path in sorted((ROOT / "src").rglob("*.h")):
+        name = path.relative_to(ROOT / "src").as_posix()
+        text = path.read_text(encoding="utf-8")
+        for space in set(NAMESPACE.findall(text)):
+            found = in_headers.setdefault(cpp_layer_of(name), {}).setdefault(space, [])
+            found.append((name, declared(text)))
+    for path in sorted((ROOT / "src").rglob("*.cpp")):
+        text = path.read_text(encoding="utf-8")
+        own = declared("".join(UNNAMED.findall(text)))
+        layer = cpp_layer_of(path.relative_to(ROOT / "src").as_posix())
+        for space in set(NAMESPACE.findall(text)):
+            parts = space.split("::")
+            seen = ["::".join(parts[: end + 1]) for end in range(len(parts))]
+            for known in allowed_layers(layer):
+                for outer in seen:
+                    for header, names in in_headers.get(known, {}).get(outer, []):
+                        for name in sorted(own & names):
+                            yield f"{path.relative_to(ROOT)}: {name} hides that of {header}"
 
 
 def check_folders() -> Iterator[str]:
@@ -285,6 +327,7 @@ def check_python() -> Iterator[str]:
 def main() -> int:
     """Print every violation; return their number, at most 100."""
     problems = [*check_folders(), *check_includes(), *check_link_lines(), *check_python()]
+    problems += check_hidden_names()
     for problem in sorted(set(problems)):
         print(problem)
     return min(len(problems), 100)

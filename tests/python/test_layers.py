@@ -5,9 +5,12 @@ import importlib.util
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 from subprocess import PIPE, STDOUT
 
+import check_headers
 import check_layers
+import pytest
 from needs import ROOT
 from pellucid.torch.guards import checks
 
@@ -20,6 +23,58 @@ def test_no_include_or_import_crosses_the_layers() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout.decode()
+
+
+def write_files(folder: Path, files: "dict[str, str]") -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("header", "own", "hides"),
+    [
+        ("ir/a.h", "constexpr int kMost = 2;", True),
+        ("ir/a.h", "const std::array<int, kMany>\n    kMost = {};", True),
+        ("ir/a.h", "struct Use {};", True),
+        ("ir/a.h", "using Use = int;", True),
+        ("flow/a.h", "constexpr int kMost = 2;", True),
+        ("structure/graph/a.h", "constexpr int kMost = 2;", False),  # ir knows nothing of it
+        ("ir/a.h", "constexpr int kMany = kMost;", False),
+        ("ir/a.h", "using other::Use;", False),
+        ("ir/a.h", "int kind(Use use);", False),
+        ("ir/a.h", "}  // namespace\nstruct Use::Part {};\nnamespace {", False),
+    ],
+)
+def test_no_name_of_one_file_hides_that_of_a_header(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, header: str, own: str, hides: bool
+) -> None:
+    declared = "namespace pellucid {\ninline constexpr int kMost = 1;\nstruct Use {};\n}\n"
+    inside = f"namespace pellucid::ir {{\nnamespace {{\n\n{own}\n\n}}  // namespace\n}}\n"
+    write_files(tmp_path, {f"src/{header}": declared, "src/ir/b.cpp": inside})
+    monkeypatch.setattr(check_layers, "ROOT", tmp_path)
+    found = list(check_layers.check_hidden_names())
+    assert [line.partition(": ")[0] for line in found] == ["src/ir/b.cpp"] * hides
+
+
+def test_a_header_that_lacks_an_include_is_found(tmp_path: Path) -> None:
+    whole = '#pragma once\n#include <string>\n#include "a/b.h"\n'
+    files = {"a/a.h": f"{whole}std::string name(B b);\n", "a/b.h": "#pragma once\nstruct B {};\n"}
+    write_files(tmp_path, {**files, "a/c.h": '#include "a/a.h"\nstd::vector<B> all();\n'})
+    texts = check_headers.texts_of([tmp_path])
+    assert check_headers.parts_of("a/b.h", texts) == {"a/b.h"}
+    assert check_headers.parts_of("a/c.h", texts) == set(texts) == {"a/a.h", "a/b.h", "a/c.h"}
+    command = ["c++", "-std=c++20", f"-I{tmp_path}"]
+    hub = check_headers.precompile(command, "a/a.h", str(tmp_path))
+    assert Path(f"{hub}.gch").exists()
+    key = check_headers.key_of(command, "a/c.h", texts)
+    texts["a/b.h"] += "// another line\n"
+    assert check_headers.key_of(command, "a/c.h", texts) != key
+    assert check_headers.compile_alone(command, "a/a.h") == ""
+    problem = check_headers.compile_alone(command, "a/c.h", "-include", hub)
+    assert problem.startswith("a/c.h does not compile alone: ")
+    assert "vector" in problem and f"(line 2 of {tmp_path}/a/c.h)" in problem
 
 
 def test_importing_pellucid_imports_no_torch() -> None:
