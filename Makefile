@@ -151,7 +151,7 @@ gallery: $(BUILD)/.stamp $(STAMPS)/torch
 wheels: $(BUILD)/.stamp $(STAMPS)/wheels
 	$(BIN)/python tools/wheels.py $(WHEELS_ARGS)
 
-## make cases    compile tests/cases with every version found (tests/cases/pyc)
+## make cases    compile tests/cases with every version found (tests/cases/pyc, an archive per version)
 cases: $(BUILD)/.stamp $(STAMPS)/test $(NEWEST)
 	$(BIN)/python tools/case_pycs.py
 

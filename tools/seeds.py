@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write small `.pyc` files of every CPython into a folder, as seeds for the fuzzers.
 
-The smallest compiled cases of each version (`tests/cases/pyc`), which need no interpreter, are
+The smallest compiled cases of each version (`tools/case_pycs.py`), which need no interpreter, are
 seeds as they are, and a few of them in containers of every kind; the sources below are compiled by
 every CPython found.
 """
 
 import io
 import marshal
-import shutil
 import struct
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import zlib
 from pathlib import Path
 from typing import Dict, Tuple
 
+from case_pycs import pycs_of
 from pythons import VERSIONS, minor
 
 SEEDS = {
@@ -30,7 +30,6 @@ SEEDS = {
     "calls": "def f(*a, k=1, **b):\n return g(*a, 1, x=2, **b)[1:2](not a, f'{a!r:>{k}}')\n",
 }
 
-CASES = Path(__file__).resolve().parent.parent / "tests" / "cases" / "pyc"
 LARGEST = 1500  # bytes: a fuzzer changes small inputs more often, and to more effect
 
 _COMPILE = """
@@ -96,15 +95,13 @@ def main(folder: Path) -> int:
     spec.loader.exec_module(interpreters)
 
     folder.mkdir(parents=True, exist_ok=True)
-    for case in CASES.rglob("*.pyc"):
-        if case.stat().st_size <= LARGEST:
-            shutil.copyfile(case, folder / "-".join(case.relative_to(CASES).parts))
     for version in VERSIONS:
-        cases = (CASES / version).rglob("*.pyc")
-        smallest = min(cases, key=lambda case: (case.stat().st_size, case), default=None)
-        if smallest is not None:
-            for name, data in containers(smallest.read_bytes()).items():
-                (folder / f"{version}-{name}").write_bytes(data)
+        cases = pycs_of(version)
+        for name, data in cases.items():
+            if len(data) <= LARGEST:
+                (folder / f"{version}-{name.replace('/', '-')}.pyc").write_bytes(data)
+        for name, data in containers(min(cases.values(), key=len)).items():
+            (folder / f"{version}-{name}").write_bytes(data)
     for name, text in SEEDS.items():
         source = folder / f"{name}.txt"
         source.write_text(text)

@@ -1,9 +1,9 @@
 """tests/cases: one feature a file. Each file is its own golden, on every version.
 
 A case is compiled, decompiled and compared with itself as a syntax tree, so that layout and quotes
-do not count; and pellucid must prove that its text means the same. The `.pyc` of every version are
-checked in (tests/cases/pyc, made by tools/case_pycs.py), so no other interpreter is needed for the
-first; the proof is left out where there is none.
+do not count; and pellucid must prove that its text means the same. The compiled cases of every
+version are checked in (tests/cases/pyc, an archive per version, made by tools/case_pycs.py), so no
+other interpreter is needed for the first; the proof is left out where there is none.
 
 Comments of a case say more: `# since: 3.10` where its syntax begins; `# optimize: 2` what it is
 compiled with, lines that end in `# dropped by -O` being gone then; `# reads otherwise: 3.8 3.12`
@@ -17,16 +17,22 @@ import difflib
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import List, Tuple
 
 import pytest
+from case_pycs import CASES, pycs_of
 from needs import ROOT, VERSIONS, missing
 from pellucid import decompile_pyc
 from pellucid.interpreters import find_interpreter
 
-CASES = ROOT / "tests" / "cases"
-PYCS = sorted((CASES / "pyc").glob("*/*/*.pyc"))
+every_case = pytest.mark.parametrize(
+    ("version", "name"),
+    [
+        pytest.param(version, name, id=f"{version}-{name.replace('/', '-')}")
+        for version in VERSIONS
+        for name in pycs_of(version)
+    ],
+)
 _TREE = "import ast, sys; print(ast.dump(ast.parse(sys.stdin.buffer.read())))"
 
 
@@ -47,13 +53,9 @@ def holds(source: str, name: str, version: str) -> bool:
     return version in named or any(since <= parts(version) for since in from_there_on)
 
 
-def case_of(pyc: Path) -> Path:
-    return CASES / pyc.parent.name / pyc.with_suffix(".py").name
-
-
-def golden_of(case: Path) -> str:
+def golden_of(name: str) -> str:
     """Return the text that is wanted: the case, or what -O leaves of it."""
-    source = case.read_text(encoding="utf-8")
+    source = (CASES / f"{name}.py").read_text(encoding="utf-8")
     if not said(source, "optimize"):
         return source
     lines = source.splitlines(keepends=True)
@@ -83,13 +85,12 @@ def difference(golden: str, source: str) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("pyc", PYCS, ids=lambda p: f"{p.parts[-3]}-{p.parts[-2]}-{p.stem}")
-def test_a_case_is_its_own_golden(pyc: Path, request: pytest.FixtureRequest) -> None:
-    version = pyc.parts[-3]
-    golden = golden_of(case_of(pyc))
+@every_case
+def test_a_case_is_its_own_golden(version: str, name: str, request: pytest.FixtureRequest) -> None:
+    golden = golden_of(name)
     if holds(golden, "open", version):
         request.node.add_marker(pytest.mark.xfail(reason=said(golden, "open"), strict=True))
-    result = decompile_pyc(pyc.read_bytes())
+    result = decompile_pyc(pycs_of(version)[name])
     assert not result.diagnostics, result.source
     if not holds(golden, "reads otherwise", version):
         since = said(golden, "since")

@@ -9,13 +9,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from needs import ROOT, need
+from case_pycs import pycs_of
+from needs import need
 from pellucid import DecompileError, containers
 from pellucid.corpus import found
 from pellucid.inputs import find
 
-CASES = ROOT / "tests" / "cases" / "pyc" / "3.12" / "loops"
-PYC = sorted(CASES.iterdir())[0].read_bytes()
+PYC = next(data for name, data in pycs_of("3.12").items() if name.startswith("loops/"))
 
 
 def pyc(number):

@@ -10,11 +10,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from case_pycs import pycs_of, unpack
 from needs import ROOT, need
 from pellucid import batch
 from pellucid.inputs import Job
 
-CASES = ROOT / "tests" / "cases" / "pyc" / "3.12"
+CASES = pycs_of("3.12")
+LOOPS = [data for name, data in CASES.items() if name.startswith("loops/")]
 PELLUCID = [sys.executable, "-m", "pellucid", "corpus"]
 
 
@@ -52,12 +54,13 @@ def files(tmp_path_factory):
     """Some cases, one of them twice, an archive with another, and a file that is no code."""
     folder = tmp_path_factory.mktemp("files")
     for kind in ("loops", "match", "exceptions"):
-        shutil.copytree(CASES / kind, folder / kind)
+        unpack("3.12", folder, f"{kind}/*")
     some = sorted((folder / "loops").iterdir())
     shutil.copy(some[0], folder / "zz_twice.pyc")
     with zipfile.ZipFile(folder / "some.whl", "w") as wheel:
         wheel.write(some[1], "pkg/again.pyc")
-        wheel.write(CASES / "classes" / sorted(os.listdir(CASES / "classes"))[0], "pkg/new.pyc")
+        new = next(data for name, data in CASES.items() if name.startswith("classes/"))
+        wheel.writestr("pkg/new.pyc", new)
     (folder / "broken.pyc").write_bytes(some[2].read_bytes()[:60])
     return folder
 
@@ -151,8 +154,7 @@ def test_file_that_takes_too_long_or_too_much_costs_itself_only(tmp_path):
     large = tmp_path / "in" / "large.pyc"
     large.parent.mkdir()
     large.write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
-    small = sorted((CASES / "loops").iterdir())[0]
-    shutil.copy(small, tmp_path / "in" / "zz_small.pyc")
+    (tmp_path / "in" / "zz_small.pyc").write_bytes(LOOPS[0])
     for limit, words in (("--seconds=0.05", "not done after 0.05 s"), ("--memory=4M", "memory")):
         out = tmp_path / words.split()[0]
         extra = ["--no-verify"] if "memory" in limit else []
@@ -170,7 +172,7 @@ def test_file_that_takes_too_long_or_too_much_costs_itself_only(tmp_path):
         by_name = {Path(row["origin"]).name: row for row in table(tmp_path / "not").values()}
         assert by_name["large.pyc"]["outcome"] == outcome
         assert set(by_name) == {"large.pyc", "zz_small.pyc"}
-    shutil.copy(small, tmp_path / "in" / "aa_small.pyc")
+    (tmp_path / "in" / "aa_small.pyc").write_bytes(LOOPS[0])
     (tmp_path / "in" / "b_big.pyc").write_bytes(bytes(30 << 20))
     assert corpus(tmp_path / "in", "-o", tmp_path / "big", "--memory=64M").returncode == 1
     by_name = {Path(row["origin"]).name: row for row in table(tmp_path / "big").values()}
@@ -182,7 +184,7 @@ def test_addresses_are_read_through_fsspec(tmp_path):
     import fsspec
     from pellucid.corpus import found
 
-    pyc = sorted((CASES / "loops").iterdir())[0].read_bytes()
+    pyc = LOOPS[0]
     files = fsspec.filesystem("memory")
     files.pipe("/corpus_test/a/one.pyc", pyc)
     files.pipe("/corpus_test/a/notes.txt", b"no code")
@@ -199,7 +201,7 @@ def test_object_that_cannot_be_read_leaves_the_others(monkeypatch):
     from pellucid.corpus import found
 
     files = fsspec.filesystem("memory")
-    pyc = sorted((CASES / "loops").iterdir())[0].read_bytes()
+    pyc = LOOPS[0]
     names = [f"/corpus_bad/{name}.pyc" for name in ("a", "b" * 300, "c")]
     for name in names:
         files.pipe(name, pyc)
@@ -218,7 +220,8 @@ def test_object_that_cannot_be_read_leaves_the_others(monkeypatch):
 
 def test_table_of_another_kind_is_refused(files, tmp_path):
     out = tmp_path / "out"
-    first = sorted((CASES / "loops").iterdir())[0]
+    first = tmp_path / "first.pyc"
+    first.write_bytes(LOOPS[0])
     assert corpus(first, "-o", out).returncode == 0
     done = subprocess.run([*PELLUCID, first, "-o", out, "--no-verify"], stderr=subprocess.PIPE)
     assert done.returncode == 2 and b"made with --verify=relowered, so" in done.stderr
@@ -229,7 +232,8 @@ def test_table_of_another_kind_is_refused(files, tmp_path):
 
 
 def test_input_that_is_none_is_told_and_the_others_are_done(tmp_path):
-    first = sorted((CASES / "loops").iterdir())[0]
+    first = tmp_path / "first.pyc"
+    first.write_bytes(LOOPS[0])
     done = corpus(tmp_path / "none", first, "-o", tmp_path / "out")
     assert done.returncode == 1 and "none: no such file or directory" in done.stderr
     assert len(table(tmp_path / "out")) == 1

@@ -12,12 +12,12 @@ from typing import Any, Dict, Iterator, List
 
 import pytest
 from archives import KINDS, code_only, container, program, pyz, small_pyc, zipped
+from case_pycs import pycs_of
 from commands import run
 from needs import ROOT, VERSIONS, missing, need
 from pellucid import DecompileError, _core, decompile_pyc
 from pellucid.decompilation import Decompilation, prove_pyc
 
-CASES = ROOT / "tests" / "cases" / "pyc"
 FINAL = {
     "3.8": 3413,
     "3.9": 3425,
@@ -36,8 +36,7 @@ def pair(version: str) -> "tuple[int, int]":
 
 def samples(version: str) -> "List[bytes]":
     """Return the largest case files of a version: small ones fit others as well."""
-    found = sorted((CASES / version).glob("**/*.pyc"), key=lambda path: path.stat().st_size)
-    return [path.read_bytes() for path in found[:-21:-1]]
+    return sorted(pycs_of(version).values(), key=len)[:-21:-1]
 
 
 def is_right(found: Decompilation, version: str) -> bool:
@@ -61,7 +60,7 @@ def test_the_version_is_found_without_a_header(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["3.8", "3.9"])
 def test_the_lines_of_a_comprehension_tell_3_8_and_3_9_apart(version: str) -> None:
-    data = (CASES / version / "comprehensions" / "comprehensions_of_every_kind.pyc").read_bytes()
+    data = pycs_of(version)["comprehensions/comprehensions_of_every_kind"]
     assert decompile_pyc(data[16:]).version == pair(version)
 
 

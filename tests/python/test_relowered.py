@@ -7,26 +7,26 @@ words. `tests/library/check_mutants.py --relowered` takes as many mutants as wan
 import json
 import os
 import subprocess
-from pathlib import Path
 from typing import Tuple
 
 import pytest
+from case_pycs import pycs_of
 from needs import ROOT, need
 from pellucid import decompile_pyc
 from pellucid.interpreters import find_interpreter
-from test_cases import PYCS, case_of, golden_of, holds, parts
+from test_cases import every_case, golden_of, holds, parts
 from test_verify import PROVEN, comparison
 
 
-@pytest.mark.parametrize("pyc", PYCS, ids=lambda p: f"{p.parts[-3]}-{p.parts[-2]}-{p.stem}")
-def test_a_case_is_proven_as_well_as_by_recompiling_it(pyc: Path) -> None:
-    version = pyc.parts[-3]
-    if holds(golden_of(case_of(pyc)), "open", version):
+@every_case
+def test_a_case_is_proven_as_well_as_by_recompiling_it(version: str, name: str) -> None:
+    golden = golden_of(name)
+    if holds(golden, "open", version):
         pytest.skip("not recovered yet")
-    result = decompile_pyc(pyc.read_bytes())
+    result = decompile_pyc(pycs_of(version)[name])
     verdict = result.verify("relowered")
     assert verdict.tier == "relowered"
-    if holds(golden_of(case_of(pyc)), "relowering falls short", version):
+    if holds(golden, "relowering falls short", version):
         assert not verdict.at_least("equivalent"), "it no longer falls short"
         pytest.xfail("proven by recompiling only")
     reasons = [code.reason for code in verdict.codes if code.status == "unproven"]
@@ -38,7 +38,7 @@ def test_a_case_is_proven_as_well_as_by_recompiling_it(pyc: Path) -> None:
 
 
 def test_the_tier_is_the_one_asked_for() -> None:
-    result = decompile_pyc(PYCS[0].read_bytes())
+    result = decompile_pyc(next(iter(pycs_of("3.8").values())))
     with pytest.raises(ValueError, match="no tier"):
         result.verify("guessed")
 

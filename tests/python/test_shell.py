@@ -10,15 +10,27 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from case_pycs import unpack
 from needs import need
 from pellucid.__main__ import make_parser
 from pellucid.shell import command
 
 PLACE = Path(command.__file__).parent
-CASE = Path(__file__).resolve().parents[1] / "cases" / "pyc" / "3.12" / "loops"
-PYC = CASE / "while_after_a_condition.pyc"
 PELLUCID = [sys.executable, "-m", "pellucid"]
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.fixture(scope="module")
+def loops(tmp_path_factory):
+    """The folder of the cases about loops, compiled by 3.12."""
+    folder = tmp_path_factory.mktemp("cases")
+    unpack("3.12", folder, "loops/*")
+    return folder / "loops"
+
+
+@pytest.fixture
+def pyc(loops):
+    return loops / "while_after_a_condition.pyc"
 
 
 def run(*arguments, **options):
@@ -54,35 +66,35 @@ def on_terminal(*arguments, **environment):
     return b"".join(parts).decode().replace("\r\n", "\n"), process.returncode
 
 
-def test_terminal_gets_colours_and_the_same_characters():
-    plain = run("decompile", PYC).stdout
-    text, status = on_terminal("decompile", PYC)
+def test_terminal_gets_colours_and_the_same_characters(pyc):
+    plain = run("decompile", pyc).stdout
+    text, status = on_terminal("decompile", pyc)
     assert status == 0 and COLOUR.search(text)
     assert COLOUR.sub("", text) == plain
     assert not COLOUR.search(plain)
 
 
 @pytest.mark.parametrize("off", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_colours_can_be_turned_off(off):
-    text, _ = on_terminal("decompile", PYC, **off)
-    assert text == run("decompile", PYC).stdout
+def test_colours_can_be_turned_off(pyc, off):
+    text, _ = on_terminal("decompile", pyc, **off)
+    assert text == run("decompile", pyc).stdout
 
 
-def test_terminal_gets_the_pager_unless_it_is_not_wanted():
+def test_terminal_gets_the_pager_unless_it_is_not_wanted(pyc):
     pager = {"PELLUCID_PAGER": "sed 's/^/> /'", "NO_COLOR": "1"}
-    plain = run("decompile", PYC).stdout
-    text, status = on_terminal("decompile", PYC, **pager)
+    plain = run("decompile", pyc).stdout
+    text, status = on_terminal("decompile", pyc, **pager)
     assert status == 0 and text == "".join(f"> {line}\n" for line in plain.splitlines())
-    assert on_terminal("--no-pager", "decompile", PYC, **pager) == (plain, 0)
+    assert on_terminal("--no-pager", "decompile", pyc, **pager) == (plain, 0)
     assert on_terminal("--version", **pager)[0].startswith("pellucid ")
 
 
 @pytest.mark.parametrize(
     "given, wanted", [("", "-R "), ("-i", "-R -i"), ("iM", "-R iM"), ("-FRX", "-FRX"), ("r", "r")]
 )
-def test_less_is_asked_for_colours_whatever_its_options(given, wanted):
+def test_less_is_asked_for_colours_whatever_its_options(pyc, given, wanted):
     pager = "sh -c 'echo \"($LESS)\"; cat > /dev/null'"
-    text, _ = on_terminal("decompile", PYC, PELLUCID_PAGER=pager, LESS=given)
+    text, _ = on_terminal("decompile", pyc, PELLUCID_PAGER=pager, LESS=given)
     assert text == f"({wanted})\n"
 
 
@@ -92,23 +104,23 @@ def test_pager_gets_messages_and_keeps_the_exit_status():
     assert status == 1 and text.startswith("> pellucid: nothing.pyc: ")
 
 
-def test_pager_that_ends_early_is_no_error():
-    text, status = on_terminal("dis", CASE, PELLUCID_PAGER="head -n 1")
+def test_pager_that_ends_early_is_no_error(loops):
+    text, status = on_terminal("dis", loops, PELLUCID_PAGER="head -n 1")
     assert text.count("\n") == 1 and "Traceback" not in text
     assert status in (0, 1)
 
 
-def test_pager_that_is_not_there_is_none():
-    plain = run("decompile", PYC).stdout
+def test_pager_that_is_not_there_is_none(pyc):
+    plain = run("decompile", pyc).stdout
     for pager in ("no-such-pager -x", " "):
-        assert on_terminal("decompile", PYC, PELLUCID_PAGER=pager, NO_COLOR="1") == (plain, 0)
+        assert on_terminal("decompile", pyc, PELLUCID_PAGER=pager, NO_COLOR="1") == (plain, 0)
 
 
-def test_textconv_of_an_archive_escapes_names_and_survives_damage(tmp_path):
+def test_textconv_of_an_archive_escapes_names_and_survives_damage(pyc, tmp_path):
     file = tmp_path / "file"
     with zipfile.ZipFile(file, "w", zipfile.ZIP_LZMA) as archive:
-        archive.writestr("a\nimport os\x1b[31m.pyc", PYC.read_bytes())
-        archive.writestr("b.pyc", PYC.read_bytes() + bytes(range(256)) * 8)
+        archive.writestr("a\nimport os\x1b[31m.pyc", pyc.read_bytes())
+        archive.writestr("b.pyc", pyc.read_bytes() + bytes(range(256)) * 8)
     data = bytearray(file.read_bytes())
     at = data.index(b"b.pyc") + 40
     for place in range(at, at + 60):
@@ -121,14 +133,14 @@ def test_textconv_of_an_archive_escapes_names_and_survives_damage(tmp_path):
     assert any(line.startswith("# damaged in its archive") for line in lines)
 
 
-def test_textconv_gives_source_without_the_name(tmp_path):
+def test_textconv_gives_source_without_the_name(pyc, tmp_path):
     copy = tmp_path / "whatever"
-    shutil.copy(PYC, copy)
+    shutil.copy(pyc, copy)
     done = run("textconv", copy)
     assert done.returncode == 0 and done.stderr == ""
     head, _, source = done.stdout.partition("\n")
-    assert head == "# Python 3.12" and source == run("decompile", PYC, "--no-verify").stdout
-    assert run("textconv", PYC).stdout == done.stdout
+    assert head == "# Python 3.12" and source == run("decompile", pyc, "--no-verify").stdout
+    assert run("textconv", pyc).stdout == done.stdout
 
 
 def test_textconv_of_other_bytes_differs_where_they_do(tmp_path):

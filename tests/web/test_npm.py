@@ -16,6 +16,7 @@ from types import CodeType
 import pytest
 import same_web
 from archives import program, pyz, zipped
+from case_pycs import unpack
 from commands import run
 from needs import ROOT, VERSIONS, missing, need
 
@@ -140,7 +141,7 @@ def test_it_says_what_the_native_binary_says(package: Path, tmp_path: Path, vers
     python = need(f"python{version}")
     files = same_web.compile_sample(Path(python), 4, tmp_path)
     # Of the cases, some at random, hostile ones among them.
-    found = sorted((ROOT / "tests" / "cases" / "pyc" / version).rglob("*.pyc"))
+    found = unpack(version, tmp_path / "cases")
     files += random.Random(0).sample(found, 12)
     files += sorted((ROOT / "tests" / "regress").rglob(f"*{version}*.pyc"))[:4]
     assert len(files) >= 16

@@ -12,15 +12,14 @@ from typing import Any, Callable, Dict
 
 import pytest
 from archives import KINDS, container, program, small_pyc, zipped
+from case_pycs import pycs_of, unpack
 from dropping import halve
-from needs import ROOT, VERSIONS, need
-
-CASES = ROOT / "tests" / "cases" / "pyc"
+from needs import VERSIONS, need
 
 
-def largest(version: str) -> Path:
-    """Return the largest case of a version."""
-    return max((CASES / version).glob("**/*.pyc"), key=lambda path: path.stat().st_size)
+def largest(version: str, folder: Path) -> Path:
+    """Return the largest case of a version, unpacked into a folder."""
+    return max(unpack(version, folder), key=lambda path: path.stat().st_size)
 
 
 def native(path: Path) -> bytes:
@@ -38,8 +37,10 @@ def hexadecimal(path: Path) -> str:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_dropped_file_gives_the_native_text(version: str, open_page: Callable[..., Any]) -> None:
-    path = largest(version)
+def test_a_dropped_file_gives_the_native_text(
+    version: str, open_page: Callable[..., Any], tmp_path: Path
+) -> None:
+    path = largest(version, tmp_path)
     opened = open_page()
     opened.drop((path.name, path.read_bytes()))
     assert opened.source() == native(path)
@@ -91,8 +92,8 @@ def test_a_program_shows_its_script_first(open_page: Callable[..., Any]) -> None
     assert "proven" not in page.inner_text("#facts")
 
 
-def test_files_can_be_chosen_and_pasted(open_page: Callable[..., Any]) -> None:
-    path = largest("3.13")
+def test_files_can_be_chosen_and_pasted(open_page: Callable[..., Any], tmp_path: Path) -> None:
+    path = largest("3.13", tmp_path)
     opened = open_page()
     opened.page.set_input_files("#choose", path)
     opened.ready()
@@ -119,7 +120,7 @@ def test_what_cannot_be_read_says_so_once(open_page: Callable[..., Any]) -> None
     opened = open_page()
     for data, words in (
         (b"not code", "bad.pyc: "),
-        (largest("3.12").read_bytes()[:500], "bad.pyc: "),
+        (max(pycs_of("3.12").values(), key=len)[:500], "bad.pyc: "),
         (zipped({"notes.txt": b"nothing"}), "no compiled Python in it"),
     ):
         opened.hand_over(("bad.pyc", data))
@@ -163,7 +164,7 @@ def test_a_browser_that_cannot_run_it_says_so_once(
 
 
 def test_a_damaged_member_costs_itself_only(open_page: Callable[..., Any]) -> None:
-    whole = largest("3.11").read_bytes()
+    whole = max(pycs_of("3.11").values(), key=len)
     opened = open_page()
     opened.drop(
         ("some.zip", zipped({"good.pyc": small_pyc(), "torn.pyc": whole[: len(whole) // 2]}))
