@@ -14,9 +14,12 @@ proves it: both fail when it is done. One file alone: `pytest tests/python/test_
 
 import ast
 import difflib
+import functools
+import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import List, Tuple
 
 import pytest
@@ -33,7 +36,16 @@ every_case = pytest.mark.parametrize(
         for name in pycs_of(version)
     ],
 )
-_TREE = "import ast, sys; print(ast.dump(ast.parse(sys.stdin.buffer.read())))"
+# Answers for as long as it is asked: a source a line, and whether there is a tree, and that or why.
+_TREES = """
+import ast, json, sys
+for line in sys.stdin:
+    try:
+        answer = [True, ast.dump(ast.parse(json.loads(line)))]
+    except Exception as error:
+        answer = [False, repr(error)]
+    print(json.dumps(answer), flush=True)
+"""
 
 
 def parts(version: str) -> Tuple[int, int]:
@@ -62,6 +74,17 @@ def golden_of(name: str) -> str:
     return "".join(line for line in lines if not line.endswith("# dropped by -O\n"))
 
 
+@functools.lru_cache(maxsize=None)
+def parser(python: Path) -> "subprocess.Popen[str]":
+    """Start an interpreter that parses one source after the other; it ends with this process."""
+    command = [str(python), "-I", "-c", _TREES]
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8", bufsize=1
+    )
+
+
+# Versions share their goldens, and mostly what is decompiled.
+@functools.lru_cache(maxsize=None)
 def tree_of(source: str, since: str) -> str:
     """Return the syntax tree as text, from a Python that knows the syntax."""
     wanted = parts(since or "3.8")
@@ -70,11 +93,16 @@ def tree_of(source: str, since: str) -> str:
     for version in VERSIONS:
         python = find_interpreter(parts(version)) if parts(version) >= wanted else None
         if python:
-            command = [str(python), "-I", "-c", _TREE]
-            done = subprocess.run(
-                command, input=source.encode(), stdout=subprocess.PIPE, check=True
-            )
-            return done.stdout.decode()
+            asked = parser(python)
+            assert asked.stdin is not None and asked.stdout is not None
+            asked.stdin.write(json.dumps(source) + "\n")
+            line = asked.stdout.readline()
+            if not line:
+                parser.cache_clear()
+            assert line, f"Python {version} ended on\n{source}"
+            parsed, answer = json.loads(line)
+            assert parsed, f"{answer}\n{source}"
+            return str(answer)
     missing(f"a Python that can parse the syntax of {since}")
 
 
