@@ -1,8 +1,25 @@
-"""What holds for all tests: the order in which they run, and what else the end of a run says."""
+"""What holds for all tests: their order, the interpreters they ask, and what a run says at its end."""
 
+import os
 from typing import List
 
 import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Look for interpreters once, before tests run side by side.
+
+    Each process of the tests and hundreds that they start would do it again, which takes 90
+    processes and a quarter of a second where pyenv has a script on PATH for a version.
+    """
+    from pellucid.interpreters import find_interpreter
+    from pythons import VERSIONS, minor, variable_of
+
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        for version in VERSIONS:
+            found = find_interpreter((3, minor(version)))
+            if found:
+                os.environ.setdefault(variable_of(version), str(found))
 
 
 @pytest.hookimpl(trylast=True)

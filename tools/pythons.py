@@ -26,12 +26,16 @@ def path_of(version: str) -> Path:
     return FOLDER / "usr" / "bin" / f"python{version}"
 
 
+def variable_of(version: str) -> str:
+    """Return the name of the variable that names the interpreter of a version."""
+    return "PELLUCID_PYTHON_" + version.replace(".", "_")
+
+
 def offer() -> None:
     """Name what is there in the variables that `find_interpreter` reads, unless they are set."""
     for version in NEWEST:
         if path_of(version).exists():
-            name = "PELLUCID_PYTHON_" + version.replace(".", "_")
-            os.environ.setdefault(name, str(path_of(version)))
+            os.environ.setdefault(variable_of(version), str(path_of(version)))
 
 
 offer()
