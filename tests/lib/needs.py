@@ -28,8 +28,8 @@ def need(what: str) -> Union[Path, str]:
     """Return what a test needs, or end the test.
 
     `what` is "python3.9" (an interpreter), "torch" or any module, "native" (the native binary),
-    "asan" (the same under the sanitizers), "unit" (pellucid_tests), "shared" (the folder of
-    corpora beside the repository) or "valgrind".
+    "asan" (the same under the sanitizers), "shared" (the folder of corpora beside the repository)
+    or "valgrind".
     """
     found = _find(what)
     if found is None:
@@ -40,7 +40,6 @@ def need(what: str) -> Union[Path, str]:
 def _find(what: str) -> "Union[Path, str, None]":
     fixed = {
         "native": ROOT / "build" / "make" / "pellucid",
-        "unit": ROOT / "build" / "make" / "pellucid_tests",
         "asan": ROOT / "build" / "asan" / "pellucid",
         "shared": Path(os.environ.get("PELLUCID_SHARED", ROOT.parent / "shared")),
     }

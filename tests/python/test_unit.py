@@ -1,4 +1,7 @@
-"""The unit tests in C++, one run of all; `build/make/pellucid_tests NAME` runs one alone."""
+"""The unit tests in C++ under the sanitizers, one run of all.
+
+`build/asan/pellucid_tests NAME` runs those alone whose names have the word.
+"""
 
 import re
 import subprocess
@@ -39,21 +42,13 @@ def run_units(binary: Path) -> Run:
     return Run(passed + failed, failures)
 
 
-def check(binary: Path, record_property: "Callable[[str, object], None]") -> None:
-    run = run_units(binary)
-    record_property("unit tests in C++", run.count)
-    if run.failures:
-        pytest.fail("\n".join(run.failures), pytrace=False)
-
-
-def test_all_units(record_property: "Callable[[str, object], None]") -> None:
-    check(Path(need("unit")), record_property)
-
-
 def test_all_units_are_clean_under_the_sanitizers(
     record_property: "Callable[[str, object], None]",
 ) -> None:
-    check(Path(need("asan")).parent / "pellucid_tests", record_property)
+    run = run_units(Path(need("asan")).parent / "pellucid_tests")
+    record_property("unit tests in C++", run.count)
+    if run.failures:
+        pytest.fail("\n".join(run.failures), pytrace=False)
 
 
 @pytest.mark.parametrize(
