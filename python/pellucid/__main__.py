@@ -45,10 +45,10 @@ def main(argv: Optional[List[str]] = None) -> int:
         given = [re.sub("^--verify=", "--verify-by=", argument) for argument in given]
     arguments = make_parser().parse_args(given)
     arguments.colours = terminal.shows_colours()
+    status: int = 0
     try:
-        with terminal.paged(arguments.pager and arguments.command in _LONG):
-            status: int = arguments.command(arguments)
-            return status
+        with terminal.paged(arguments.pager and _prints_text(arguments)):
+            status = arguments.command(arguments)
     except CannotPrint:
         print("pellucid: standard output: cannot be written", file=sys.stderr)
         _print_no_more()
@@ -58,7 +58,16 @@ def main(argv: Optional[List[str]] = None) -> int:
         _print_no_more()
         return 1
     except KeyboardInterrupt:
-        return 130
+        _print_no_more()
+        status = 130
+    terminal.leave(status)
+    return status
+
+
+def _prints_text(arguments: argparse.Namespace) -> bool:
+    """Whether a command prints more than a screen, for a person to read."""
+    to_file = getattr(arguments, "out", None) or getattr(arguments, "json", False)
+    return arguments.command in _LONG and not to_file
 
 
 def _print_no_more() -> None:

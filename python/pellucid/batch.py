@@ -2,6 +2,7 @@
 """Decompile many files: write each source, say what is to be said, and return the exit status."""
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import json
 import os
@@ -9,13 +10,26 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterator,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+    TypeVar,
+)
 
 from pellucid.decompilation import Decompilation, Verdict, decompile_pyc, of_source, prove_pyc
 from pellucid.errors import CannotPrint, DecompileError, complain, printable
 from pellucid.inputs import Job
 from pellucid.summary import Summary, shown_progress
-from pellucid.terminal import highlighted
+from pellucid.terminal import highlighted, is_terminal
+
+T = TypeVar("T")
 
 EXIT_OK = 0
 EXIT_ERROR = 1  # a file could not be read, wholly decompiled or written
@@ -109,14 +123,22 @@ def write_whole(path: Path, text: str) -> None:
         path.write_bytes(text.encode("utf-8", "surrogatepass"))
         return
     handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    _unfinished.add(unfinished)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
             file.write(text)
         os.chmod(unfinished, 0o666 & ~_UMASK)
         os.replace(unfinished, path)
     except BaseException:
-        os.unlink(unfinished)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(unfinished)
         raise
+    finally:
+        _unfinished.discard(unfinished)
+
+
+_unfinished: Set[str] = set()
+"""The files that threads are writing."""
 
 
 def _umask() -> int:
@@ -133,25 +155,33 @@ def run(jobs: Sequence[Job], options: Options, workers: int, as_json: bool) -> i
     """Do every job, print what there is to print, and return the exit status."""
     status = EXIT_OK
     summary = Summary()
-    for result in shown_progress(_results(jobs, options, workers), len(jobs)):
-        if as_json:
-            print_json(result)
-        else:
-            _print(result, len(jobs) == 1, options)
-        verdict = result.verdict
-        summary.add(result.outcome, [code.status for code in verdict.codes] if verdict else [])
-        # An error is worse than a missing proof, whatever the numbers.
-        if status == EXIT_OK or result.status == EXIT_ERROR:
-            status = result.status
+    # What is printed to the same terminal would tear the progress bar.
+    prints = as_json or any(job.out is None for job in jobs)
+    hidden = prints and is_terminal()
+    total = 0 if hidden else len(jobs)
+    done = 0
+    try:
+        for result in shown_progress(_results(jobs, options, workers), total):
+            if as_json:
+                print_json(result)
+            else:
+                _print(result, len(jobs) == 1, options)
+            verdict = result.verdict
+            summary.add(result.outcome, [code.status for code in verdict.codes] if verdict else [])
+            # An error is worse than a missing proof, whatever the numbers.
+            if status == EXIT_OK or result.status == EXIT_ERROR:
+                status = result.status
+            done += 1
+    except KeyboardInterrupt:
+        if len(jobs) > 1:
+            print(f"pellucid: interrupted after {done} of {len(jobs)} files", file=sys.stderr)
+        raise
     if len(jobs) > 1 and not as_json:
         summary.print()
     return status
 
 
 def _results(jobs: Sequence[Job], options: Options, workers: int) -> Iterator[Result]:
-    if workers <= 1 or len(jobs) <= 1:
-        yield from (decompile_file(job, options) for job in jobs)
-        return
     stopped = threading.Event()
 
     def one(job: Job) -> Result:
@@ -160,11 +190,28 @@ def _results(jobs: Sequence[Job], options: Options, workers: int) -> Iterator[Re
         return decompile_file(job, options)
 
     # Threads: the engine works without the interpreter lock, and verifying waits for processes.
-    with concurrent.futures.ThreadPoolExecutor(min(workers, len(jobs))) as pool:
-        try:
-            yield from pool.map(one, jobs)
-        finally:
-            stopped.set()  # who stops early (Ctrl-C, a closed pipe) does not wait for the rest
+    # One job has a thread as well, since Ctrl-C reaches the main thread only between its calls.
+    pool = concurrent.futures.ThreadPoolExecutor(max(1, min(workers, len(jobs))))
+    try:
+        yield from pool.map(one, jobs)
+    except BaseException:
+        # Whoever stops early (Ctrl-C, a closed pipe) does not wait for the rest.
+        stopped.set()
+        for path in [*_unfinished]:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+        raise
+    finally:
+        pool.shutdown(wait=False)
+
+
+def in_thread(function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function of the engine so that Ctrl-C does not wait for it."""
+    pool = concurrent.futures.ThreadPoolExecutor(1)
+    try:
+        return pool.submit(function, *arguments).result()
+    finally:
+        pool.shutdown(wait=False)
 
 
 def print_json(result: Result) -> None:

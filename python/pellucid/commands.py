@@ -50,7 +50,9 @@ def dump(arguments: argparse.Namespace) -> int:
     jobs, status = _jobs(arguments, None)
     for job in jobs:
         try:
-            text = _core.dump_pyc(job.read(), arguments.stage, arguments.python_version)
+            text = batch.in_thread(
+                _core.dump_pyc, job.read(), arguments.stage, arguments.python_version
+            )
             if len(jobs) > 1:
                 text = f"# {printable(job.name)}\n{text}"
             sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
@@ -69,7 +71,7 @@ def inspect(arguments: argparse.Namespace) -> int:
     """Run `pellucid inspect`; return its exit status."""
     jobs, status = _jobs(arguments, None)
     for job in jobs:
-        found = inspection.inspect_job(job, arguments.python_version)
+        found = batch.in_thread(inspection.inspect_job, job, arguments.python_version)
         if found["error"] is not None:
             status = batch.EXIT_ERROR
         if arguments.json:

@@ -20,14 +20,18 @@ _MEANINGS = {
 
 
 def shown_progress(results: Iterable[T], total: int) -> Iterable[T]:
-    """Show a progress bar where somebody is watching and there is something to wait for."""
+    """Show a progress bar if standard error is a terminal and there is something to wait for."""
     if total < 10 or not sys.stderr.isatty():
-        return results
-    import rich.console
-    import rich.progress
+        yield from results
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeElapsedColumn as Elapsed
 
-    console = rich.console.Console(stderr=True)
-    return rich.progress.track(results, "decompiling", total=total, console=console, transient=True)
+    console = Console(stderr=True, soft_wrap=True)  # a message stays one line
+    columns = (TextColumn("decompiling"), BarColumn(), MofNCompleteColumn(), TextColumn("files"))
+    with Progress(*columns, Elapsed(), console=console, transient=True) as progress:
+        yield from progress.track(results, total=total)
 
 
 class Summary:

@@ -7,12 +7,13 @@ Nothing here is used unless standard output is a terminal.  ``NO_COLOR`` (https:
 """
 
 import contextlib
+import io
 import os
 import re
 import shutil
-import signal
 import sys
-from typing import Iterator
+import threading
+from typing import Any, Iterator, List, Optional
 
 
 def is_terminal() -> bool:
@@ -40,9 +41,11 @@ def highlighted(source: str) -> str:
 
 @contextlib.contextmanager
 def paged(wanted: bool) -> Iterator[None]:
-    """Send what is printed inside to a pager, if it is wanted and there is one.
+    """Send standard output to a pager, if one is wanted and there is one.
 
-    Messages go there too, where standard error is the same terminal.
+    Messages never go through it. They are printed when it has ended, since they would otherwise
+    appear in the middle of its screen. Quitting the pager early ends what is inside; Ctrl-C ends
+    both.
     """
     command = _pager() if wanted and is_terminal() else ""
     if not command:
@@ -50,33 +53,65 @@ def paged(wanted: bool) -> Iterator[None]:
         return
     import subprocess
 
-    # R: colours; F: nothing if it fits on the screen; X: it stays on the screen.
-    environment = {"LESS": "FRX", "LV": "-c", **os.environ}
+    # R: colours; F: nothing if it fits on the screen; X: it stays on the screen; K: Ctrl-C ends it.
+    environment = {"LESS": "FRXK", "LV": "-c", **os.environ}
     if not re.search("[rR]", environment["LESS"]):
         environment["LESS"] = f"-R {environment['LESS']}"  # else it would show colours as signs
-    process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environment)
+    modes = _modes()
+    # A shell only for what needs one: it would not hand on the signal that ends the pager.
+    is_plain = re.fullmatch(r"[\w./+ -]+", command) is not None
+    process = subprocess.Popen(
+        command.split() if is_plain else command,
+        shell=not is_plain,
+        stdin=subprocess.PIPE,
+        env=environment,
+        encoding="utf-8",
+        errors="backslashreplace",
+    )
     assert process.stdin is not None
-    streams = [
-        sys.stdout,
-        *([sys.stderr] if sys.stderr is not None and sys.stderr.isatty() else []),
-    ]
-    saved = []
-    for stream in streams:
-        stream.flush()
-        saved.append((stream, os.dup(stream.fileno())))
-        os.dup2(process.stdin.fileno(), stream.fileno())
-    process.stdin.close()
+    messages = io.StringIO()
+    held = sys.stderr is not None and sys.stderr.isatty()
     try:
-        yield
-    finally:
-        for stream, before in saved:
-            with contextlib.suppress(BrokenPipeError):
-                stream.flush()
-            os.dup2(before, stream.fileno())
-            os.close(before)
-        interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the pager's from here on
+        with contextlib.redirect_stdout(process.stdin), contextlib.ExitStack() as stack:
+            if held:
+                stack.enter_context(contextlib.redirect_stderr(messages))
+            with contextlib.suppress(BrokenPipeError):  # the reader has seen enough
+                yield
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.close()
         process.wait()
-        signal.signal(signal.SIGINT, interrupt)
+    except BaseException:
+        process.terminate()
+        process.wait()
+        if not process.stdin.closed:
+            with open(os.devnull, "wb") as nowhere:  # for what nobody will read
+                os.dup2(nowhere.fileno(), process.stdin.fileno())
+            process.stdin.close()
+        _restore(modes)
+        raise
+    finally:
+        if messages.getvalue():
+            print(messages.getvalue(), end="", file=sys.stderr)
+
+
+def _modes() -> Optional[List[Any]]:
+    """Return how the terminal is set; None on systems that do not say."""
+    try:
+        import termios
+    except ImportError:
+        return None
+    with contextlib.suppress(termios.error, OSError, ValueError):
+        return termios.tcgetattr(sys.stdout.fileno())
+    return None
+
+
+def _restore(modes: Optional[List[Any]]) -> None:
+    """Set the terminal as it was: a pager that was ended may have left it without echo."""
+    if modes is not None:
+        import termios
+
+        with contextlib.suppress(termios.error, OSError):
+            termios.tcsetattr(sys.stdout.fileno(), termios.TCSADRAIN, modes)
 
 
 def _pager() -> str:
@@ -88,3 +123,16 @@ def _pager() -> str:
             is_there = bool(words) and shutil.which(words[0]) is not None
             return command if is_there and command != "cat" else ""
     return "less" if shutil.which("less") else ""
+
+
+def leave(status: int) -> None:
+    """End the process at once where threads of it still work; else do nothing.
+
+    The engine cannot be interrupted, and Python would wait for it.
+    """
+    if threading.active_count() == 1:
+        return
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none
+            stream.flush()
+    os._exit(status)
