@@ -157,7 +157,7 @@ def test_versions_and_guards(small_page: Path, open_page: Callable[..., Any]) ->
     page.locator("#runs .toggle", has_text="diff").click()
     assert page.locator("#runs .row.added").count() >= 1
     page.locator("#runs .toggle", has_text="diff").click()
-    page.locator("#runs .toggle", has_text="guards too").click()
+    page.locator("#runs .toggle", has_text="show guards").click()
     assert "__original_toy" in page.locator("#runs").inner_text()
 
 

@@ -12,6 +12,7 @@ from pellucid.findings import find
 from pellucid.findings.remedies import advise
 from pellucid.findings.source import Program
 from pellucid.findings.text import explanation
+from pellucid.findings.words import sentence
 from pellucid.torch import prepare_debug
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Break, CompileKey
@@ -59,7 +60,7 @@ def test_the_question_is_answered(name, torch, dynamo, programs, tmp_path, capsy
     line = next(n for n, text in enumerate(LINES, 1) if text.endswith(f"# HERE {name}"))
     answers = [f for f in findings if f.kind == kind and cause in f.cause and change in f.remedy]
     assert [f.place.line for f in answers] == [line], told
-    assert answers[0].cause in told and not any(f.sure == "unknown" for f in findings)
+    assert sentence(answers[0].cause) in told and not any(f.sure == "unknown" for f in findings)
     if error is None:
         del kept
 

@@ -17,7 +17,7 @@ SAID = {
     "shape": "`l_x_: float32[5, 3]` on {odd}, `l_x_: float32[3, 3]` on {usual}",
     "configuration": "specialize_float is True there",
     "cache": "in the fx graph cache of [0/0]: miss there, hit on {usual}",
-    "collectives": "its collectives in another order: number 1 is",
+    "collectives": "its collectives in a different order: number 1 is",
 }
 LINES = {
     "shape": "def total(x):",

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import os
-
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Break, CompileKey, Frame, Place, Skipped
 from pellucid.torch.model.failures import is_own
@@ -14,6 +12,7 @@ from .finding import Cost, Finding, Link, identify
 from .remedies import Advice, advise
 from .rewrites import block_around
 from .source import Program
+from .words import short
 
 
 def breaks(capture: Capture, program: Program) -> list[Finding]:
@@ -44,9 +43,12 @@ def _finding(
     first = events[0]
     advice = advise(program, place, first)
     cause = advice.cause
-    if first.place is not None and first.place.line and not is_own(first.place.file):
-        short = f"{os.path.basename(first.place.file)}:{first.place.line}"
-        cause += f" (in the library, {short}, which this line calls)"
+    inner = first.place
+    is_elsewhere = inner is not None and (
+        place is None or (inner.file, inner.line) != (place.file, place.line)
+    )
+    if inner is not None and inner.line and is_elsewhere and not is_own(inner.file):
+        cause += f" (in a library that this line calls: {short(inner)})"
     uncompiled = [given_up[event.key] for event in events if event.key in given_up]
     if uncompiled:
         cause += f"; {_gave_up(first, uncompiled[0], block_around(program, place))}"
@@ -73,9 +75,9 @@ def _gave_up(event: Break, skipped: Skipped, block: str) -> str:
     """Why torch does not continue after the break, in words."""
     name = "the function" if skipped.place is None else f"`{label(skipped.place.function)}`"
     if "loop" in event.then:
-        return f"it is in a loop, so all of {name} runs uncompiled"
+        return f"the break is in a loop, so all of {name} runs uncompiled"
     if block:
-        return f"torch cannot go on inside this `{block}`, so all of {name} runs uncompiled"
+        return f"torch cannot resume inside this `{block}`, so all of {name} runs uncompiled"
     return f"torch could not continue after it, so all of {name} runs uncompiled"
 
 

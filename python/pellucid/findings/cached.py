@@ -48,10 +48,9 @@ def bypassed_caches(capture: Capture, program: Program) -> list[Finding]:
                 kind="cached",
                 place=at,
                 code=program.code(at),
-                cause=f"the {cache} of `{function_name}` is not used in compiled code: torch "
-                f"looks through it and "
-                "compiles the body in, which runs with every call",
-                remedy="call it outside of the compiled function and hand the result in",
+                cause=f"the {cache} of `{function_name}` is ignored by compiled code: torch "
+                "inlines its body, which runs on every call",
+                remedy="call it outside the compiled function and pass the result in",
             )
         )
     return result

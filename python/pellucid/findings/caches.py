@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch's compile caches had, and why one was passed by."""
+"""What torch's compile caches had, and why one was bypassed."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def _finding(cache: str, result: str, reason: str, events: list[CacheUse]) -> Fi
         )
         remedy, sure = "", "certain"
     else:
-        told = " ".join(reason.split()) or "torch does not say why"
-        cause, remedy, sure = f"the {name} was passed by ({result}): {told}", "", "unknown"
+        told = " ".join(reason.split()) or "torch gives no reason"
+        cause, remedy, sure = f"the {name} was bypassed ({result}): {told}", "", "unknown"
     return Finding(
         id=identify("cache", None, f"{cache} {result} {reason[:40]}"),
         kind="cache",

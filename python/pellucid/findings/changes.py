@@ -48,57 +48,55 @@ def change(
         return _length(program, source, place)
     if kind == "identity" and _ON_MODULE.match(source):
         return Change(
-            f"each module has a `{source}` of its own: share one between them, or compile what "
-            "calls the modules, as one function"
+            f"share one `{source}` between the modules, or compile the function that calls them: "
+            "each module has its own"
         )
     if kind == "int":
         return _int(program, source, failures, place)
     if kind == "float":
         if "lr" in source:
             return Change(
-                "keep the learning rate a tensor (lr=torch.tensor(…)): compiled code reads it then",
+                "make the learning rate a tensor (lr=torch.tensor(…)), so that compiled code reads "
+                "it",
                 True,
             )
         if source.startswith("value of line"):
-            return Change("keep it a tensor, or compute it outside of the compiled function")
+            return Change("keep it a tensor, or compute it outside the compiled function")
         return Change(
-            f"hand `{source}` in as a tensor: a Python float is a constant of the compiled code",
+            f"pass `{source}` as a tensor: a Python float is a constant of the compiled code",
             True,
         )
     if source.endswith(".training"):
-        return Change("training and evaluation are two versions: expect both, and warm both up")
+        return Change("warm up both training and evaluation: they are two versions")
     return Change(_BY_KIND.get(kind, ""), kind in ("stride",))
 
 
 _BY_KIND = {
-    "value": "each value has a version of its own: that is right for a few; hand in only those "
-    "that matter, or branch "
-    "outside of the compiled function",
-    "none": "None and a value are two versions: always hand in a value, or compile both ways "
-    "once (warm up)",
-    "type": "hand in the same type each time, or accept one version a type",
-    "identity": "hand in the same object each time, or pass what it holds (tensors, numbers) "
-    "instead of it",
-    "key": "the keys of a dict are constants of the compiled code: hand in the same keys each time",
-    "requires_grad": "call it with and without gradients knowingly: detach the input, or use "
-    "torch.no_grad() always",
+    "value": "pass only values that matter, or branch outside the compiled function; for a few "
+    "values no change is needed, as each has its own version",
+    "none": "always pass a value, or warm up both cases: None and a value are two versions",
+    "type": "pass the same type each time, or accept one version per type",
+    "identity": "pass the same object each time, or pass what it holds (tensors, numbers) instead",
+    "key": "pass the same keys each time: the keys of a dict are constants of the compiled code",
+    "requires_grad": "detach the input, or always use torch.no_grad(), if it need not be called "
+    "both with and without gradients",
     "dtype": "convert before the call, so that it is the same type each time",
-    "device": "move it before the call, so that it is the same device each time",
+    "device": "move it before the call, so that it is on the same device each time",
     "stride": "make the input contiguous before the call (.contiguous())",
-    "rank": "hand in the same number of dimensions each time (unsqueeze, reshape)",
-    "dispatch keys": "hand in the same kind of tensor each time (inference tensors, subclasses, "
-    "functorch differ)",
+    "rank": "pass the same number of dimensions each time (unsqueeze, reshape)",
+    "dispatch keys": "pass the same kind of tensor each time (inference tensors, subclasses and "
+    "functorch tensors differ)",
     "global state": "call it under the same state (grad mode, autocast, default dtype, threads) "
     "as when it was compiled",
-    "iterator": "a break in a loop makes a version a step: take the break out of the loop",
-    "marked": "mark the tensor before the first call as well, so that all versions are of "
-    "marked ones",
-    "alias": "hand in the same tensor twice always or never: clone one",
-    "gone": "keep the object alive that the compiled code knows",
-    "backend": "make the compiled function once, and call that",
-    "attribute": "set the attribute in __init__, so that it is there each time",
-    "shape": "each side of a test of a size has a version: expect both and warm both up, or test "
-    "outside of the compiled function",
+    "iterator": "move the break out of the loop: a break in a loop compiles one version per step",
+    "marked": "mark the tensor before the first call as well, so that all versions are for "
+    "marked tensors",
+    "alias": "always or never pass the same tensor twice: clone one",
+    "gone": "keep the object alive that the compiled code refers to",
+    "backend": "compile the function once, and call that",
+    "attribute": "set the attribute in __init__, so that it always exists",
+    "shape": "warm up both sides of the size test, or test outside the compiled function: each "
+    "side has its own version",
 }
 
 
@@ -106,17 +104,15 @@ def _length(program: Program, source: str, place: Place | None) -> Change:
     name = source.replace("global ", "").rpartition(".")[2]
     if loops_over(program, place, name):
         return Change(
-            "the loop over it is unrolled: hand in the same number of items, or stack them into "
-            "one tensor"
+            "pass the same number of items, or stack them into one tensor: the loop over it is "
+            "unrolled"
         )
     if grows(program, place, name):
         return Change(
-            "it grows from call to call: append to it outside of the compiled function and hand in "
-            "only what is needed of it, or write into a tensor of a fixed size"
+            "append to it outside the compiled function and pass in only what you need, or write "
+            "into a tensor of a fixed size: it grows with every call"
         )
-    return Change(
-        "the number of items is a constant of the compiled code: hand in the same number each time"
-    )
+    return Change("pass the same number of items each time: it is a constant of the compiled code")
 
 
 def _fixed(
@@ -148,17 +144,17 @@ def _meets_parameter(capture: Capture, key: CompileKey, tensor: str) -> bool:
 def _by_the_code(program: Program, event: Specialized, meets_parameter: bool) -> Change:
     place = program.own(event.frames, event.place)
     own = place is not None and bool(program.code(place))
-    why = f"torch made a symbol of it, but {'this line' if own else 'the code'} fixes it"
+    why = f"torch made it dynamic, but {'this line' if own else 'the code'} fixes its value"
     if meets_parameter:
         return Change(
-            "sizes of parameters are constants, and so is what meets one: "
-            "torch._dynamo.config.force_parameter_static_shapes = False makes symbols of them",
-            why=f"{why}, as it meets the size of a parameter",
+            "set torch._dynamo.config.force_parameter_static_shapes = False to make the sizes of "
+            "parameters dynamic: they are constants, and so is any size that must equal one",
+            why=f"{why}, as it must equal the size of a parameter",
             place=place,
         )
     return Change(
-        "let the line work for every size (no int(), no table or index by it); marking it dynamic "
-        "raises an error instead",
+        "make the line work for every size (no int(), no table or index by it); marking it dynamic "
+        "would raise an error instead",
         why=why,
         place=place,
     )
@@ -177,14 +173,14 @@ def _size(
     tensor, index = found["tensor"], found["index"]
     if "1" in values or "0" in values:
         return Change(
-            f"sizes 0 and 1 always have a version of their own: expect two, warm both up, or use "
-            f"torch._dynamo.decorators.mark_unbacked({tensor}, {index})"
+            f"warm up both versions, or use torch._dynamo.decorators.mark_unbacked({tensor}, "
+            f"{index}): sizes 0 and 1 always have their own version"
         )
     event = _fixed(capture, source, failures)
     if event is not None:
         return _by_the_code(program, event, _meets_parameter(capture, event.key, tensor))
     call = f"torch._dynamo.mark_dynamic({tensor}, {index})"
-    remedy = f"{call} before the first call, or torch.compile(dynamic=True)"
+    remedy = f"call `{call}` before the first call, or use torch.compile(dynamic=True)"
     newest = entry_of(capture, failures[-1][0])
     text = (
         next((g.text for g in newest.guards if g.kind == "TENSOR_MATCH" and "None" in g.text), "")
@@ -193,8 +189,8 @@ def _size(
     )
     if text and len(failures) == len({key.frame for key, _ in failures}):
         remedy = (
-            f"nothing more is compiled for it, as torch took it for dynamic at once; to "
-            f"save the first compile: {call}"
+            "no change needed: PyTorch has already made this size dynamic. "
+            f"To avoid the first recompile, call `{call}` before the first call"
         )
     return Change(remedy, True)
 
@@ -209,33 +205,30 @@ def _int(
         "integer attributes of the nn.Module" in failure.text for _, failure in failures
     ) or _ON_MODULE.match(source):
         return Change(
-            f"keep `{source}` in a tensor (register_buffer), count outside of the compiled "
-            f"function, or set "
-            "torch._dynamo.config.allow_unspec_int_on_nn_module = True",
+            f"keep `{source}` in a tensor (register_buffer), count outside the compiled "
+            "function, or set torch._dynamo.config.allow_unspec_int_on_nn_module = True",
             True,
         )
     if source.startswith("value of line"):
         return Change(
-            "it comes of a tensor's values: keep it a tensor, or take the break away that gives it"
+            "keep it a tensor, or remove the break that produces it: it comes from a tensor's "
+            "values"
         )
     if source.startswith("global "):
         return Change(
-            f"hand `{source[7:]}` in as a tensor: a global number is a constant of the compiled "
-            f"code",
+            f"pass `{source[7:]}` as a tensor: a global number is a constant of the compiled code",
             True,
         )
     function = None if place is None else program.function(place)
     if function is not None and computed_in(function, source):
         return Change(
-            f"`{source}` is computed before a break, after which the code goes on: take that break "
-            "away, or keep it a tensor"
+            f"remove the break after which `{source}` is used, or keep it a tensor: it is "
+            "computed before the break"
         )
     if _PLAIN.match(source):
         return Change(
-            f"hand `{source}` in as a tensor, or compile with dynamic=True, which makes a "
-            f"symbol of an int",
+            f"pass `{source}` as a tensor, or compile with dynamic=True, which turns an int into "
+            "a symbol",
             True,
         )
-    return Change(
-        f"hand `{source}` in as a tensor, or as an argument of its own with dynamic=True", True
-    )
+    return Change(f"pass `{source}` as a tensor, or as a separate argument with dynamic=True", True)

@@ -12,7 +12,7 @@ from .finding import Finding, identify
 from .source import Program
 
 _REMEDIES = {
-    "input storage mutation": "do not give an input other memory (`set_`) inside of the compiled "
+    "input storage mutation": "do not replace an input's memory (`set_`) inside the compiled "
     "function",
     "mutated inputs": "write into a clone, or copy the input into a buffer of your own before "
     "the compiled call",
@@ -40,7 +40,7 @@ def cudagraphs(capture: Capture, program: Program) -> list[Finding]:
             kind="cudagraph",
             place=place,
             code=program.code(place),
-            cause=f"no CUDA graph was made: {' '.join(_FOUND_FROM.split(reason)[0].split())}",
+            cause=f"no CUDA graph was recorded: {' '.join(_FOUND_FROM.split(reason)[0].split())}",
             quoted=reason,
             remedy=next((text for word, text in _REMEDIES.items() if word in reason.lower()), ""),
             count=len(events),

@@ -15,7 +15,7 @@ from .source import Program
 _WORDS = {
     "a generator function cannot be compiled itself": (
         "a generator function cannot be compiled itself, so it runs uncompiled",
-        "call the generator inside of an ordinary function, and compile that",
+        "call the generator inside an ordinary function, and compile that",
     ),
     "Dynamo tracing is disabled": (
         "compiling is switched off (torch._dynamo.config.disable or TORCHDYNAMO_DISABLE)",

@@ -149,7 +149,7 @@ def _constraint(
     remedy = (
         "let the line work for every size, or do not mark that size (mark_dynamic): "
         "maybe_mark_dynamic "
-        "asks for the same and takes a no"
+        "is a hint that torch may ignore"
     )
     return cause, remedy, "", "certain", place
 
@@ -164,7 +164,7 @@ def _narrowed(
         return (
             f"{size} was marked dynamic, but the code works only where it is {other}",
             "give both sizes one mark (torch.export.Dim), or do not mark them: maybe_mark_dynamic "
-            "asks for the same and takes a no",
+            "is a hint that torch may ignore",
             "",
             "certain",
             None,
@@ -183,7 +183,7 @@ def _narrowed(
     )
     remedy = (
         "mark it with the range for which the code goes one way (mark_dynamic(…, min=…, max=…)), "
-        "test the size outside of the compiled function, or use maybe_mark_dynamic, which takes a "
+        "test the size outside the compiled function, or use maybe_mark_dynamic, which takes a "
         "no"
     )
     return cause, remedy, "", "certain", at
@@ -194,11 +194,12 @@ def _data_dependent(event: Skipped) -> tuple[str, str, str, str, Place | None] |
     if found is None:
         return None
     cause = (
-        f"the code has to know whether `{found['test']}`, where the number comes of a tensor's "
-        "values and is known only when it runs"
+        f"the code tests `{found['test']}`, but the number comes from a tensor's values, which "
+        "are only known at run time"
     )
     remedy = (
-        "say what holds with torch._check(…) after the line that makes the number, or keep the "
+        "state what holds with torch._check(…) after the line that produces the number, or keep "
+        "the "
         "number out of tests and sizes"
     )
     return cause, remedy, "", "certain", None
@@ -214,8 +215,8 @@ def _operator(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
     if _NO_FAKE.search(event.reason):
         base = name.rpartition(".")[0] if name.endswith(".default") else name
         cause = (
-            f"the operator `{base}` has no fake kernel, so torch cannot tell what its "
-            f"result looks like"
+            f"the operator `{base}` has no fake kernel, so torch does not know the size "
+            f"and type of its result"
         )
         return (
             cause,
@@ -233,8 +234,8 @@ def _operator(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
     words = words if len(words) < 160 else words[:160] + "…"
     cause = f"`{name}` does not work with these arguments" + (f": {words}" if words else "")
     remedy = (
-        "the same call fails uncompiled, if the sizes are the same: mend the line; "
-        'torch.compiler.set_stance("force_eager") shows it'
+        "fix the line: the same call also fails uncompiled, which "
+        'torch.compiler.set_stance("force_eager") shows'
     )
     return cause, remedy, "", "likely", None
 
@@ -243,9 +244,9 @@ def _torchs_own(event: Skipped) -> tuple[str, str, str, str, Place | None] | Non
     """Where torch's own code does not cope with the line."""
     if _NO_CONSTANT.search(event.reason):
         return (
-            "the line needs the value of a number that is known only when it runs, such as one "
+            "the line needs the value of a number that is only known at run time, such as one "
             "drawn at random",
-            "do this outside of the compiled function, and hand in what it gives",
+            "do this outside the compiled function, and pass in the result",
             "",
             "likely",
             None,

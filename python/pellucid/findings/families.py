@@ -5,54 +5,54 @@ from __future__ import annotations
 
 import re
 
-_OUTSIDE = "do it outside of the compiled function"
+_OUTSIDE = "do it outside the compiled function"
 _ROWS: tuple[tuple[str, str, str], ...] = (
     (
         r"^Call to a time function[^\n]*\n(?:[^\n]*?`(?P<name>time\.\w+))?",
         "`{name}` reads the clock, which torch does not trace",
-        "measure outside of the compiled function",
+        "measure outside the compiled function",
     ),
     (
         r"^Dynamic slicing with Tensor|^unsupported index\(Tensor\)",
-        "a slice or an index by a tensor depends on its values, which are known only when it runs",
-        "index with tensors (gather, masks), or slice outside of the compiled function",
+        "a slice or an index by a tensor depends on its values, which are only known at run time",
+        "index with tensors (gather, masks), or slice outside the compiled function",
     ),
     (
         r"^Data dependent operator[^\n]*\n(?:Operator `(?:aten\.)?(?P<name>\w+))?",
-        "`{name}` gives a Python value that depends on the values of tensors",
-        "keep it a tensor, or ask outside of the compiled function",
+        "`{name}` gives a Python value that depends on tensors' values",
+        "keep it a tensor, or ask outside the compiled function",
     ),
     (
         r"one_hot` with data-dependent output shape",
-        "how many classes `one_hot` has to make depends on the values of a tensor",
+        "how many classes `one_hot` has to make depends on a tensor's values",
         "say so: one_hot(…, num_classes=…)",
     ),
     (
         r"^Failed to (?:mutate tensor data|set tensor) attribute|setattr\(\) on Tensor",
-        "an attribute of a tensor (such as `.data`) is set inside of compiled code",
-        "set it outside of the compiled function; to change values, use copy_ under no_grad",
+        "an attribute of a tensor (such as `.data`) is set inside compiled code",
+        "set it outside the compiled function; to change values, use copy_ under no_grad",
     ),
     (
         r"^Tensor\.retain_grad\(\)|^Tensor with grad_fn|^Unsupported Tensor\.(?:share_memory_|"
         r"register_hook)|^Compilation of intermediate hooks|hook handle in globals",
-        "this way to use gradients or hooks of a tensor cannot be a part of a graph",
+        "this way to use gradients or hooks of a tensor cannot be part of a graph",
         _OUTSIDE,
     ),
     (
         r"^(?:backward\(\)|autograd\.grad|_autograd_grad|dtype mismatch between tensor and its g)",
-        "a gradient is taken inside of compiled code in a way that torch does not trace",
+        "a gradient is taken inside compiled code in a way that torch does not trace",
         "compile what computes the loss, and take the gradient outside",
     ),
     (
         r"autograd\.Function|autograd_function_kwonly",
         "this custom autograd.Function does something that torch does not trace",
         "keep to save_for_backward, mark_non_differentiable and tensors as arguments, or call it "
-        "outside of the compiled function",
+        "outside the compiled function",
     ),
     (
         r"[Tt]ensor subclass|__torch_function__|as_subclass",
         "this use of a subclass of Tensor is not traced",
-        "hand in plain tensors (as_subclass(torch.Tensor)) and wrap the result outside",
+        "pass plain tensors (as_subclass(torch.Tensor)) and wrap the result outside",
     ),
     (
         r"strided NestedTensor",
@@ -62,22 +62,23 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     (
         r"^torch\.(?:cond|while_loop|scan|map|associative_scan)|[Hh]igher ?order|^HOP|^nonstrict_"
         r"trace|nonstrict_trace|^leaf_function|HigherOrderOp",
-        "the function that is handed to torch (a branch, a loop's body, what is checkpointed or "
-        "mapped) does what it may not do there",
-        "let it be a function of its tensors alone: nothing outside is written, nothing handed in "
-        "is changed or returned as it is, and all branches give the same sizes and types",
+        "the function that is passed to torch (a branch, a loop body, a checkpointed or mapped "
+        "function) does something that is not allowed there",
+        "make it a pure function of its tensors: do not write to anything outside it, mutate its "
+        "inputs or return an input unchanged, and return the same sizes and types from all "
+        "branches",
     ),
     (
         r"hash of an object|overridden __hash__|tp_hash|is hashable|Non-constant __hash__"
         r"|equality comparison of an object|tp_richcompare",
-        "a dict, a set or a comparison asks an object for its hash or its equality, which torch "
-        "cannot tell",
+        "a dict, a set or a comparison needs an object's hash or equality, which torch cannot "
+        "determine",
         "use strings or numbers as keys",
     ),
     (
         r"^repr\(\)|^Attempted to (?:a str|call repr)|__repr__|^repr_impl|BUILD_STRING",
-        "text is made of values that are known only when it runs",
-        "format it outside of the compiled function",
+        "text is made of values that are only known at run time",
+        "format it outside the compiled function",
     ),
     (
         r"^(?:Unsupported (?:hasattr|inspect)|hasattr\(\)|unsupported hasattr|getattr\(\) "
@@ -85,12 +86,12 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
         r"|non-function (?:custom )?__getattr__|__dict__ access|type\.__dict__",
         "the code looks into an object in a way that torch cannot follow (hasattr, getattr, "
         "inspect, __getattr__)",
-        "read what is needed before, and hand it in",
+        "read what is needed before, and pass it in",
     ),
     (
         r"itertools|^iter\(\)|Missing tp_iter|missing tp_iter|^sort with non-constant",
         "torch cannot trace this iteration",
-        "make a list before, outside of the compiled function, or write the loop plainly",
+        "make a list before, outside the compiled function, or write the loop plainly",
     ),
     (
         r"^(?:Missing (?:bytecode handler|CALL_INTRINSIC|BUILD)|missing BUILD)",
@@ -99,15 +100,15 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"[Rr]econstruct|escaped|in output$",
-        "something made inside of compiled code (an object, a closure, a context) would have to be "
-        "made anew where a break ends the graph",
-        "take the break away at which it is needed, or make it outside of the compiled function",
+        "something made inside compiled code (an object, a closure, a context) would have to be "
+        "recreated where a break ends the graph",
+        "remove the break at which it is needed, or create it outside the compiled function",
     ),
     (
         r"^(?:Write to immutable cell|Class attribute mutation|mapping proxy|__class__ assignment)"
         r"|deque with limited|weakref|side-effect|Side effect|without mutation tracking",
         "this change to an object that lives on cannot be replayed after the graph",
-        "change it outside of the compiled function",
+        "change it outside the compiled function",
     ),
     (
         r"trace_numpy|use_numpy_random_stream",
@@ -117,17 +118,17 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     (
         r"is_inference",
         "whether inference mode is on is not known to a graph",
-        "ask outside of the compiled function, or use torch.no_grad",
+        "ask outside the compiled function, or use torch.no_grad",
     ),
     (
         r"use_deterministic_algorithms|torch\.library|wrap_triton|triton\.set_allocator",
-        "this setting of torch cannot be made inside of compiled code",
+        "this setting of torch cannot be made inside compiled code",
         "make it before the compiled function is called",
     ),
     (
         r"nn\.Parameter|parameter construction|requires_grad=True",
-        "a parameter, or a tensor that requires a gradient, is made inside of compiled code",
-        "make it outside (in __init__) and hand it in",
+        "a parameter, or a tensor that requires a gradient, is made inside compiled code",
+        "create it outside (in __init__) and pass it in",
     ),
     (
         r"use_orig_params=False",
@@ -141,41 +142,41 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"fake tensors?\b|UnsupportedFakeTensor|no meta kernel|non-PT2-compliant",
-        "torch cannot tell without values what this operation gives",
+        "torch cannot determine the result of this operation without values",
         "register a fake kernel (torch.library.register_fake), or call it outside",
     ),
     (
         r"when making fake tensor call|[Ff]ake tensor propagation|Shape mismatch with out=|Tensor "
         r"device mismatch|non-contiguous `out=`",
         "this operation does not work with these arguments",
-        "the same call may raise uncompiled: mend the line",
+        "the same call may raise uncompiled: fix the line",
     ),
     (
         r"^Frozen dataclass|dataclass",
-        "an object of this dataclass cannot be made inside of compiled code",
-        "make it outside and hand it in, or leave out __post_init__",
+        "an object of this dataclass cannot be made inside compiled code",
+        "create it outside and pass it in, or leave out __post_init__",
     ),
     (
         r"^Excessive RestartAnalysis",
-        "torch began to trace this function a hundred times, and gives up",
+        "torch restarted tracing this function 100 times and gave up",
         "compile smaller functions",
     ),
     (
         r"^Attempted to inline function marked as skipped \(SkipFunction|^can't handle functions "
         r"not implemented in python|C method descriptor|C extensions|C-level",
         "this calls code that is not Python, into which torch does not look",
-        "call it outside of the compiled function; if it computes tensors, make it an operator "
+        "call it outside the compiled function; if it computes tensors, make it an operator "
         "with torch.library.custom_op",
     ),
     (
         r"^(?:step_unsupported|Call to `torch\._dynamo\.(?:skip_frame|step_unsupported))"
         r"|ComptimeContext",
-        "the code itself asks for a break",
+        "the code requests a graph break",
         "remove the call",
     ),
     (
         r"functorch",
-        "a compiled function is called inside of a transform (vmap, grad), where torch compiles "
+        "a compiled function is called inside a transform (vmap, grad), where torch compiles "
         "nothing",
         "compile the function that has the whole transform in it",
     ),

@@ -109,7 +109,7 @@ def count_line(findings: Sequence[Finding]) -> str:
     """Return how many findings there are of each kind, in words.
 
     >>> count_line([])
-    'nothing to change was found'
+    'no problems found'
     """
     counts = Counter(finding.kind for finding in findings)
     parts = []
@@ -119,7 +119,7 @@ def count_line(findings: Sequence[Finding]) -> str:
             word = _WORDS.get(kind, kind)
             plural = _PLURALS.get(kind, f"{word}s" if word == kind else word)
             parts.append(f"{number} {plural if number > 1 else word}")
-    return ", ".join(parts) or "nothing to change was found"
+    return ", ".join(parts) or "no problems found"
 
 
 _PLURALS = {
@@ -131,12 +131,14 @@ _PLURALS = {
     "slow": "slow compiles",
     "precision": "notes on precision",
     "cache": "notes on caches",
+    "cached": "caches bypassed",
+    "cudagraph": "CUDA graphs skipped",
 }
 _WORDS = {
     "break": "graph break",
     "nan": "NaN or Inf",
     "difference": "difference from eager",
-    "cached": "cache passed by",
+    "cached": "cache bypassed",
     "failed": "failed to compile",
     "nothing": "nothing compiled",
     "limit": "limit hit",
@@ -149,6 +151,19 @@ _WORDS = {
     "precision": "note on precision",
     "cache": "note on caches",
 }
+
+
+NOTES = ("precision", "cache")
+"""The kinds that say what is worth knowing, and ask for no change."""
+
+
+def name_of(kind: str) -> str:
+    """Return what a kind is called.
+
+    >>> name_of("break"), name_of("recompile")
+    ('graph break', 'recompile')
+    """
+    return _WORDS.get(kind, kind)
 
 
 def _timed(finding: Finding, seconds: dict[str, float]) -> Finding:

@@ -13,14 +13,14 @@ _GENERAL = (
         WRONG,
         'run it uncompiled, where it may raise, too: torch.compiler.set_stance("force_eager")',
     ),
-    ("caused by an earlier graph break", "take away the breaks before it first"),
-    ("fundamental", "do it outside of the compiled function: torch is not going to trace it"),
+    ("caused by an earlier graph break", "remove the breaks before it first"),
+    ("fundamental", "do it outside the compiled function: torch is not going to trace it"),
     (
         "likely to be a Dynamo bug",
-        "do it outside of the compiled function: torch itself is at fault",
+        "do it outside the compiled function: torch itself is at fault",
     ),
-    ("possible to write Dynamo tracing rules", "do it outside of the compiled function"),
-    ("difficult to debug", "do it outside of the compiled function"),
+    ("possible to write Dynamo tracing rules", "do it outside the compiled function"),
+    ("difficult to debug", "do it outside the compiled function"),
 )
 _REPORT = re.compile(r"\b(?:report|file|open) an issue\b|^If you ", re.IGNORECASE)
 _MOST = 2
@@ -32,7 +32,7 @@ def advised(hints: Sequence[str]) -> str:
     >>> advised(["Avoid calling `f`.", "Please report an issue to PyTorch."])
     'torch advises: avoid calling `f`'
     >>> advised(["This graph break is fundamental - it is unlikely that Dynamo will ever"])
-    'do it outside of the compiled function: torch is not going to trace it'
+    'do it outside the compiled function: torch is not going to trace it'
     """
     concrete = []
     general = ""

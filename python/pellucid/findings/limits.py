@@ -33,14 +33,14 @@ def _finding(capture: Capture, program: Program, events: list[Skipped]) -> Findi
     place = place or first.place
     set_to = capture.configuration.get(f"torch._dynamo.config.{first.limit}", "")
     number = set_to or str(len(versions))
-    what = (
+    because = f", because {why}" if why else ""
+    cause = (
         f"the call raised {first.kind}: `{name}` has {len(versions)} versions, the limit "
-        f"({first.limit} = {number})"
+        f"({first.limit} = {number}){because}"
         if first.raised
-        else f"`{name}` has hit {first.limit} ({number}); calls that none of its versions fits "
-        f"run uncompiled"
+        else f"`{name}` has hit {first.limit} ({number}){because}; calls that match none of its "
+        "versions run uncompiled"
     )
-    cause = f"{what}, because {why}" if why else what
     return Finding(
         id=identify("limit", place, frame),
         kind="limit",
@@ -48,8 +48,8 @@ def _finding(capture: Capture, program: Program, events: list[Skipped]) -> Findi
         code=program.code(place),
         cause=cause,
         quoted=scrub(first.reason.strip()),
-        remedy=f"end what makes it compile again (the recompile below); raising {first.limit} "
-        f"only puts it off",
+        remedy=f"fix the cause of the recompiles (see below); raising {first.limit} "
+        f"only postpones it",
         cost=Cost(None, len(versions), None),
         count=len(events),
         keys=tuple(dict.fromkeys([*(str(f.key) for f in versions), *(str(e.key) for e in events)])),

@@ -59,9 +59,9 @@ def _finding(capture: Capture, program: Program, saved: Saved, keys: list[str]) 
         cause=f"the forward pass keeps {size_in_words(saved.extra)} for the backward pass{against};"
         f" most of it, {share}, at this line: `{first.name}` ({first.type}, "
         f"{size_in_words(first.bytes)}): {first.why}",
-        remedy=f"let the backward pass compute a part again: put it into "
+        remedy=f"recompute part of it in the backward pass: wrap it in "
         f"`torch.utils.checkpoint.checkpoint(part, …, use_reentrant=False)`, or set "
-        f"`{_BUDGET}` to less than 1.0 and torch chooses; both take time instead of memory",
+        f"`{_BUDGET}` to less than 1.0 and let torch choose; both trade time for memory",
         sure="likely",
         keys=tuple(keys),
         links=(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Sequence
 
 from pellucid.torch.model.capture import Capture
@@ -21,6 +22,18 @@ _SWITCHES = (
 _LIBRARY = "skipfiles"
 """torch's word for code that it compiles only as a part of another function."""
 _SHARDING = ("/fsdp/", "/_composable/")
+
+
+NO_CALL = (
+    "no compiled function was called while the capture was open, or every call used code that was "
+    "compiled before"
+)
+"""What is said if the capture knows no more."""
+
+
+def is_known(finding: Finding) -> bool:
+    """Return true if a finding of this kind says why nothing was compiled."""
+    return finding.cause != NO_CALL
 
 
 def nothing(capture: Capture, program: Program) -> list[Finding]:
@@ -57,12 +70,12 @@ def nothing(capture: Capture, program: Program) -> list[Finding]:
 def _no_graphs(frames: Sequence[Frame], breaks: Sequence[Break]) -> tuple[str, str, str]:
     names = ", ".join(dict.fromkeys(f"`{frame.place.function}`" for frame in frames))
     is_sharded = any(part in stop.text for part in _SHARDING for stop in breaks)
-    around = ": FSDP's own hooks are around the compiled modules" if is_sharded else ""
+    around = ": FSDP's hooks wrap the compiled modules" if is_sharded else ""
     cause = (
-        f"torch compiled only code of its own ({names}), and captured no operation there{around}; "
-        "all of the model runs uncompiled"
+        f"torch compiled only its own code ({names}) and captured no operation in it{around}; "
+        "the whole model runs uncompiled"
     )
-    remedy = "compile a function or a module of the program's own that calls these modules"
+    remedy = "compile a function or a module of your own that calls these modules"
     return cause, remedy, "likely"
 
 
@@ -70,14 +83,14 @@ def _switched_off(capture: Capture, passed: Sequence[Passed]) -> tuple[str, str,
     for name in _SWITCHES:
         value = capture.configuration.get(name, "0")
         if value.strip("'\"") not in ("0", "False", ""):
-            return (
-                f"compiling is switched off: {name} = {value}",
-                "take the setting back",
-                "certain",
-            )
+            variable = re.fullmatch(r"os\.environ\['(\w+)'\]", name)
+            if variable is None:
+                return f"{name} = {value} turns torch.compile off", f"set {name} = False", "certain"
+            setting = f"{variable[1]}={value.strip(chr(39))}"
+            return f"{setting} turns torch.compile off", f"unset {variable[1]}", "certain"
     if any("tracing is disabled" in event.reason for event in passed):
-        cause = "compiling is switched off while this was called (torch._dynamo.config.disable)"
-        return cause, "take the setting back", "certain"
+        cause = "torch._dynamo.config.disable was True when the compiled function was called"
+        return cause, "set torch._dynamo.config.disable = False before the call", "certain"
     return None
 
 
@@ -89,21 +102,21 @@ def _only_libraries(passed: Sequence[Passed]) -> tuple[str, str, str] | None:
     sharded = [e for e in passed if any(part in e.place.file for part in _SHARDING)]
     if sharded:
         cause = (
-            "compiled modules were called, but torch compiled nothing: FSDP's own hooks are around "
-            f"them ({_short(sharded[0])}), and what these call is torch's own code "
-            f"({names or 'torch.nn'}), which is compiled only as a part of the program's functions"
+            "compiled modules were called, but torch compiled nothing: FSDP's hooks wrap "
+            f"them ({_short(sharded[0])}) and call torch's own code "
+            f"({names or 'torch.nn'}), which is compiled only as part of your functions"
         )
         remedy = (
-            "compile modules whose forward is the program's own: a class of its own around these "
-            "modules is enough"
+            "compile modules whose forward is your own: a class of yours around these modules is "
+            "enough"
         )
         return cause, remedy, "likely"
     if forwards:
         cause = (
             "compiled functions were called, but every frame that ran was torch's own code "
-            f"({names}), which is compiled only as a part of the program's functions"
+            f"({names}), which is compiled only as part of your functions"
         )
-        remedy = "compile a function or a module of the program's own that calls them"
+        remedy = "compile a function or a module of your own that calls them"
         return cause, remedy, "likely"
     return None
 
@@ -111,29 +124,25 @@ def _only_libraries(passed: Sequence[Passed]) -> tuple[str, str, str] | None:
 def _uncalled(events: Sequence[Uncalled]) -> tuple[str, str, str]:
     names = ", ".join(f"`{name}`" for name in dict.fromkeys(event.module for event in events))
     cause = (
-        f"torch.compile was given {names}, but the compiled module itself was never called: a "
-        "method of it (such as generate) runs the module that it was made of, uncompiled"
+        f"{names} was passed to torch.compile, but the compiled module itself was never called; "
+        "its methods (such as generate) run the original module, uncompiled"
     )
     remedy = (
-        "call what torch.compile returns, or compile in place: with module.compile(), or "
-        "module.forward = torch.compile(module.forward), its methods run compiled code, too"
+        "call what torch.compile returns, or compile in place with module.compile() or "
+        "module.forward = torch.compile(module.forward), so that its methods run compiled code too"
     )
     return cause, remedy, "likely"
 
 
 def _passed_by(passed: Sequence[Passed]) -> tuple[str, str, str]:
     if passed:
-        cause = "compiled functions were called, but torch passed every frame by: "
+        cause = "compiled functions were called, but torch skipped every frame: "
         return cause + passed[0].reason, "", "certain"
-    cause = (
-        "no compiled function was called while the capture was open, or every call found what was "
+    remedy = (
+        "call the compiled function inside the capture; call torch._dynamo.reset() first if it was "
         "compiled before"
     )
-    remedy = (
-        "call the compiled function inside of the capture; torch._dynamo.reset() in front makes "
-        "torch look again"
-    )
-    return cause, remedy, "likely"
+    return NO_CALL, remedy, "likely"
 
 
 def _short(event: Passed) -> str:

@@ -42,7 +42,8 @@ def precision(capture: Capture, program: Program) -> list[Finding]:
             cause="results differ from eager in the last digits of bfloat16/float16: Inductor "
             "keeps float32 between "
             "operations that it fuses, where eager rounds after each",
-            remedy=f"compiled is the more precise one; to have eager's rounding set {_EMULATED} "
+            remedy="no change needed: the compiled result is the more accurate one. To get "
+            f"eager's rounding, set {_EMULATED} "
             f"= True",
             sure="likely",
             count=len(chains),

@@ -33,7 +33,7 @@ _FOLDER = re.compile(r"""['"]?(?:/|[A-Za-z]:\\)""")
 _TAIL = re.compile(r";  (?:\w+ = )+None\s*$")
 _REMEDY = (
     "make what decides that the same on all ranks: a rank that compiles alone keeps the others "
-    "waiting, and collectives in other orders hang"
+    "waiting, and collectives in a different order hang"
 )
 
 
@@ -247,7 +247,7 @@ def _other_collectives(
         return None
     at = next((n for n, (p, q) in enumerate(zip(x, y)) if p != q), min(len(x), len(y)))
     told = [lines[at] if at < len(lines) else "nothing more" for lines in (x, y)]
-    what = "its collectives in another order" if sorted(x) == sorted(y) else "other collectives"
+    what = "its collectives in a different order" if sorted(x) == sorted(y) else "other collectives"
     words = f"the {mine.stage} graph of [{mine.key}] has {what}"
     words += f": number {at + 1} is `{told[1]}` on {b}, `{told[0]}` on {a}"
     quoted = "\n".join([f"{b}: {'; '.join(y)}", f"{a}: {'; '.join(x)}"])
@@ -318,7 +318,7 @@ def _step(program: Program, event: Any) -> Step | None:
         failure = event.failures[0] if event.failures else None
         told = difference(failure) if failure is not None else "a failed guard"
         place = failure.place if failure is not None else None
-        words = f"a recompile of [{event.key}] for {told}"
+        words = f"a recompile of [{event.key}] because {told}"
         return Step(f"recompile {event.key} {_alike(told)}", words, place, _key(event.key))
     if isinstance(event, Frame):
         words = f"`{event.place.function}` compiled as [{event.key}]"

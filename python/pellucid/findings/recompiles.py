@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Sequence
 
@@ -23,7 +24,7 @@ from .changes import change
 from .finding import Cost, Finding, Link, identify
 from .source import Program, root_of
 from .trials import entry_of, only_difference, value_in
-from .words import difference
+from .words import difference, times
 
 
 @dataclass
@@ -142,31 +143,28 @@ def _merged(groups: list[tuple[tuple[object, ...], Group]]) -> list[Group]:
 
 
 def _cause(group: Group) -> str:
-    values = group.values
-    first = group.failures[0][1]
+    values, first = group.values, group.failures[0][1]
     if (
         group.kind
         in ("size", "stride", "int", "float", "value", "dtype", "device", "requires_grad")
         and values
     ):
-        shown = ", then ".join(values[:2]) + (
-            f", {', '.join(values[2:5])}" if len(values) > 2 else ""
-        )
-        more = ", …" if len(values) > 5 else ""
+        shown = ", then to ".join(values[1:4]) + (", …" if len(values) > 4 else "")
         numbers = {"int": "the int ", "float": "the float "}
         what = f"{numbers.get(group.kind, '')}`{group.source}`"
         if len(values) == 1:
-            return f"{what} is no longer {shown}"
-        return f"{what} was {shown}{more}"
-    return f"it depends on {difference(first)}"
+            return f"{what} changed: it was {values[0]}"
+        return f"{what} changed from {values[0]} to {shown}"
+    return difference(first)
 
 
 def _finding(capture: Capture, program: Program, group: Group) -> Finding:
     tried = [key for key, failure in group.failures if only_difference(capture, failure, key)]
     name = label(group.function.function) if group.function is not None else "?"
-    number = len(group.failures)
+    # One call may recompile a function and what resumes it after a break: that is one time.
+    number = max(Counter(key.frame for key, _ in group.failures).values())
     keys = tuple(dict.fromkeys(str(key) for key, _ in group.failures))
-    times = "again" if number == 1 else f"again {number} times"
+    often = f" {times(number)}" if number > 1 else ""
     advice = change(
         capture, program, group.kind, group.source, group.values, group.failures, group.place
     )
@@ -174,12 +172,13 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
     remedy, sure = advice.remedy, "certain" if not advice.remedy else "likely"
     if tried and advice.makes_one:
         both = next((f.version for key, f in group.failures if key == tried[0]), None)
-        remedy += f"; tried on the guards: {both} and {tried[0]} differ in nothing else"
+        remedy += f"; checked against the guards: {both} and {tried[0]} differ in nothing else"
         sure = "tried"
     if group.kind == "other":
-        cause, sure = f"`{name}` was compiled {times}; torch: {first_line(group)}", "unknown"
+        words = first_line(group)
+        cause, sure = f"`{name}` was recompiled{often}; torch: {words}", "unknown"
     else:
-        cause = f"`{name}` was compiled {times}: {_cause(group)}"
+        cause = f"`{name}` was recompiled{often}: {_cause(group)}"
         cause += f"; {advice.why}" if advice.why else ""
     files = {frame.key: frame.file for frame in capture.of(Frame)}
     links = tuple(Link(files[key], 0, "runs") for key, _ in group.failures if key in files)
@@ -192,7 +191,7 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
         quoted=scrub("\n".join(dict.fromkeys(group.texts))),
         remedy=remedy,
         sure=sure,
-        cost=Cost(None, number, None),
+        cost=Cost(None, len(group.failures), None),
         count=number,
         keys=keys,
         links=links[:4],

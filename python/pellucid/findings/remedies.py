@@ -45,10 +45,10 @@ def advise(program: Program, place: Place | None, event: Break) -> Advice:
     family = family_of(subject)
     if family is not None:
         return Advice(*family, sure="likely")
-    words = event.reason or event.kind or "torch does not say why"
+    words = event.reason or event.kind or "torch gives no reason"
     if WRONG in " ".join(event.hints):
         return Advice(
-            f"torch takes this line for wrong: {words}", advised(event.hints), sure="likely"
+            f"torch considers this line an error: {words}", advised(event.hints), sure="likely"
         )
     cause = f"torch: {event.kind}: {words}" if event.reason else f"torch: {words}"
     return Advice(cause, advised(event.hints), sure="unknown")
@@ -57,40 +57,40 @@ def advise(program: Program, place: Place | None, event: Break) -> Advice:
 def _branch(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     shape = rewrites.branch_shape(program, place)
     what = {
-        "while": "the condition of the loop depends on the values of a tensor",
-        "assert": "the assert tests the values of a tensor",
-    }.get(shape, "the branch depends on the values of a tensor")
-    cause = f"{what}, which are known only when it runs"
+        "while": "the condition of the loop depends on a tensor's values",
+        "assert": "the assert tests a tensor's values",
+    }.get(shape, "the branch depends on a tensor's values")
+    cause = f"{what}, which are only known at run time"
     if shape == "assert":
         return Advice(
             cause,
-            "use torch._assert(condition, message), which is a part of the graph",
+            "use torch._assert(condition, message), which is part of the graph",
             rewrites.as_assert(program, place),
         )
     diff = rewrites.as_where(program, place)
     if diff:
         return Advice(
             cause,
-            "compute both sides and choose with torch.where, if both may be computed",
+            "compute both sides and choose with torch.where, if it is safe to compute both",
             diff,
             sure="likely",
         )
     if shape in ("while", "leaves loop"):
         remedy = (
             "run a fixed number of steps and keep what is done with torch.where, or make the test "
-            "outside of the compiled function (torch.while_loop for inference)"
+            "outside the compiled function (torch.while_loop for inference)"
         )
         return Advice(cause, remedy, sure="likely")
     return Advice(
         cause,
-        "choose with torch.where, use torch.cond, or decide outside of the compiled function",
+        "choose with torch.where, use torch.cond, or decide outside the compiled function",
         sure="likely",
     )
 
 
 def _scalar(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     call = rewrites.scalar_call(program, place)
-    cause = f"`{call}` makes a Python number of a tensor's value, which is known only when it runs"
+    cause = f"`{call}` turns a tensor's value into a Python number, which is only known at run time"
     remedy = (
         "keep it a tensor, or set torch._dynamo.config.capture_scalar_outputs = True, so that the "
         "number is a symbol in the graph"
@@ -100,7 +100,7 @@ def _scalar(found: Match[str], event: Break, program: Program, place: Place | No
 
 
 def _output_shape(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
-    cause = f"how large the result of `{found['name']}` is depends on the values of a tensor"
+    cause = f"how large the result of `{found['name']}` is depends on a tensor's values"
     line = "torch._dynamo.config.capture_dynamic_output_shape_ops = True"
     return Advice(
         cause,
@@ -113,8 +113,8 @@ def _print(found: Match[str], event: Break, program: Program, place: Place | Non
     line = "torch._dynamo.config.reorderable_logging_functions.add(print)"
     removed = rewrites.without_line(program, place, "print")
     return Advice(
-        "`print` cannot be a part of a graph",
-        "remove it, print outside of the compiled function, or let it run after the graph: " + line,
+        "`print` cannot be part of a graph",
+        "remove it, print outside the compiled function, or let it run after the graph: " + line,
         _set(program, place, line) or removed,
     )
 
@@ -123,16 +123,16 @@ def _logger(found: Match[str], event: Break, program: Program, place: Place | No
     method = rewrites.called_name(program, place, "." + found["name"]) or f"log.{found['name']}"
     line = f"torch._dynamo.config.ignore_logging_functions.add({method})"
     return Advice(
-        f"logging (`{method}`) cannot be a part of a graph",
-        f"log outside of the compiled function, or leave the call out while compiled: {line}",
+        f"logging (`{method}`) cannot be part of a graph",
+        f"log outside the compiled function, or leave the call out while compiled: {line}",
     )
 
 
 def _warning(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     line = "torch._dynamo.config.reorderable_logging_functions.add(warnings.warn)"
     return Advice(
-        "`warnings.warn` cannot be a part of a graph",
-        f"warn outside of the compiled function, or let it run after the graph: {line}",
+        "`warnings.warn` cannot be part of a graph",
+        f"warn outside the compiled function, or let it run after the graph: {line}",
     )
 
 
@@ -151,13 +151,14 @@ def _skipped_call(found: Match[str], event: Break, program: Program, place: Plac
     if module in ("torch.random", "torch.cuda.random"):
         call = rewrites.called_name(program, place, name) or full
         return Advice(
-            f"`{call}` sets or reads the state of the random numbers, which is no part of a graph",
-            "call it outside of the compiled function",
+            f"`{call}` sets or reads the state of the random numbers, which cannot be part of a "
+            "graph",
+            "call it outside the compiled function",
         )
     if module in ("time", "_time"):
         return Advice(
             f"`{full}` reads the clock, which torch does not trace",
-            "measure outside of the compiled function",
+            "measure outside the compiled function",
         )
     if module in (
         "random",
@@ -172,11 +173,11 @@ def _skipped_call(found: Match[str], event: Break, program: Program, place: Plac
     ):
         return Advice(
             f"torch does not trace `{full}`",
-            "call it outside of the compiled function and hand its result in",
+            "call it outside the compiled function and pass its result in",
         )
     return Advice(
-        f"torch does not trace `{full}`: it is no code that Dynamo looks into",
-        "call it outside of the compiled function; if it computes tensors, make it an operator "
+        f"torch does not trace `{full}`: Dynamo does not look into this code",
+        "call it outside the compiled function; if it computes tensors, make it an operator "
         "with "
         "torch.library.custom_op and a fake kernel",
         sure="likely",
@@ -188,12 +189,14 @@ def _asked(found: Match[str], event: Break, program: Program, place: Place | Non
         return Advice(
             "an optimizer's step is kept apart from what is before it, on purpose; the update "
             "itself is a graph of its own",
-            "nothing is wrong",
+            "no change needed",
         )
     if event.place is not None and not is_own(event.place.file):
-        return Advice("the library's code asks for a break with `torch._dynamo.graph_break()`")
+        return Advice(
+            "the library's code requests a graph break with `torch._dynamo.graph_break()`"
+        )
     return Advice(
-        "the code itself asks for a break: `torch._dynamo.graph_break()`",
+        "the code requests a graph break: `torch._dynamo.graph_break()`",
         "remove the call",
         rewrites.without_line(program, place, "graph_break"),
     )
@@ -205,8 +208,8 @@ def _disabled(found: Match[str], event: Break, program: Program, place: Place | 
     told_name = re.search(r"<(?:function|bound method) (?:[\w.<>]*\.)?(\w+)", event.context)
     name = told_name[1] if told_name else "a function"
     return Advice(
-        f"`{name}` is kept from compiling by torch.compiler.disable{told}",
-        "remove the decorator, or call it outside of the compiled function",
+        f"`{name}` is excluded from compilation by torch.compiler.disable{told}",
+        "remove the decorator, or call it outside the compiled function",
         kind="disabled",
     )
 
@@ -216,7 +219,7 @@ def _raised(found: Match[str], event: Break, program: Program, place: Place | No
     told = f" ({' '.join(what[1].split())[:120]})" if what else ""
     return Advice(
         f"the code raises an exception{told} while torch traces it, and torch gives up there",
-        "test for the case before, instead of raising and catching; it may raise uncompiled, too",
+        "test for the case before, instead of raising and catching; it may also raise uncompiled",
         sure="likely",
     )
 
@@ -224,7 +227,7 @@ def _raised(found: Match[str], event: Break, program: Program, place: Place | No
 def _builtin(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     return Advice(
         f"torch cannot trace the builtin `{found['name']}` with these arguments",
-        "compute it outside of the compiled function, or with operations of torch",
+        "compute it outside the compiled function, or with operations of torch",
         sure="likely",
     )
 
@@ -238,12 +241,12 @@ def _method(found: Match[str], event: Break, program: Program, place: Place | No
     if owner in ("datetime", "date") and name in ("now", "today", "utcnow"):
         return Advice(
             f"`{call or name}` reads the clock, which torch does not trace",
-            "take the time outside of the compiled function",
+            "take the time outside the compiled function",
         )
     what = f"`{call}`, a method of `{owner}`" if call else f"`{name}` of `{owner}`"
     return Advice(
         f"torch cannot trace a call that this line makes ({what})",
-        "call it outside of the compiled function",
+        "call it outside the compiled function",
         sure="likely",
     )
 
@@ -256,13 +259,13 @@ def _given(found: Match[str], event: Break, program: Program, place: Place | Non
     what = f"a `{next(iter(kinds))}`" if len(kinds) == 1 else "a value"
     if "Generator" in kinds:
         return Advice(
-            "an operation draws with a `torch.Generator`, which cannot be a part of a graph",
-            "draw outside of the compiled function and hand the numbers in, or draw without a "
-            "generator of its own",
+            "an operation draws with a `torch.Generator`, which cannot be part of a graph",
+            "draw outside the compiled function and pass the numbers in, or draw without a "
+            "separate generator",
         )
     return Advice(
-        f"an operation is given {what}, which cannot be a part of a graph",
-        "hand in tensors, numbers and what is made of them, or make it an operator with "
+        f"an operation is given {what}, which cannot be part of a graph",
+        "pass tensors, numbers and containers of them, or make it an operator with "
         "torch.library.custom_op",
         sure="likely",
     )
@@ -287,7 +290,7 @@ _ROWS: tuple[tuple[str, Make], ...] = (
         _said(
             "DistributedDataParallel's own forward is not traced; the module in it is compiled "
             "for itself",
-            "nothing is wrong; compiling the module before it is wrapped has the same effect",
+            "no change needed: compiling the module before it is wrapped has the same effect",
         ),
     ),
     (r"^Data[- ]dependent (?:branching|assertion)|generic_jump", _branch),
@@ -295,7 +298,7 @@ _ROWS: tuple[tuple[str, Make], ...] = (
         r"^Tensor\.tolist\(\) with non-integer tensor",
         _said(
             "torch traces `tolist()` of a tensor of integers only",
-            "keep it a tensor, or call tolist() outside of the compiled function",
+            "keep it a tensor, or call tolist() outside the compiled function",
         ),
     ),
     (r"capture_scalar_outputs|_local_scalar_dense|Tensor\.item\(\)|tolist\(\)", _scalar),
@@ -315,29 +318,27 @@ _ROWS: tuple[tuple[str, Make], ...] = (
         r"^Unsupported context manager\n[^\n]*?`(?P<name>[^`]+)`",
         _said(
             "torch cannot enter the context manager `{name}`",
-            "enter it outside of the compiled function",
+            "enter it outside the compiled function",
         ),
     ),
     (
         r"^Unsupported context manager",
-        _said(
-            "torch cannot enter this context manager", "enter it outside of the compiled function"
-        ),
+        _said("torch cannot enter this context manager", "enter it outside the compiled function"),
     ),
     (
         r"^DDPOptimizer intentional graph-break",
         _said(
             "DDP cuts the graph where its buckets of gradients end, so that sending them overlaps "
             "with the backward pass",
-            "nothing is wrong; a larger bucket_cap_mb makes fewer parts, and "
+            "no change needed; a larger bucket_cap_mb makes fewer parts, and "
             "torch._dynamo.config.optimize_ddp = False makes one graph without that overlap",
         ),
     ),
     (
         r"^An opaque object was created[\s\S]*<class '(?P<name>[\w.]+)'>",
         _said(
-            "a `{name}` is made inside of compiled code, which cannot be a part of a graph",
-            "make it and use it outside of the compiled function",
+            "a `{name}` is made inside compiled code, which cannot be part of a graph",
+            "make it and use it outside the compiled function",
         ),
     ),
     (r"^Failed to convert args/kwargs to proxy", _given),
@@ -345,28 +346,27 @@ _ROWS: tuple[tuple[str, Make], ...] = (
         r"^requires_grad_\(\) intermediate leaked",
         _said(
             "`requires_grad_` is called on a tensor made inside, and what comes of it is returned",
-            "return it detached (.detach()), or call requires_grad_ outside of the compiled "
-            "function",
+            "return it detached (.detach()), or call requires_grad_ outside the compiled function",
         ),
     ),
     (
         r"^Attempt to trace generator",
         _said(
             "a generator function cannot be compiled itself",
-            "call the generator inside of an ordinary function, and compile that",
+            "call the generator inside an ordinary function, and compile that",
         ),
     ),
     (
         r"^Unsupported Tensor\.(?P<name>backward|requires_grad_|resize_|set_)",
         _said(
-            "`{name}` of a tensor cannot be a part of a graph",
-            "call it outside of the compiled function",
+            "`{name}` of a tensor cannot be part of a graph",
+            "call it outside the compiled function",
         ),
     ),
     (
         r"autograd\.grad",
         _said(
-            "torch.autograd.grad inside of compiled code is not traced",
+            "torch.autograd.grad inside compiled code is not traced",
             "compile the function that computes the loss, and take the gradient outside",
             "likely",
         ),
@@ -374,7 +374,7 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     (
         r"^Tensor\.random_ op|^Tensor\.uniform_|Generator method",
         _said(
-            "this way to draw random numbers cannot be a part of a graph",
+            "this way to draw random numbers cannot be part of a graph",
             "use torch.rand, torch.randint or torch.randn_like inside, or draw outside",
         ),
     ),
@@ -383,7 +383,7 @@ _ROWS: tuple[tuple[str, Make], ...] = (
         r"^Unsupported function call[\s\S]*?(?:call_function|call) (?P<name>[\w.]+)",
         _said(
             "torch cannot trace this call ({name})",
-            "call it outside of the compiled function",
+            "call it outside the compiled function",
             "likely",
         ),
     ),
@@ -398,8 +398,8 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     (
         r"^(?:Unsupported conversion|failed to call str|repr\(\) on tensor|str_impl not)",
         _said(
-            "making text of a tensor needs its values, which are known only when it runs",
-            "format it outside of the compiled function",
+            "formatting a tensor needs its values, which are only known at run time",
+            "format it outside the compiled function",
         ),
     ),
     (
@@ -414,13 +414,13 @@ _ROWS: tuple[tuple[str, Make], ...] = (
         r"^Attempted to wrap RNN",
         _said(
             "torch does not trace nn.RNN, nn.LSTM and nn.GRU",
-            "set torch._dynamo.config.allow_rnn = True, or call it outside of compiled code",
+            "set torch._dynamo.config.allow_rnn = True, or call it outside compiled code",
         ),
     ),
     (
         r"^torch\.jit\.script",
         _said(
-            "torch.jit.script'ed modules run in a runtime of their own, which is not traced",
+            "torch.jit.script'ed modules run in a separate runtime, which is not traced",
             "use the module as it was before it was scripted",
         ),
     ),
@@ -428,7 +428,7 @@ _ROWS: tuple[tuple[str, Make], ...] = (
         r"numpy function unsupported by PyTorch",
         _said(
             "torch has no counterpart of this function of NumPy",
-            "use an operation of torch, or call it outside of the compiled function",
+            "use an operation of torch, or call it outside the compiled function",
         ),
     ),
     (
@@ -438,36 +438,34 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     (
         r"__build_class__",
         _said(
-            "a class is defined inside of compiled code, which is not traced",
-            "define it outside of the compiled function",
+            "a class is defined inside compiled code, which is not traced",
+            "define it outside the compiled function",
         ),
     ),
     (
         r"function marked as skipped[\s\S]*?function `(?P<name>[^`]+)` should not be traced",
-        _said(
-            "torch does not trace `{name}`, on purpose", "call it outside of the compiled function"
-        ),
+        _said("torch does not trace `{name}`, on purpose", "call it outside the compiled function"),
     ),
     (r"copy\.deepcopy", _said("copy.deepcopy is not traced", "copy outside, or use .clone()")),
     (
         r"^(?:id\(\) with unsupported|call_id)",
         _said(
-            "`id` of this object is known only when it runs",
-            "compare with `is`, or ask outside of the compiled function",
+            "`id` of this object is only known at run time",
+            "compare with `is`, or ask outside the compiled function",
         ),
     ),
     (
         r"^Data pointer comparison|data_ptr",
         _said(
-            "the address of a tensor is known only when it runs",
-            "ask outside of the compiled function",
+            "the address of a tensor is only known at run time",
+            "ask outside the compiled function",
         ),
     ),
     (
         r"sparse",
         _said(
             "sparse tensors are not traced here",
-            "use them outside of the compiled function",
+            "use them outside the compiled function",
             "likely",
         ),
     ),

@@ -106,8 +106,8 @@ def _causes(
     lost = lost_attempts(capture, keys)
     if lost.seconds >= _LOST:
         reasons = [r for values in metrics for r in values.get("restart_reasons") or ()]
-        listed = "; ".join(dict.fromkeys(reasons)) or "torch does not say why"
-        cause = f"`{name}` was traced anew {len(lost.spans)} times: {' '.join(listed.split())}"
+        listed = "; ".join(dict.fromkeys(reasons)) or "torch gives no reason"
+        cause = f"`{name}` was retraced {len(lost.spans)} times: {' '.join(listed.split())}"
         add("restarts", lost, cause, _RESTARTED, "\n".join(dict.fromkeys(reasons)))
     tuned = autotuning(capture, keys)
     if tuned.seconds >= _TUNED:
@@ -119,7 +119,7 @@ def _causes(
     guarded = part_of(capture, keys, GUARDS)
     if guarded.seconds >= _GUARDED:
         count = max((_count(values.get("guard_count")) for values in metrics), default=0)
-        cause = f"building the guards of `{name}` takes long" + (f": {count}" if count else "")
+        cause = f"building the guards of `{name}` took long" + (f": {count}" if count else "")
         add("guards", guarded, cause, _GUARDED_BY)
     recorded = part_of(capture, keys, RECORDING)
     if len(recorded.spans) >= _RECORDED:
@@ -133,7 +133,7 @@ _RESTARTED = (
     "cannot be traced (`torch._dynamo.graph_break()`), or move that out of the compiled function"
 )
 _MEASURED = (
-    "keep TORCHINDUCTOR_CACHE_DIR on a disk that stays, so that it is measured once; mode="
+    "put TORCHINDUCTOR_CACHE_DIR on persistent storage, so that it is measured once; mode="
     "'default' does not measure, and fewer sizes mean fewer measurements (pad, or dynamic=True)"
 )
 _GUARDED_BY = (
@@ -156,13 +156,13 @@ def _finding(
     of: str,
 ) -> Finding:
     if mostly == "tracing":
-        what = "most of it is Dynamo's, which traces the Python code"
+        what = "in Dynamo, which traces the Python code"
         remedy = f"{_BLOCK}: it is traced once"
     else:
-        what = "most of it is the backend's, which makes the graphs of both passes and their code"
+        what = "in the backend"
         remedy = (
-            f"{_BLOCK}, and keep TORCHINDUCTOR_CACHE_DIR on a disk that stays, so that the next "
-            "process finds the code"
+            f"{_BLOCK}, and put TORCHINDUCTOR_CACHE_DIR on persistent storage so that later "
+            "processes reuse the code"
         )
     versions = f" in {len(keys)} compiles" if len(keys) > 1 else ""
     return Finding(
@@ -170,8 +170,9 @@ def _finding(
         kind="slow",
         place=place,
         code=program.code(place),
-        cause=f"compiling `{name}`{versions} takes long: {what}" + (f" ({of})" if of else ""),
-        remedy=("end the recompiles first; " if len(keys) > 2 else "") + remedy,
+        cause=f"compiling `{name}` took {seconds:.0f} s{versions}, mostly {what}"
+        + (f" ({of})" if of else ""),
+        remedy=("fix the recompiles first; " if len(keys) > 2 else "") + remedy,
         sure="likely",
         cost=Cost(round(seconds, 3)),
         keys=tuple(keys),

@@ -13,9 +13,8 @@ from .words import difference
 
 _WORDS = {
     "force_eager": "every compiled function runs uncompiled",
-    "eager_on_recompile": "a call runs uncompiled when none of the compiled versions fits, "
-    "without a word",
-    "fail_on_recompile": "a call raises when none of the compiled versions fits",
+    "eager_on_recompile": "a call silently runs uncompiled when no compiled version matches",
+    "fail_on_recompile": "a call raises when no compiled version matches",
     "eager_then_compile": "the first call runs uncompiled",
     "aot_eager_then_compile": "the first call is compiled by aot_eager, the next by the backend",
 }
@@ -34,15 +33,15 @@ def _finding(program: Program, events: list[Stance]) -> Finding:
     first = events[0]
     failed = bool(first.function)
     what = _WORDS.get(first.stance, "compiled functions do not run as usual")
-    cause = f"called under the stance {first.stance}: {what}"
-    remedy = "end the stance (it is a context manager, too) where the call should be compiled"
+    cause = f"a compiled function was called under the stance {first.stance}: {what}"
+    remedy = "end the stance (it is also a context manager) before calls that should be compiled"
     if failed:
         from pellucid.torch.model.events import CompileKey
 
         failures = (
             failures_of(CompileKey(None), first.reason.split("\n")[:1]) if first.reason else ()
         )
-        why = f", for {difference(failures[0])}" if failures else ""
+        why = f" because {difference(failures[0])}" if failures else ""
         cause = f"`{first.function}` raised under the stance {first.stance}{why}"
         remedy = (
             "warm up with such a call before the stance is set, or make that difference dynamic"

@@ -4,20 +4,20 @@
 from __future__ import annotations
 
 import json
-import os
 import textwrap
 from dataclasses import asdict
 from typing import Any, Sequence
 
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Calls, Frame, Graph, Log, Place
+from pellucid.torch.model.events import Calls, Frame, Log, Place
 from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.names import is_resumed
 
 from .find import count_line
 from .finding import Finding
 from .shares import share_of_lines
-from .source import Program, root_of
+from .summary import compiled_line, versions_of
+from .words import counted, sentence, short, times
 
 _AT_ONCE = 7
 """So many findings are told in the first ten lines."""
@@ -46,22 +46,10 @@ def explanation(captures: Sequence[Capture], findings: Sequence[Finding]) -> str
 
 
 def one_line(finding: Finding) -> str:
-    """Return a finding in one line: where, how often, what, and what to change."""
-    times = f" ({finding.count}x)" if finding.count > 1 else ""
-    where = f"{short(finding.place)}{times}: " if finding.place is not None else ""
-    change = f" -> {finding.remedy}" if finding.remedy else ""
-    return " ".join(f"{where}{finding.cause}{change}".split())
-
-
-def short(place: Place | None) -> str:
-    """Return a place with its file's name alone.
-
-    >>> short(Place("/home/me/model.py", 7))
-    'model.py:7'
-    """
-    if place is None:
-        return ""
-    return f"{place.file.replace(os.sep, '/').rpartition('/')[2]}:{place.line}"
+    """Return a finding in one line: where, what, and what to change."""
+    where = f"{short(finding.place)}  " if finding.place is not None else ""
+    text = f"{sentence(finding.cause)} {sentence(finding.remedy)}"
+    return where + " ".join(text.split())
 
 
 def _details(number: int, finding: Finding) -> list[str]:
@@ -69,19 +57,22 @@ def _details(number: int, finding: Finding) -> list[str]:
     lines = [f"{number}. {finding.kind}{where}"]
     if finding.code:
         lines.append(f"      {finding.code}")
-    lines += _wrapped(finding.cause, "   ")
+    lines += _wrapped(sentence(finding.cause), "   ")
     if finding.remedy:
-        lines += _wrapped(f"change: {finding.remedy}", "   ")
+        title = "" if finding.remedy.startswith("no change needed") else "change: "
+        lines += _wrapped(f"{title}{sentence(finding.remedy)}", "   ")
     lines += [f"      {line}" for line in finding.diff.splitlines()]
     seconds = finding.cost.seconds
-    cost = [f"sure: {finding.sure}"]
+    cost = [f"confidence: {finding.sure}"]
     if finding.count > 1:
-        cost.append(f"met {finding.count} times")
+        cost.append(f"seen {times(finding.count)}")
     if seconds is not None:
-        cost.append(f"{seconds:.2f} s of compiling")
+        cost.append(f"{seconds:.2f} s of compile time")
     if finding.keys:
         more = f" and {len(finding.keys) - 8} more" if len(finding.keys) > 8 else ""
-        cost.append(f"compiles {', '.join(finding.keys[:8])}{more}")
+        cost.append(
+            f"frame{'s' if len(finding.keys) > 1 else ''} {', '.join(finding.keys[:8])}{more}"
+        )
     lines.append(f"   {'; '.join(cost)}")
     lines += [f"   see {link.file}{f':{link.line}' if link.line else ''}" for link in finding.links]
     if finding.quoted and finding.sure == "unknown":
@@ -101,38 +92,21 @@ def _wrapped(text: str, indent: str) -> list[str]:
 
 
 def _compiled(captures: Sequence[Capture]) -> str:
-    frames = sum(len(capture.of(Frame)) for capture in captures)
-    functions = len(
-        {(f.place.file, root_of(c, f), n) for n, c in enumerate(captures) for f in c.of(Frame)}
-    )
-    graphs = sum(len({g.file for g in c.of(Graph) if g.stage == "captured"}) for c in captures)
-    parts = [
-        f"{functions} compiled function{_s(functions)} in {frames} version{_s(frames)}, "
-        f"{graphs} graph{_s(graphs)}"
-    ]
+    parts = [compiled_line(captures)]
     share = share_of_lines(captures)
     if share is not None:
-        parts.append(f"{share[0]} of {share[1]} lines of them are in graphs")
+        parts.append(f"{share[0]} of {share[1]} lines are in graphs")
     if len(captures) > 1:
         parts.append(f"{len(captures)} processes")
     return ", ".join(parts)
 
 
-def _s(number: int) -> str:
-    return "" if number == 1 else "s"
-
-
 def _functions(captures: Sequence[Capture]) -> str:
-    found: dict[str, int] = {}
-    for capture in captures:
-        program = Program(capture)
-        for frame in capture.of(Frame):
-            if not is_resumed(frame.place.function):
-                where = short(program.start(frame.place))
-                own = where if is_own(frame.place.file) else f"{where}, a library's"
-                name = f"{frame.place.function} ({own})"
-                found[name] = found.get(name, 0) + 1
-    told = [name + (f" x{number}" if number > 1 else "") for name, number in found.items()]
+    told = []
+    for (file, line, name), number in versions_of(captures).items():
+        own = "" if is_own(file) else ", in a library"
+        versions = f" in {counted(number, 'version')}" if number > 1 else ""
+        told.append(f"{name} ({short(Place(file, line))}{own}){versions}")
     more = f" and {len(told) - 6} more" if len(told) > 6 else ""
     return ", ".join(told[:6]) + more
 

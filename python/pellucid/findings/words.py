@@ -1,47 +1,103 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Failed guards in words."""
+"""Findings in words: failed guards, numbers, places."""
 
 from __future__ import annotations
 
-from pellucid.torch.model.events import GuardFailure
+import re
+
+from pellucid.torch.model.events import GuardFailure, Place
+
+
+def short(place: Place | None) -> str:
+    """Return a place with its file's name alone.
+
+    >>> short(Place("/home/me/model.py", 7))
+    'model.py:7'
+    """
+    return "" if place is None else f"{file_name(place.file)}:{place.line}"
+
+
+def file_name(file: str) -> str:
+    """Return the name of a file without its folders, whatever system it is of.
+
+    >>> file_name(r"C:\\me\\model.py")
+    'model.py'
+    """
+    return file.replace("\\", "/").rpartition("/")[2]
+
+
+def counted(number: int, word: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "graph"), counted(2, "graph")
+    ('1 graph', '2 graphs')
+    """
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def times(number: int) -> str:
+    """Return how often, in words.
+
+    >>> times(1), times(2), times(3)
+    ('once', 'twice', '3 times')
+    """
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+_TORCH, _WORD = re.compile(r"torch (?!\.)"), re.compile(r"[a-z][a-z'-]*(?= |$)")
+
+
+def sentence(text: str) -> str:
+    """Return a cause or a remedy as a sentence; names of code keep their case.
+
+    >>> sentence("pass `n` as a tensor"), sentence("torch gives no reason")
+    ('Pass `n` as a tensor.', 'PyTorch gives no reason.')
+    >>> sentence("torch._assert does it."), sentence("")
+    ('torch._assert does it.', '')
+    """
+    text = text.strip()
+    if _TORCH.match(text):
+        text = f"PyTorch{text[5:]}"
+    elif _WORD.match(text):
+        text = text[0].upper() + text[1:]
+    return text if not text or text[-1] in ".?!…:" else f"{text}."
 
 
 def difference(failure: GuardFailure, actual: str = "") -> str:
-    """Say what a call had other than the compiled version expects.
+    """Say how a call differed from what the compiled version expects.
 
     >>> difference(GuardFailure(None, "size", "x.size(0)", "2", "5", "", None))
-    'x.size(0), 5 instead of 2'
+    '`x.size(0)` changed from 2 to 5'
     """
     came = actual or failure.actual
+    source, expected = f"`{failure.source}`", failure.expected
     if failure.kind == "key":
-        return f"the keys of {failure.source.partition('[')[0]} ({failure.source})"
+        return f"the keys of `{failure.source.partition('[')[0]}` changed ({source})"
     if failure.kind == "type":
-        return f"the type of {failure.source}" + (
-            f", another than {failure.expected}" if failure.expected else ""
-        )
+        return f"the type of {source} changed" + (f": it was {expected}" if expected else "")
     if failure.kind == "identity":
-        return f"which object {failure.source} is"
+        return f"{source} is a different object"
     if failure.kind == "length":
-        return f"len({failure.source}), no longer {failure.expected}"
+        return f"`len({failure.source})` changed: it was {expected}"
     if failure.kind == "rank":
-        return f"the number of dimensions of {failure.source}, {came} instead of {failure.expected}"
+        return f"the number of dimensions of {source} changed from {expected} to {came}"
     if failure.kind == "none":
-        return f"{failure.source}, no longer None"
+        return f"{source} is no longer None"
     if failure.kind == "global state":
-        return (
-            f"the state of torch ({failure.expected or 'grad mode, autocast, default device, …'})"
-        )
+        state = expected or "grad mode, autocast, default device, …"
+        return f"the state of torch changed ({state})"
     if failure.kind == "marked":
-        return "a tensor that is marked dynamic, which it was not before"
+        return "a tensor is now marked dynamic"
     if failure.kind == "alias":
-        return f"which arguments are the same tensor ({failure.source})"
+        return f"different arguments are the same tensor ({source})"
     if failure.kind == "backend":
-        return "another backend, or the same one made anew"
+        return "the backend is different, or was created again"
     if failure.kind == "gone":
-        return "an object that is gone"
+        return "an object no longer exists"
     if failure.kind == "iterator":
-        return f"how far the loop's iterator has come ({failure.expected})"
-    if failure.source and failure.expected:
-        end = f"{came} instead of {failure.expected}" if came else f"no longer {failure.expected}"
-        return f"{failure.source}, {end}"
-    return failure.text or "a failed guard"
+        return f"the loop's iterator has advanced ({expected})"
+    if failure.source and expected:
+        if came:
+            return f"{source} changed from {expected} to {came}"
+        return f"{source} changed: it was {expected}"
+    return failure.text or "a guard failed"

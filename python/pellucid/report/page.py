@@ -74,8 +74,8 @@ NOTES = ("cache", "cached", "precision")
 """The kinds of findings that stop nothing."""
 _SURE = {
     "certain": "Certain: torch says so.",
-    "tried": "Tried on the recorded guards.",
-    "likely": "Likely, by the form of your line.",
+    "tried": "Checked against the recorded guards.",
+    "likely": "Likely (judged from the source line).",
     "unknown": "",
 }
 
@@ -271,7 +271,7 @@ def _finding(view: View, finding: Dict[str, Any], editor: bool) -> Dict[str, Any
         "code": code.strip() if not finding.get("diff") else "",
         "remedy": _sentence(finding.get("remedy", "")),
         "diff": _diff(finding.get("diff", "")),
-        "sure": _SURE.get(finding.get("sure", ""), finding.get("sure", "")),
+        "sure": _sure(finding),
         "quoted": finding.get("quoted", ""),
         "links": list(_links(view, finding)),
     }
@@ -305,12 +305,23 @@ def _code(view: View, place: Dict[str, Any] | None) -> str:
     return ""
 
 
+def _sure(finding: Dict[str, Any]) -> str:
+    sure = str(finding.get("sure", ""))
+    if sure == "likely" and finding["kind"] == "recompile":
+        return "Likely."  # the guard says it, and no line was judged
+    return _SURE.get(sure, sure)
+
+
 def _cost(finding: Dict[str, Any]) -> Iterator[str]:
     cost = finding.get("cost") or {}
     if cost.get("seconds"):
-        yield f"{cost['seconds']:.1f} s of compiling"
+        yield f"{cost['seconds']:.1f} s of compile time"
     if cost.get("graphs"):
-        yield f"{cost['graphs']} graph{'s' if cost['graphs'] != 1 else ''} cut"
+        number = cost["graphs"]
+        if finding["kind"] in ("recompile", "limit"):
+            yield f"compiled {number} more time{'s' if number != 1 else ''}"
+        else:
+            yield f"{number} graph{'s' if number != 1 else ''} cut"
     if cost.get("eager_calls"):
         yield f"{cost['eager_calls']} eager calls"
 

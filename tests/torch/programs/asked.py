@@ -35,7 +35,7 @@ class Block(torch.nn.Module):
         return self.to_q(x) + (known & 0)
 
 
-@asked("recompile", "which object self.processor", "share one")
+@asked("recompile", "`self.processor` is a different object", "share one")
 def each_layer_has_an_object_of_its_own():
     with torch.no_grad():
         for _ in range(3):
@@ -44,7 +44,7 @@ def each_layer_has_an_object_of_its_own():
             block(torch.ones(2, 4))
 
 
-@asked("limit", "raised FailOnRecompileLimitHit", "end what makes", "FailOnRecompileLimitHit")
+@asked("limit", "raised FailOnRecompileLimitHit", "fix the cause", "FailOnRecompileLimitHit")
 def a_limit_where_one_graph_is_asked_for():
     @torch.compile(fullgraph=True, backend="eager", dynamic=False)
     def total(x):  # HERE a_limit_where_one_graph_is_asked_for
@@ -54,7 +54,7 @@ def a_limit_where_one_graph_is_asked_for():
         total(torch.ones(n))
 
 
-@asked("recompile", "meets the size of a parameter", "force_parameter_static_shapes")
+@asked("recompile", "must equal the size of a parameter", "force_parameter_static_shapes")
 def parameters_of_many_sizes():
     @torch.compile(backend="eager")
     def update(params, grads):
@@ -82,7 +82,7 @@ def a_branch_on_a_marked_size():
 HISTORY = []
 
 
-@asked("recompile", "len(HISTORY)", "grows from call to call")
+@asked("recompile", "len(HISTORY)", "grows with every call")
 def a_list_outside_grows():
     @torch.compile(backend="eager")
     def remember():
@@ -147,7 +147,7 @@ def a_generator_of_its_own():
     noise(torch.ones(4))
 
 
-@asked("break", "draws with a `torch.Generator`", "hand the numbers in")
+@asked("break", "draws with a `torch.Generator`", "pass the numbers in")
 def a_generator_that_is_handed_in():
     @torch.compile(backend="eager")
     def noise(x, g):
@@ -156,7 +156,7 @@ def a_generator_that_is_handed_in():
     noise(torch.ones(4), torch.Generator(device="cpu"))
 
 
-@asked("failed", "known only when it runs", "outside", "InternalTorchDynamoError")
+@asked("failed", "only known at run time", "outside", "InternalTorchDynamoError")
 def a_seed_that_is_drawn():
     @torch.compile(backend="eager")
     def jitter(x):
@@ -179,14 +179,16 @@ class Model(torch.nn.Module):
         return self(self(x))
 
 
-@asked("nothing", "`Model`, but the compiled module itself was never called", "module.compile()")
+@asked(
+    "nothing", "`Model` was passed to torch.compile, but the compiled module", "module.compile()"
+)
 def a_method_instead_of_the_module():
     model = torch.compile(Model(), backend="eager")
     model.generate(torch.ones(2, 4))
     return model
 
 
-@asked("recompile", "`value of line", "comes of a tensor's values")
+@asked("recompile", "`value of line", "comes from a tensor's values")
 def numbers_of_a_box():
     @torch.compile(backend="eager")
     def area(box):
@@ -198,7 +200,7 @@ def numbers_of_a_box():
         area(torch.tensor([n, 2 * n, 3 * n, 7 * n]))
 
 
-@asked("recompile", "`w` is no longer", "before a break")
+@asked("recompile", "`w` changed: it was", "before the break")
 def a_number_from_before_a_break():
     @torch.compile(backend="eager")
     def area(box):
@@ -239,7 +241,7 @@ class Batch:
     entries: dict
 
 
-@asked("recompile", "len(batch.entries)", "grows from call to call")
+@asked("recompile", "len(batch.entries)", "grows with every call")
 def a_dict_grows():
     @torch.compile(backend="eager")
     def put(batch, x):

@@ -79,7 +79,7 @@ class App {
     for (const pane of this.panes) if (pane.file !== file) pane.reveal();
     for (const pane of this.panes) pane.refresh();
     const linked = capture.links.at(line) < 0 ? 0 : capture.links.touched.length - 1;
-    this.say(`${shortName(this.pinned)}: ${linked || 'no'} linked place${linked === 1 ? '' : 's'}. Esc lets go`);
+    this.say(`${shortName(this.pinned)}: ${linked || 'no'} linked place${linked === 1 ? '' : 's'}; Esc to unpin`);
     this.save();
   }
 

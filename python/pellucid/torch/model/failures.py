@@ -122,12 +122,14 @@ def limit_in(text: str) -> str:
 _FOREIGN = re.compile(
     r"(?:^|[/\\])(?:site-packages|dist-packages)[/\\]|^<frozen |[/\\]lib[/\\]python\d\.\d+[/\\]"
     r"|(?:^|[/\\])torch[/\\](?:_\w+|nn|fx|optim|utils|distributed|autograd|library\.py)\b"
-    r"|^<eval_with_key>|(?:^|[/\\])__(?:transformed|compiled)_code_|(?:^|[/\\])pellucid[/\\](?:torch|__main__)|^(?:nn[/\\]modules|_dynamo)[/\\]"
+    r"|^<eval_with_key>|(?:^|[/\\])__(?:transformed|compiled)_code_|[/\\]python[/\\]pellucid[/\\]|^(?:nn[/\\]modules|_dynamo)[/\\]"
 )
 
 
 def is_own(file: str) -> bool:
-    """Say whether a file is the program's own: no library's, and not Python's.
+    """Say whether a file is the program's own: not installed, not Python's, and not pellucid's.
+
+    Where pellucid is not installed, it runs from ``python/pellucid`` of its project.
 
     >>> is_own("/home/me/model.py"), is_own("/e/lib/python3.11/site-packages/timm/m.py")
     (True, False)

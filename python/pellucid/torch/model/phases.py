@@ -19,7 +19,7 @@ class Phase(NamedTuple):
 _PHASES: Mapping[str, Phase] = {
     "dynamo": Phase("Dynamo", "begins"),
     "entire_frame_compile": Phase("Dynamo", "compiles the frame"),
-    "compile_attempt_0": Phase("Dynamo", "compiles the frame"),
+    "compile_attempt_0": Phase("Dynamo", "traces the frame"),
     "bytecode_tracing": Phase("Dynamo", "traces the Python code"),
     "insert_deferred_runtime_asserts": Phase("Dynamo", "adds checks of sizes to the graph"),
     "build_guards": Phase("Dynamo", "builds the guards"),
@@ -27,7 +27,7 @@ _PHASES: Mapping[str, Phase] = {
     "backend_compile": Phase("the backend", "compiles the graph"),
     "OutputGraph.call_user_compiler": Phase("the backend", "compiles the graph"),
     "entire_backward_compile": Phase("the backend", "compiles the backward graph"),
-    "create_aot_dispatcher_function": Phase("AOTAutograd", "makes the graphs of both passes"),
+    "create_aot_dispatcher_function": Phase("AOTAutograd", "builds the graphs"),
     "aot_collect_metadata": Phase("AOTAutograd", "looks for aliases and mutations"),
     "aot_trace_joint_graph": Phase("AOTAutograd", "traces both passes into one graph"),
     "min_cut_rematerialization_partition": Phase("AOTAutograd", "decides what is saved"),
@@ -57,7 +57,7 @@ _PHASES: Mapping[str, Phase] = {
 }
 _FAMILIES = (
     (re.compile(r"autotun|benchmark", re.IGNORECASE), Phase("Inductor", "measures candidates")),
-    (re.compile(r"^compile_attempt_"), Phase("Dynamo", "compiles the frame once more")),
+    (re.compile(r"^compile_attempt_"), Phase("Dynamo", "traces the frame again")),
     (re.compile(r"^pass\."), Phase("Inductor", "runs a pass over the graph")),
     (re.compile(r"triton.*compile|^triton_"), Phase("Inductor", "compiles Triton kernels")),
     (re.compile(r"cudagraph", re.IGNORECASE), Phase("Inductor", "records CUDA graphs")),

@@ -104,7 +104,7 @@ class RunsPane extends FilePane {
     this.tabs = make('span', 'tabs');
     this.tabs.setAttribute('role', 'tablist');
     this.badge = make('span', 'badge');
-    this.full = toggle('guards too', () => app.set({ full: !app.state.full }));
+    this.full = toggle('show guards', () => app.set({ full: !app.state.full }));
     this.compare = toggle('diff', () => app.set({ compare: !app.state.compare }));
     this.head.append(this.tabs, this.badge, this.full, this.compare);
   }

@@ -9,7 +9,7 @@ class GuardsPane extends FilePane {
   constructor(app) {
     super(app, 'guards', 'Guards');
     this.note = make('span', 'note');
-    this.only = toggle('differing only', () => app.set({ only: !app.state.only }));
+    this.only = toggle('only differences', () => app.set({ only: !app.state.only }));
     this.head.append(this.only, this.note);
     this.titles = make('div', 'titles');
     this.host.before(this.titles);

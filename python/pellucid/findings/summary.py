@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A capture in a few lines: what was compiled, what was found, and what to change."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from typing import NamedTuple, Sequence
+
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import Break, Frame, Graph, Skipped
+from pellucid.torch.model.names import is_resumed
+
+from .find import NOTES, count_line, name_of
+from .finding import Finding
+from .source import Program, root_of
+from .words import counted, file_name, sentence, short, times
+
+_MOST = 3
+"""So many findings are shown, and so many functions named."""
+
+
+class Line(NamedTuple):
+    """A line of a summary, and how a terminal may show it."""
+
+    text: str
+    style: str = ""
+
+
+def has_compiled(captures: Sequence[Capture]) -> bool:
+    """Return true if torch compiled something, or tried to."""
+    return any(capture.of(kind) for capture in captures for kind in (Frame, Graph, Skipped, Break))
+
+
+def summary(
+    captures: Sequence[Capture], findings: Sequence[Finding], width: int = 100
+) -> list[Line]:
+    """Return the lines of a summary; notes on caches and on precision are left out."""
+    told = [finding for finding in findings if finding.kind not in NOTES]
+    lines: list[Line] = []
+    for title, text in (
+        ("Compiled", _compiled(captures)),
+        ("Decompiled", _decompiled(captures)),
+        ("Found", count_line(told).replace(" found", "")),
+    ):
+        lines += [Line(line) for line in _wrapped(f"{title:<12}{text}", " " * 12, width)]
+    kinds = max([0, *(len(name_of(finding.kind)) for finding in told[:_MOST])])
+    for number, finding in enumerate(told[:_MOST], 1):
+        head = f"{number}. {name_of(finding.kind):{kinds}}  {short(finding.place)}"
+        lines.append(Line(_cut(f"{head}   {finding.code}".rstrip(), width), "bold"))
+        cause = f"   {sentence(finding.cause)}{_often(finding)}"
+        lines += [Line(line) for line in _wrapped(cause, "   ", width)]
+        change = f"   {sentence(finding.remedy)}" if finding.remedy else ""
+        lines += [Line(line, "green") for line in _wrapped(change, "   ", width)]
+    if len(told) > _MOST:
+        lines.append(Line(f"   and {len(told) - _MOST} more, on the page"))
+    return lines
+
+
+def _often(finding: Finding) -> str:
+    """How often a cause was met, where it does not say so itself."""
+    if finding.count == 1 or finding.kind in ("recompile", "limit", "slow"):
+        return ""
+    compiles = len(finding.keys)
+    return f" Seen in {compiles} compiles." if compiles > 1 else f" Seen {times(finding.count)}."
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _wrapped(text: str, indent: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def versions_of(captures: Sequence[Capture]) -> dict[tuple[str, int, str], int]:
+    """Return each compiled function (file, line, name) and in how many versions it was compiled.
+
+    What resumes after a graph break is part of a version. Ranks compile the same function: the one
+    with the most versions counts.
+    """
+    found: dict[tuple[str, int, str], int] = {}
+    for capture in captures:
+        program = Program(capture)
+        frames = capture.of(Frame)
+        counts: Counter[tuple[str, int, str]] = Counter()
+        whole = {(f.place.file, root_of(capture, f)) for f in frames if _is_whole(f)}
+        for frame in frames:
+            name = root_of(capture, frame)
+            if _is_whole(frame) or (frame.place.file, name) not in whole:
+                line = program.start(frame.place).line if _is_whole(frame) else 0
+                counts[frame.place.file, line, name] += 1
+        for function, number in counts.items():
+            found[function] = max(number, found.get(function, 0))
+    return found
+
+
+def _is_whole(frame: Frame) -> bool:
+    return not is_resumed(frame.place.function)
+
+
+def compiled_line(captures: Sequence[Capture]) -> str:
+    """Return how many functions were compiled, in how many versions, and how many graphs.
+
+    >>> compiled_line([])
+    'nothing compiled'
+    """
+    found = versions_of(captures)
+    if not found:
+        return "nothing compiled"
+    versions = sum(found.values())
+    graphs = sum(len({g.file for g in c.of(Graph) if g.stage == "captured"}) for c in captures)
+    in_versions = f" in {counted(versions, 'version')}" if versions > len(found) else ""
+    return f"{counted(len(found), 'function')} compiled{in_versions}, {counted(graphs, 'graph')}"
+
+
+def _compiled(captures: Sequence[Capture]) -> str:
+    found = versions_of(captures)
+    names = [
+        f"`{name}` ({file_name(file)}{f':{line}' if line else ''})" for file, line, name in found
+    ]
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    told = compiled_line(captures).replace(" compiled", "", 1)
+    processes = f" in {len(captures)} processes" if len(captures) > 1 else ""
+    return f"{told}{processes}: {', '.join(names[:_MOST])}{more}" if names else "nothing"
+
+
+def _decompiled(captures: Sequence[Capture]) -> str:
+    frames = [frame for capture in captures for frame in capture.of(Frame)]
+    if not frames:
+        return "nothing"
+    resumed = sum(not _is_whole(frame) for frame in frames)
+    proven = Counter(frame.verdict.status for frame in frames if frame.verdict.proven)
+    running = sum(frame.swapped for frame in frames)
+    verb = "resumes" if resumed == 1 else "resume"
+    parts = f" ({resumed} {verb} after a graph break)" if resumed else ""
+    verdict = f"{_share(sum(proven.values()), len(frames))}proven"
+    if proven:
+        verdict += f" {' or '.join(sorted(proven, reverse=True))}"
+    ran = "this file is" if len(frames) == 1 else "these files are"
+    ran = ran if running else "PyTorch's bytecode is"
+    if 0 < running < len(frames):
+        ran = f"{running} of these files are"
+    return f"{counted(len(frames), 'frame')}{parts}, {verdict}; {ran} what ran"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} of {whole} " if part < whole else "all " if whole > 1 else ""
