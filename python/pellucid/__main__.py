@@ -300,7 +300,11 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "arguments instead.",
         formatter_class=_Help,
     )
-    add.add_argument("--out", metavar="DIR", help="write the capture to this directory")
+    add.add_argument(
+        "--out",
+        metavar="DIR",
+        help="write the capture to this directory (default: pellucid_dump, then pellucid_dump_2)",
+    )
     add.add_argument(
         "--calls", action="store_true", help="also count the calls of each compiled version"
     )
@@ -411,8 +415,8 @@ def _run(arguments: argparse.Namespace) -> int:
         out, given = given[-1], given[:-2]
     elif out is None and given and given[-1].startswith("--out="):
         out = given.pop().partition("=")[2]
-    if not out:
-        print("pellucid: run: where to? give --out DIR", file=sys.stderr)
+    if out == "":
+        print("pellucid: run: --out is empty. Pass a directory.", file=sys.stderr)
         return 2
     if not arguments.module and not os.path.exists(arguments.script):
         print(f"pellucid: {arguments.script}: no such file or directory", file=sys.stderr)
@@ -426,15 +430,11 @@ def _run(arguments: argparse.Namespace) -> int:
         print(missing, file=sys.stderr)
         return 1
     from pellucid.torch.api import run_script
+    from pellucid.torch.store.directories import free
 
-    process = os.getpid()
-    try:
-        status: int = run_script.run(arguments.script, given, out, arguments.module)
-    finally:
-        if os.getpid() == process:  # not in what the script forked
-            from pellucid.report import tell_page
-
-            tell_page(out)
+    status: int = run_script.run(
+        arguments.script, given, out or str(free("pellucid_dump")), arguments.module
+    )
     return status
 
 

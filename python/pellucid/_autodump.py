@@ -139,17 +139,32 @@ def _begin() -> None:
 def _end() -> None:
     """Close what is open when the process ends, after all that the program does then."""
     origin = _origins[0]
-    if not _begun and not (origin.asked and os.getpid() == origin.process):
-        return
-    if not _begun and "torch" not in sys.modules:
-        print("pellucid: nothing to capture: the program did not import torch", file=sys.stderr)
-        return
     try:
-        from pellucid.torch.api import automatic
+        if _begun:
+            from pellucid.torch.api import automatic
 
-        automatic.end(origin)
+            automatic.end(origin)
+        elif origin.asked and os.getpid() == origin.process:
+            # Nothing that imports torch: that fails while Python ends.
+            from pellucid.report import ending
+
+            why = ending.NO_CALL_OF_COMPILE if "torch" in sys.modules else ending.NO_TORCH
+            said = ending.nothing_compiled(why, ending_error())
+            ending.tell_end(origin.directory, started(origin.run), said)
     except Exception as error:
         _complain(error)
+
+
+def started(run: str) -> int:
+    """Return when a run began, as `time.time_ns` has it; 0 if that is not known."""
+    _, _, nanoseconds = run.partition("-")
+    return int(nanoseconds) if nanoseconds.isdigit() else 0
+
+
+def ending_error() -> "Optional[BaseException]":
+    """Return the exception that ends this process, if Python has printed one."""
+    error: Optional[BaseException] = getattr(sys, "last_value", None)
+    return error
 
 
 def _complain(error: BaseException) -> None:

@@ -75,13 +75,6 @@ def _write(path: Path, data: bytes) -> None:
             temporary.unlink()
 
 
-def tell_page(directory: str | os.PathLike[str]) -> None:
-    """Write the page of a run that ends, and say where it is; once for all ranks of a job."""
-    page = report_at_end(directory) if os.environ.get("RANK", "0") == "0" else None
-    if page is not None and sys.stderr is not None:
-        print(f"pellucid: {page}", file=sys.stderr)
-
-
 def report_at_end(directory: str | os.PathLike[str]) -> Path | None:
     """Write the page of a capture that has just ended; None where that went wrong.
 

@@ -87,7 +87,7 @@ complete -c pellucid -n '_shtab_pellucid_using inspect' -l json -d 'print one li
 complete -c pellucid -n '_shtab_pellucid_using inspect; and test $_shtab_pellucid_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'what to read'
 complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a run -d 'run a script and capture everything it compiles'
 complete -c pellucid -n '_shtab_pellucid_using run' -s h -l help -d 'show this help message and exit'
-complete -c pellucid -n '_shtab_pellucid_using run' -l out -xka "(__fish_complete_path (commandline -ct))" -d 'write the capture to this directory'
+complete -c pellucid -n '_shtab_pellucid_using run' -l out -xka "(__fish_complete_path (commandline -ct))" -d 'write the capture to this directory (default: pellucid_dump, then pellucid_dump_2)'
 complete -c pellucid -n '_shtab_pellucid_using run' -l calls -d 'also count the calls of each compiled version'
 complete -c pellucid -n '_shtab_pellucid_using run' -l progress -d 'show what is being compiled, on standard error'
 complete -c pellucid -n '_shtab_pellucid_using run' -s m -d 'run a module, like python -m'

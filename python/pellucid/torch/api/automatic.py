@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 from typing import Protocol
 
-from pellucid.report import tell_page
+from pellucid._autodump import ending_error, started
+from pellucid.report import ending
 
 from ..capture.connection import CAPTURE, finish
 from ..capture.progress import wants_progress
@@ -92,8 +93,12 @@ def end(origin: Origin) -> None:
             CAPTURE.open_sessions()
         for session in CAPTURE.automatic():
             finish(session)
-            if asked:
-                prepare.report(session)
     finally:
         if asked:
-            tell_page(origin.directory)
+            ending.tell_end(origin.directory, started(origin.run), why_nothing())
+
+
+def why_nothing() -> str:
+    """Return why this process compiled nothing, as far as that is known."""
+    why = ending.ONLY_WRAPPED if hooks.asked_to_compile() else ending.NO_CALL_SEEN
+    return ending.nothing_compiled(why, ending_error())

@@ -20,12 +20,15 @@ import runpy
 import site
 import subprocess
 import sys
+import time
 from importlib.machinery import SourceFileLoader
 from types import ModuleType, TracebackType
 from typing import NoReturn
 
 from pellucid._autodump import environment
+from pellucid.report.ending import tell_end
 
+from .automatic import why_nothing
 from .prepare import prepare_debug, wants_calls
 
 _INTERRUPTED = 130  # what a shell makes of a process that SIGINT ended
@@ -46,8 +49,10 @@ def run(target: str, arguments: list[str], directory: str, is_module: bool) -> i
     if is_installed():
         _become(target, arguments, directory, is_module)
     sys.argv = [target, *arguments]
+    process, start = os.getpid(), time.time_ns()
     try:
-        with prepare_debug(directory, calls=wants_calls()):
+        with prepare_debug(directory, calls=wants_calls()) as session:
+            session.warns_when_empty = False  # it is said at the end
             if is_module:
                 sys.path[0] = os.getcwd()
                 runpy.run_module(target, run_name="__main__", alter_sys=True)
@@ -62,6 +67,9 @@ def run(target: str, arguments: list[str], directory: str, is_module: bool) -> i
     except BaseException as error:
         _show(error)
         return _INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
+    finally:
+        if os.getpid() == process:  # not in what the script forked
+            tell_end(directory, start, why_nothing())
     return 0
 
 
@@ -130,6 +138,7 @@ def _show(error: BaseException) -> None:
         return
     if trace is None and not isinstance(error, SyntaxError):
         trace = error.__traceback__
+    sys.last_value = error  # as Python leaves it
     sys.excepthook(type(error), error.with_traceback(trace), trace)
 
 

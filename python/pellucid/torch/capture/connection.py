@@ -32,7 +32,7 @@ from ..taps.trace import TraceRecord
 from ..text.dump import named_class
 from . import graph_files
 from .frames import add_compiled_before, write_frame
-from .outcomes import Outcomes, follow
+from .outcomes import Early, Outcomes, follow
 from .progress import WANTED, Progress
 from .records import on_record, place_of, write_graph
 from .summary import refresh_caches, write_summary
@@ -54,6 +54,7 @@ class Capture:
         self._waiting: list[Opener] = []
         self._before_fork: list[Session] = []
         self._outcomes: dict[Session, Outcomes] = {}
+        self._early = Early()
         self._forks: list[tuple[Session, Session]] = []
         self._progress: Progress | None = None
         self._watchers = 0
@@ -152,7 +153,7 @@ class Capture:
             graph_hooks.add_formatted_graphs(self._on_formatted),
             generate_interpreted_graphs(graph_hooks.is_followed),
             # Not `open_sessions`: what torch passes by opens no capture.
-            follow(lambda: [*self._outcomes.values()]),
+            follow(lambda: [*self._outcomes.values()] or [self._early]),
         ]
 
     def close(self, session: Session) -> bool:
@@ -185,6 +186,7 @@ class Capture:
         self._before_fork, self._sessions = self._sessions, []
         self._forks = []
         self._outcomes = {}
+        self._early = Early()
         if self._progress is not None:
             self._progress.forked()
         hooks.note_fork()
@@ -205,7 +207,7 @@ class Capture:
                     opened.append(child)
                     self._forks.append((parent, child))
             for session in opened:
-                self._outcomes[session] = Outcomes(session)
+                self._outcomes[session] = Outcomes(session, self._early)
                 at_exit(lambda session=session: finish(session), session)  # type: ignore[misc]
             # Around those that the program has opened meanwhile.
             self._sessions[:0] = opened

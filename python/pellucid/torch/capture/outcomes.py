@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Callable
+import contextlib
+from typing import Callable, Sequence
 
 from ..model.events import Calls, Frame, LateHook, Passed, Place, Skipped, Stance, Uncalled
 from ..model.failures import is_own
@@ -20,15 +21,16 @@ _OF_ITSELF = (
 )
 
 
-class Outcomes:
-    """Follows one capture beside torch's trace, until :meth:`finish`."""
+class Early:
+    """What torch passes by, and the stances of calls, also before any capture is open."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self) -> None:
         self._passed: dict[tuple[Place, str], None] = {}
         self._stances: dict[Stance, None] = {}
-        self._watched: dict[object, outcomes.Watched] = {}
-        self._late: dict[object, dict[LateHook, None]] = {}
+
+    def guard(self, what: str) -> contextlib.AbstractContextManager[None]:
+        """Keep an error from reaching the program."""
+        return contextlib.suppress(Exception)
 
     def passed(self, place: Place, reason: str, is_generator: bool) -> None:
         """Keep that torch has passed a frame by."""
@@ -50,6 +52,23 @@ class Outcomes:
                 Stance(last.stance, last.place, place.function, scrub("\n".join(reasons)))
             ] = None
 
+
+class Outcomes(Early):
+    """Follows one capture beside torch's trace, until :meth:`finish`."""
+
+    def __init__(self, session: Session, early: Early | None = None) -> None:
+        super().__init__()
+        self._session = session
+        if early is not None:  # for a capture that opens late
+            self._passed.update(early._passed)
+            self._stances.update(early._stances)
+        self._watched: dict[object, outcomes.Watched] = {}
+        self._late: dict[object, dict[LateHook, None]] = {}
+
+    def guard(self, what: str) -> contextlib.AbstractContextManager[None]:
+        """Record an error, and keep it from reaching the program."""
+        return self._session.guard(what)
+
     def compiled(self) -> None:
         """Keep which hooks the modules have that are being compiled now."""
         for watched in outcomes.watch_modules():
@@ -68,7 +87,7 @@ class Outcomes:
         told = {(e.place.file, e.place.line) for e in session.of(Skipped) if e.place is not None}
         nothing = not session.of(Frame)
         for place, reason in self._passed:
-            own = is_own(place.file) and "/pellucid/" not in place.file
+            own = is_own(place.file)
             if (own or nothing) and (place.file, place.line) not in told:
                 session.record(Passed(place, reason))
         if nothing and not session.of(Skipped):
@@ -86,22 +105,22 @@ class Outcomes:
                 session.record(hook)
 
 
-def follow(found: Callable[[], list[Outcomes]]) -> hooks.Remove:
+def follow(found: Callable[[], Sequence[Early]]) -> hooks.Remove:
     """Begin to tell those that ``found`` returns; call the result to end that."""
 
     def passed(place: Place, reason: str, is_generator: bool) -> None:
         for one in found():
-            with one._session.guard("reading which frames torch passes by"):
+            with one.guard("reading which frames torch passes by"):
                 one.passed(place, reason, is_generator)
 
     def stance(stance: str, place: Place | None) -> None:
         for one in found():
-            with one._session.guard("reading torch's stance"):
+            with one.guard("reading torch's stance"):
                 one.stance(stance, place)
 
     def failed(place: Place, reasons: tuple[str, ...]) -> None:
         for one in found():
-            with one._session.guard("reading torch's stance"):
+            with one.guard("reading torch's stance"):
                 one.failed(place, reasons)
 
     removes = [outcomes.add_passed_by(passed), outcomes.add_stances(stance, failed)]
@@ -113,4 +132,4 @@ def follow(found: Callable[[], list[Outcomes]]) -> hooks.Remove:
     return remove
 
 
-__all__ = ["Outcomes", "follow"]
+__all__ = ["Early", "Outcomes", "follow"]

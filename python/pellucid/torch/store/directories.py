@@ -93,6 +93,30 @@ class Claim:
             os.close(handle)
 
 
+def numbered(name: str) -> Iterator[Path]:
+    """Yield the directories ``name``, ``name_2``, ``name_3`` and so on."""
+    yield Path(name)
+    for number in itertools.count(2):
+        yield Path(f"{name}_{number}")
+
+
+def free(name: str) -> Path:
+    """Return the first of the :func:`numbered` directories that nothing is in.
+
+    The ranks of a job share one, in which each has its own.
+    """
+    if "RANK" in os.environ:
+        return Path(name)
+    return next(path for path in numbered(name) if not _is_taken(path))
+
+
+def _is_taken(path: Path) -> bool:
+    if path.is_dir():
+        with contextlib.suppress(OSError):
+            return any(path.iterdir())
+    return os.path.lexists(path)
+
+
 def claim(base: Path, job: Job, mark: Mark | None = None, first: bool = True) -> Claim:
     """Make and claim the directory of a capture that this process opens.
 
