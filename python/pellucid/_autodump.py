@@ -11,6 +11,7 @@ and ``PELLUCID_RUN``: the run, and the rank and the number of the process that t
 """
 
 import atexit
+import contextlib
 import os
 import sys
 import time
@@ -153,6 +154,8 @@ def _end() -> None:
             ending.tell_end(origin.directory, started(origin.run), said)
     except Exception as error:
         _complain(error)
+    finally:
+        _keep_interrupt()
 
 
 def started(run: str) -> int:
@@ -165,6 +168,18 @@ def ending_error() -> "Optional[BaseException]":
     """Return the exception that ends this process, if Python has printed one."""
     error: Optional[BaseException] = getattr(sys, "last_value", None)
     return error
+
+
+def _keep_interrupt() -> None:
+    """Let Python end by SIGINT after an uncaught KeyboardInterrupt, as it would without us.
+
+    Python keeps that in a flag that any `exec` resets, and an `exec` that is interrupted sets.
+    """
+    # A module that `-m` names is run in a way that does not set the flag.
+    main = sys.modules.get("__main__")
+    if isinstance(ending_error(), KeyboardInterrupt) and getattr(main, "__spec__", None) is None:
+        with contextlib.suppress(KeyboardInterrupt):
+            exec("raise KeyboardInterrupt")
 
 
 def _complain(error: BaseException) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
 
@@ -241,3 +242,30 @@ def test_findings_are_summed_up_at_the_end(torch, tmp_path):
     page = tmp_path / "pellucid_dump" / "page.html"
     assert lines[-1].endswith(str(page.relative_to(tmp_path))) and page.exists()
     assert all(len(line) <= 100 for line in lines[:-1])
+
+
+@pytest.mark.parametrize("head", ["", FUNCTION + "add(torch.ones(2))\n"], ids=["idle", "captured"])
+def test_an_interrupted_script_ends_as_it_does_alone(head, installed, tmp_path):
+    (tmp_path / "waits.py").write_text(
+        f"{head}import time\nprint('on', flush=True)\ntime.sleep(99)\n"
+    )
+    statuses = []
+    for how in ([], ["-m", "pellucid", "run"]):
+        with subprocess.Popen(
+            [sys.executable, *how, "waits.py"],
+            env=run_env(),
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout.readline() == "on\n"
+            process.send_signal(signal.SIGINT)
+            said = process.stderr.read()
+        statuses.append(process.returncode)
+        assert "KeyboardInterrupt" in said
+    assert statuses == [-signal.SIGINT, -signal.SIGINT]
+    told = (
+        "Compiled " if head else "before it was interrupted. Let it run until the first such call."
+    )
+    assert told in said
