@@ -27,7 +27,7 @@ _STANDARD = os.path.join(os.path.dirname(os.path.abspath(os.__file__)), "")
 
 def ours(file: str) -> bool:
     """Whether a file is of this package, which runs the user's under ``pellucid run``."""
-    return file.startswith(_PACKAGE) and "demo" not in os.path.basename(file)
+    return file.startswith(_PACKAGE)
 
 
 def is_users(file: str) -> bool:
