@@ -27,7 +27,7 @@ from pellucid.decompilation import Decompilation, Verdict, decompile_pyc, of_sou
 from pellucid.errors import CannotPrint, DecompileError, complain, printable
 from pellucid.inputs import Job
 from pellucid.summary import Summary, shown_progress
-from pellucid.terminal import highlighted, is_terminal
+from pellucid.terminal import highlighted, interrupts_kept, is_terminal
 
 T = TypeVar("T")
 
@@ -193,7 +193,9 @@ def _results(jobs: Sequence[Job], options: Options, workers: int) -> Iterator[Re
     # One job has a thread as well, since Ctrl-C reaches the main thread only between its calls.
     pool = concurrent.futures.ThreadPoolExecutor(max(1, min(workers, len(jobs))))
     try:
-        yield from pool.map(one, jobs)
+        with interrupts_kept():
+            results = pool.map(one, jobs)
+        yield from results
     except BaseException:
         # Whoever stops early (Ctrl-C, a closed pipe) does not wait for the rest.
         stopped.set()
@@ -209,7 +211,9 @@ def in_thread(function: Callable[..., T], *arguments: Any) -> T:
     """Call a function of the engine so that Ctrl-C does not wait for it."""
     pool = concurrent.futures.ThreadPoolExecutor(1)
     try:
-        return pool.submit(function, *arguments).result()
+        with interrupts_kept():
+            future = pool.submit(function, *arguments)
+        return future.result()
     finally:
         pool.shutdown(wait=False)
 

@@ -6,6 +6,8 @@ import sys
 import time
 from typing import Dict, Iterable, List, Sequence, TypeVar
 
+from pellucid.terminal import interrupts_kept
+
 T = TypeVar("T")
 
 # The rows of the table, best first; those that nothing fell into are left out.
@@ -30,8 +32,13 @@ def shown_progress(results: Iterable[T], total: int) -> Iterable[T]:
 
     console = Console(stderr=True, soft_wrap=True)  # a message stays one line
     columns = (TextColumn("decompiling"), BarColumn(), MofNCompleteColumn(), TextColumn("files"))
-    with Progress(*columns, Elapsed(), console=console, transient=True) as progress:
+    progress = Progress(*columns, Elapsed(), console=console, transient=True)
+    try:
+        with interrupts_kept():
+            progress.start()
         yield from progress.track(results, total=total)
+    finally:
+        progress.stop()
 
 
 class Summary:

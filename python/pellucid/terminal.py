@@ -11,6 +11,7 @@ import io
 import os
 import re
 import shutil
+import signal
 import sys
 import threading
 from typing import Any, Iterator, List, Optional
@@ -123,6 +124,23 @@ def _pager() -> str:
             is_there = bool(words) and shutil.which(words[0]) is not None
             return command if is_there and command != "cat" else ""
     return "less" if shutil.which("less") else ""
+
+
+@contextlib.contextmanager
+def interrupts_kept() -> Iterator[None]:
+    """Let Ctrl-C reach this thread alone, and none of those that are started inside.
+
+    A system call is interrupted in the thread that gets the signal: if that is another one, this
+    one goes on waiting for its reader.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def leave(status: int) -> None:
