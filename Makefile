@@ -53,7 +53,7 @@ TESTS   := $(shell find tests/unit -type f -name '*.[ch]*' 2>/dev/null)
 # row makes what another one makes or needs.
 ROWS_OF = +@$(MAKE) --silent ROWS=2 $(if $(findstring jobserver,$(MAKEFLAGS)),,-j2)
 
-.PHONY: web help demo test extension torch built installed test-cpp update-golden bench fuzz corpus adversary random matrix models gallery wheels canary cases newest docs examples asan format lint package clean
+.PHONY: web help demo test extension torch built installed check test-cpp update-golden bench fuzz corpus adversary random matrix models gallery wheels canary cases newest docs examples asan format lint package clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -80,13 +80,17 @@ installed := $(STAMPS)/test $(NEWEST) build/hosts/.stamp $(if $(CI),build/pairs/
 extension torch built installed:
 	@$(MAKE) ROWS= $($@)
 
+## make check    build, and run the quick tests of what changed since HEAD, or of LAYERS="flow findings"
+check: $(BUILD)/.units $(STAMPS)/test
+	@$(BIN)/python tools/check.py $(LAYERS)
+
 ## make test-cpp the unit tests in C++ alone
-test-cpp: build/asan/.stamp
-	build/asan/pellucid_tests
+test-cpp: $(BUILD)/.units
+	$(BUILD)/pellucid_tests
 
 ## make update-golden  write what the unit tests say today into their files (tests/unit/golden.h)
-update-golden: build/asan/.stamp
-	PELLUCID_UPDATE_GOLDEN=1 build/asan/pellucid_tests
+update-golden: $(BUILD)/.units
+	PELLUCID_UPDATE_GOLDEN=1 $(BUILD)/pellucid_tests
 
 ## make bench    speed against depyf's decompiler and against compile(), how time and memory grow,
 ##               and what passing the guards by saves (LIBRARY_ARGS='--against BINARY --counters',
@@ -223,6 +227,11 @@ $(BUILD)/.native: $(BUILD)/.stamp $(TESTS)
 	  -D PELLUCID_BUILD_TESTS=ON --target pellucid $(TOOLS)
 	@touch $@
 
+# The unit tests without the sanitizers, for an edit-to-test loop: they compile in half the time.
+$(BUILD)/.units: $(BUILD)/.native $(TESTS)
+	@$(BIN)/python tools/build.py cmake $(BUILD) --name 'the unit tests' --target pellucid_tests
+	@touch $@
+
 $(STAMPS)/test: $(STAMPS)/tools pyproject.toml
 	@echo "make: installing what the tests import"
 	@$(BIN)/python tools/extras.py test docs > $@.txt && $(PIP) -r $@.txt
@@ -262,7 +271,7 @@ $(STAMPS)/models: $(STAMPS)/torch
 	@$(PIP) pillow pyyaml safetensors huggingface_hub transformers accelerate scipy
 	@touch $@
 
-# The unit tests are built here and nowhere else: under the sanitizers, every product is checked.
+# What `make test` runs of the unit tests: every product is checked.
 build/asan/.stamp: $(STAMPS)/tools $(SOURCES) $(TESTS)
 	@$(BIN)/python tools/build.py cmake build/asan --name 'with the sanitizers' --preset asan \
 	  -D PELLUCID_WERROR=$(WERROR) --target pellucid pellucid_tests

@@ -48,7 +48,7 @@ inline void run_golden(const std::filesystem::path& path, const std::string& nam
                  static_cast<int>(std::count(input.begin(), input.end(), '\n')) + 2,
                  "--- got ---\n" + got + "--- wanted ---\n" + wanted +
                      "--- if it is right now: make update-golden; this one alone: "
-                     "PELLUCID_UPDATE_GOLDEN=1 build/asan/pellucid_tests " +
+                     "PELLUCID_UPDATE_GOLDEN=1 build/make/pellucid_tests " +
                      name);
 }
 
