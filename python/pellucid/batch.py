@@ -14,11 +14,10 @@ from typing import (
     Any,
     Callable,
     Dict,
-    Iterator,
+    Generator,
     NamedTuple,
     Optional,
     Sequence,
-    Set,
     Tuple,
     TypeVar,
 )
@@ -75,8 +74,8 @@ class Result(NamedTuple):
         return EXIT_UNPROVEN if self.outcome == "unproven" else EXIT_OK
 
 
-def decompile_file(job: Job, options: Options) -> Result:
-    """Decompile one file and write its source, if the job says where."""
+def decompile_file(job: Job, options: Options, stopped: Optional[threading.Event] = None) -> Result:
+    """Decompile one file and write its source, if the job says where and nothing has stopped it."""
     try:
         data, verdict = job.read(), None
         how: Dict[str, Any] = {
@@ -95,7 +94,9 @@ def decompile_file(job: Job, options: Options) -> Result:
             found = dataclasses.replace(found, source=marked)
         if job.out is not None:
             try:
-                write_whole(job.out, found.source)
+                with _writing:
+                    if stopped is None or not stopped.is_set():
+                        write_whole(job.out, found.source)
             except OSError as error:
                 why = f"{job.out} cannot be written: {_reason(error)}"
                 return Result(job, None, None, why)
@@ -123,22 +124,18 @@ def write_whole(path: Path, text: str) -> None:
         path.write_bytes(text.encode("utf-8", "surrogatepass"))
         return
     handle, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    _unfinished.add(unfinished)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
             file.write(text)
         os.chmod(unfinished, 0o666 & ~_UMASK)
         os.replace(unfinished, path)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(unfinished)
+        os.unlink(unfinished)
         raise
-    finally:
-        _unfinished.discard(unfinished)
 
 
-_unfinished: Set[str] = set()
-"""The files that threads are writing."""
+_writing = threading.Lock()
+"""Held while a file is written, so that whoever stops early leaves none half-written."""
 
 
 def _umask() -> int:
@@ -161,17 +158,21 @@ def run(jobs: Sequence[Job], options: Options, workers: int, as_json: bool) -> i
     total = 0 if hidden else len(jobs)
     done = 0
     try:
-        for result in shown_progress(_results(jobs, options, workers), total):
-            if as_json:
-                print_json(result)
-            else:
-                _print(result, len(jobs) == 1, options)
-            verdict = result.verdict
-            summary.add(result.outcome, [code.status for code in verdict.codes] if verdict else [])
-            # An error is worse than a missing proof, whatever the numbers.
-            if status == EXIT_OK or result.status == EXIT_ERROR:
-                status = result.status
-            done += 1
+        # Closed here and not when they are collected, where Ctrl-C would be lost.
+        with contextlib.ExitStack() as stack:
+            results = stack.enter_context(contextlib.closing(_results(jobs, options, workers)))
+            shown = stack.enter_context(contextlib.closing(shown_progress(results, total)))
+            for result in shown:
+                if as_json:
+                    print_json(result)
+                else:
+                    _print(result, len(jobs) == 1, options)
+                codes = result.verdict.codes if result.verdict else ()
+                summary.add(result.outcome, [code.status for code in codes])
+                # An error is worse than a missing proof, whatever the numbers.
+                if status == EXIT_OK or result.status == EXIT_ERROR:
+                    status = result.status
+                done += 1
     except KeyboardInterrupt:
         if len(jobs) > 1:
             print(f"pellucid: interrupted after {done} of {len(jobs)} files", file=sys.stderr)
@@ -181,13 +182,13 @@ def run(jobs: Sequence[Job], options: Options, workers: int, as_json: bool) -> i
     return status
 
 
-def _results(jobs: Sequence[Job], options: Options, workers: int) -> Iterator[Result]:
+def _results(jobs: Sequence[Job], options: Options, workers: int) -> Generator[Result, None, None]:
     stopped = threading.Event()
 
     def one(job: Job) -> Result:
         if stopped.is_set():
             return Result(job, None, None, "not done")
-        return decompile_file(job, options)
+        return decompile_file(job, options, stopped)
 
     # Threads: the engine works without the interpreter lock, and verifying waits for processes.
     # One job has a thread as well, since Ctrl-C reaches the main thread only between its calls.
@@ -199,9 +200,8 @@ def _results(jobs: Sequence[Job], options: Options, workers: int) -> Iterator[Re
     except BaseException:
         # Whoever stops early (Ctrl-C, a closed pipe) does not wait for the rest.
         stopped.set()
-        for path in [*_unfinished]:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
+        if _writing.acquire(timeout=2):  # a pipe may have no reader
+            _writing.release()
         raise
     finally:
         pool.shutdown(wait=False)

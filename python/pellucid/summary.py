@@ -4,7 +4,7 @@
 import collections
 import sys
 import time
-from typing import Dict, Iterable, List, Sequence, TypeVar
+from typing import Dict, Generator, Iterable, List, Sequence, TypeVar
 
 from pellucid.terminal import interrupts_kept
 
@@ -21,7 +21,7 @@ _MEANINGS = {
 }
 
 
-def shown_progress(results: Iterable[T], total: int) -> Iterable[T]:
+def shown_progress(results: Iterable[T], total: int) -> Generator[T, None, None]:
     """Show a progress bar if standard error is a terminal and there is something to wait for."""
     if total < 10 or not sys.stderr.isatty():
         yield from results
@@ -36,7 +36,10 @@ def shown_progress(results: Iterable[T], total: int) -> Iterable[T]:
     try:
         with interrupts_kept():
             progress.start()
-        yield from progress.track(results, total=total)
+        task = progress.add_task("", total=total)
+        for result in results:
+            yield result
+            progress.advance(task)
     finally:
         progress.stop()
 

@@ -70,6 +70,16 @@ def paged(wanted: bool) -> Iterator[None]:
         errors="backslashreplace",
     )
     assert process.stdin is not None
+    interrupts: List[int] = []
+
+    def interrupt(number: int, frame: object) -> None:
+        # At once: this thread may wait for the pager to read, and where it is now an exception may
+        # be lost.
+        interrupts.append(number)
+        process.terminate()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
     messages = io.StringIO()
     held = sys.stderr is not None and sys.stderr.isatty()
     try:
@@ -81,7 +91,10 @@ def paged(wanted: bool) -> Iterator[None]:
         with contextlib.suppress(BrokenPipeError):
             process.stdin.close()
         process.wait()
+        if interrupts:
+            raise KeyboardInterrupt
     except BaseException:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         process.terminate()
         process.wait()
         if not process.stdin.closed:
@@ -91,6 +104,7 @@ def paged(wanted: bool) -> Iterator[None]:
         _restore(modes)
         raise
     finally:
+        signal.signal(signal.SIGINT, before)
         if messages.getvalue():
             print(messages.getvalue(), end="", file=sys.stderr)
 
