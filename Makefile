@@ -15,8 +15,8 @@ BUILD  := build/make
 SIDE_BY_SIDE ?= -n $(shell [ $(JOBS) -lt 4 ] && echo $(JOBS) || echo 4) --dist worksteal
 
 # The PyTorch side is tested with a torch that is there, or else with the one that is promised for
-# this Python; TORCH=torch==2.14.1 asks for another. Under CI the pairs of the newest Pythons are
-# tested too (tests/torch/test_pairs.py).
+# this Python; TORCH=torch==2.14.1 asks for another. Under CI the newest pair is tested too
+# (tests/torch/test_pairs.py).
 PYVER  := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 GIVEN  := $(shell $(PYTHON) -c 'import sys; print(sys.executable)')
 TORCH  ?= $(or $(shell sed -n 's/^\(torch==.*\); python_version == "$(PYVER)"$$/\1/p' \
@@ -53,7 +53,7 @@ TESTS   := $(shell find tests/unit -type f -name '*.[ch]*' 2>/dev/null)
 # row makes what another one makes or needs.
 ROWS_OF = +@$(MAKE) --silent ROWS=2 $(if $(findstring jobserver,$(MAKEFLAGS)),,-j2)
 
-.PHONY: web help demo test extension torch built installed check test-cpp update-golden bench fuzz corpus adversary random matrix models gallery wheels canary cases newest docs examples asan format lint package clean
+.PHONY: web help demo test test-all extension torch built installed check test-cpp update-golden bench fuzz corpus adversary random matrix models gallery wheels canary cases newest docs examples asan format lint package clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -79,6 +79,10 @@ built     := $(BUILD)/.native build/asan/.stamp $(if $(CI),build/web/page/index.
 installed := $(STAMPS)/test $(NEWEST) build/hosts/.stamp $(if $(CI),build/pairs/.stamp)
 extension torch built installed:
 	@$(MAKE) ROWS= $($@)
+
+## make test-all what `make test` takes, and what costs much beside a quicker test of the same
+test-all:
+	@$(MAKE) test PYTEST_ARGS="-m '' $(PYTEST_ARGS)"
 
 ## make check    build, and run the quick tests of what changed since HEAD, or of LAYERS="flow findings"
 check: $(BUILD)/.units $(STAMPS)/test
@@ -290,9 +294,9 @@ build/hosts/.stamp: $(BUILD)/.stamp tools/hosts.py $(NEWEST)
 	@$(BIN)/python tools/hosts.py --core $(BUILD) --out build/hosts
 	@touch $@
 
-# The pairs of the newest Pythons, for CI: where a Python is missing its tests say so.
+# The newest pair, for CI: where its Python is missing its tests say so.
 build/pairs/.stamp: build/hosts/.stamp tools/matrix.py tools/get_torch.py tools/hollow.py
-	@echo "make: installing PyTorch for the newest Pythons"
+	@echo "make: installing PyTorch for the newest Python"
 	@mkdir -p $(@D)
 	@$(BIN)/python tools/matrix.py --core $(BUILD) --install --newest
 	@touch $@

@@ -353,8 +353,15 @@ def pyinstaller(version: str) -> "List[str]":
     missing(f"PyInstaller on Python {version}")
 
 
-@pytest.mark.parametrize("mode", ["onefile", "onedir"])
-@pytest.mark.parametrize("version", ["3.11", "3.13"])
+@pytest.mark.parametrize(
+    ("version", "mode"),
+    [
+        ("3.11", "onedir"),
+        ("3.13", "onefile"),
+        pytest.param("3.11", "onefile", marks=pytest.mark.thorough),
+        pytest.param("3.13", "onedir", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_real_program_is_proven(version: str, mode: str, tmp_path: Path) -> None:
     made = pyinstaller(version)
     package = tmp_path / "src" / "pkg"
