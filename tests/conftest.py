@@ -1,4 +1,4 @@
-"""What holds for all tests: their order, the interpreters they ask, and what a run says at its end."""
+"""What holds for all tests: their order, the interpreters they ask, what a run says at its end."""
 
 import os
 from typing import List

@@ -10,12 +10,23 @@ import time
 from pathlib import Path
 
 import pytest
+from case_pycs import unpack
 from needs import ROOT
 
-CASES = ROOT / "tests" / "cases" / "pyc"
-LOOPS = CASES / "3.12" / "loops"
-PYC = LOOPS / "while_after_a_condition.pyc"
+ARCHIVES = ROOT / "tests" / "cases" / "pyc"  # compiled cases of all versions
 PATIENCE = 60
+
+
+@pytest.fixture(scope="module")
+def pyc(tmp_path_factory):
+    (path,) = unpack("3.12", tmp_path_factory.mktemp("case"), "loops/while_after_a_condition")
+    return path
+
+
+@pytest.fixture(params=["all is read", "more is to come"])
+def inputs(request, pyc):
+    """Return the inputs of a command that has read them all before it is ended, or has not."""
+    return [pyc] * 9 if request.param == "all is read" else [ARCHIVES]
 
 
 class Terminal:
@@ -78,7 +89,7 @@ class Terminal:
 
 
 def test_a_folder_that_is_written_shows_progress_and_ends_with_ctrl_c(tmp_path):
-    terminal = Terminal("decompile", CASES, "-o", tmp_path / "out", "--jobs", 2)
+    terminal = Terminal("decompile", ARCHIVES, "-o", tmp_path / "out", "--jobs", 2)
     terminal.read_until(r"[1-9]\d*/\d+.* files ")
     terminal.press(b"\x03")
     status, seconds = terminal.end()
@@ -90,7 +101,9 @@ def test_a_folder_that_is_written_shows_progress_and_ends_with_ctrl_c(tmp_path):
     assert list((tmp_path / "out").rglob(".*")) == []
 
 
-@pytest.mark.parametrize("command", [["decompile", CASES, "--json"], ["inspect", CASES, "--json"]])
+@pytest.mark.parametrize(
+    "command", [["decompile", ARCHIVES, "--json"], ["inspect", ARCHIVES, "--json"]]
+)
 def test_json_is_not_paged_and_ends_with_ctrl_c(command):
     terminal = Terminal(*command, PELLUCID_PAGER="sed 's/^/> /'")
     terminal.read_until(r'\n\{"file"')
@@ -103,7 +116,6 @@ def test_json_is_not_paged_and_ends_with_ctrl_c(command):
 
 @pytest.mark.skipif(shutil.which("less") is None, reason="needs less")
 @pytest.mark.parametrize("options", [{}, {"LESS": "-R"}], ids=["ours", "the user's"])
-@pytest.mark.parametrize("inputs", [[PYC] * 9, [CASES]], ids=["all is read", "more is to come"])
 def test_ctrl_c_in_the_pager_ends_both(inputs, options):
     terminal = Terminal("decompile", *inputs, PELLUCID_PAGER="less", **options)
     terminal.read_until("import|while")
@@ -115,7 +127,6 @@ def test_ctrl_c_in_the_pager_ends_both(inputs, options):
 
 
 @pytest.mark.skipif(shutil.which("less") is None, reason="needs less")
-@pytest.mark.parametrize("inputs", [[PYC] * 9, [CASES]], ids=["all is read", "more is to come"])
 def test_quitting_the_pager_is_no_error(inputs):
     terminal = Terminal("dis", *inputs, PELLUCID_PAGER="less")
     terminal.read_until(r"\x1b\[K")
@@ -126,6 +137,6 @@ def test_quitting_the_pager_is_no_error(inputs):
 
 
 @pytest.mark.skipif(shutil.which("less") is None, reason="needs less")
-def test_what_fits_the_screen_is_printed():
-    terminal = Terminal("decompile", PYC, PELLUCID_PAGER="less", LINES="60", COLUMNS="120")
+def test_what_fits_the_screen_is_printed(pyc):
+    terminal = Terminal("decompile", pyc, PELLUCID_PAGER="less", LINES="60", COLUMNS="120")
     assert terminal.end()[0] == 0 and "while" in terminal.shown
