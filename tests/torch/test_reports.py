@@ -31,7 +31,7 @@ GROUPS = {
 EXPECTED = {
     "t01": [("break", 21, "print"), ("break", 23, "logging"), ("break", 25, "warn")],
     "t02": [("break", 18, "item"), ("break", 21, "tolist"), ("break", 21, "bincount")],
-    "t03": [("limit", 13, "recompile_limit"), ("break", 13, "values of a tensor")],
+    "t03": [("limit", 13, "recompile_limit"), ("break", 13, "tensor's values")],
     "t04": [("limit", 17, "recompile_limit"), ("recompile", 17, "self.seen")],
     "t05": [("recompile", 15, "how"), ("recompile", 21, "scale"), ("recompile", 10, "keys")],
     "t06": [("recompile", None, "lr")],
@@ -49,10 +49,10 @@ EXPECTED = {
     "t26": [("nan", 18, "backward"), ("nan", 30, "softmax")],
     "t27": [("precision", 12, "rounds")],
     "t29": [("limit", 17, "recompile_limit"), ("recompile", 17, "layer.kind")],
-    "t30": [("failed", 35, "print"), ("failed", 27, "values of a tensor")],
+    "t30": [("failed", 35, "print"), ("failed", 27, "tensor's values")],
     "t32": [("recompile", None, "x.size(0)")],
     "t33": [("break", 15, "random"), ("break", 18, "clock")],
-    "t34": [("recompile", None, "type of fn")],
+    "t34": [("recompile", None, "type of `fn`")],
     "t35": [("break", 21, "print")],
     "t41": [("recompile", 17, "cache")],
     "t43": [("failed", 19, "no cumsum")],
@@ -97,7 +97,7 @@ def missing(directory: Path, expected) -> "list[str]":
 # It traces random numbers, and does not guard what a cached function has read.
 SINCE_2_15 = {
     "t17": [("cached", 12, "lru_cache")],
-    "t33": [("break", 15, "values of a tensor"), ("break", 18, "clock")],
+    "t33": [("break", 15, "tensor's values"), ("break", 18, "clock")],
 }
 
 
@@ -156,7 +156,7 @@ def test_a_capture_of_a_test_of_pytests_is_told(torch, tmp_path):
     out = run(shared("t40"), env=env, tmp_path=tmp_path)
     dumps = [index.parent for index in tmp_path.rglob("index.md") if "test_clip_0_5" in str(index)]
     assert len(dumps) == 1, out
-    assert missing(dumps[0], [("break", 13, "values of a tensor")]) == []
+    assert missing(dumps[0], [("break", 13, "tensor's values")]) == []
 
 
 def test_blocks_that_fsdp_keeps_from_compiling_are_told(torch, tmp_path):

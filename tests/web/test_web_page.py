@@ -118,12 +118,12 @@ def test_the_example_is_its_source(open_page: Callable[..., Any]) -> None:
 
 def test_what_cannot_be_read_says_so_once(open_page: Callable[..., Any]) -> None:
     opened = open_page()
-    for data, words in (
-        (b"not code", "bad.pyc: "),
-        (max(pycs_of("3.12").values(), key=len)[:500], "bad.pyc: "),
-        (zipped({"notes.txt": b"nothing"}), "no compiled Python in it"),
+    for name, data, words in (
+        ("bad.pyc", b"not code", "bad.pyc: "),
+        ("cut.pyc", max(pycs_of("3.12").values(), key=len)[:500], "cut.pyc: "),
+        ("notes.zip", zipped({"notes.txt": b"nothing"}), "no compiled Python in it"),
     ):
-        opened.hand_over(("bad.pyc", data))
+        opened.hand_over((name, data))
         opened.page.locator("#problem", has_text=words).wait_for()
         assert opened.page.locator("#welcome").is_visible()
     opened.paste("hello")
