@@ -59,8 +59,8 @@ def main(argv: Optional[List[str]] = None) -> int:
         return 1
     except KeyboardInterrupt:
         _print_no_more()
-        status = 130
-    terminal.leave(status)
+        terminal.leave(130)
+        return 130
     return status
 
 

@@ -510,3 +510,17 @@ def test_an_unproven_file_is_status_three(tmp_path: Path, pyc: Path) -> None:
     done = ask([sys.executable], "-c", script)
     assert done.returncode in (0, 3), done.stderr  # 0 where it is proven without an interpreter
     assert (done.returncode == 0) == (": unproven" not in done.stderr)
+
+
+def test_a_program_that_calls_main_goes_on_whatever_threads_it_has(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import threading, time\n"
+        "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+        "from pellucid.__main__ import main\n"
+        "print(main(['decompile', 'nothing.pyc']), 'and on')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert done.stdout == b"1 and on\n"
