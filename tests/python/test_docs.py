@@ -18,6 +18,7 @@ from needs import ROOT, missing, need
 ATTRIBUTES = {"a": "href", "img": "src", "link": "href", "script": "src", "iframe": "src"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", docs_examples.used_folders())
 def test_outputs_are_what_the_commands_print(folder: str) -> None:
     sources = (docs_examples.EXAMPLES / folder).glob("*.py")

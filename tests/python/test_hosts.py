@@ -23,6 +23,7 @@ _PARTS = [
 _OTHERS = [v for v in VERSIONS if v != "{}.{}".format(*sys.version_info[:2])]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(os.environ.get("PELLUCID_HOST")), reason="runs in the main environment")
 @pytest.mark.parametrize("version", _OTHERS)
 def test_the_python_face_works_on(version: str) -> None:

@@ -353,6 +353,7 @@ def pyinstaller(version: str) -> "List[str]":
     missing(f"PyInstaller on Python {version}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "mode"),
     [

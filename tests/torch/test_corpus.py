@@ -13,6 +13,7 @@ from needs import need
 from support import run_env
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["b_", "c_", "w_"])
 def test_every_frame_is_proven_and_right(style, torch, tmp_path):
     corpus = need("shared") / "torch" / "corpus.py"

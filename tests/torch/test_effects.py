@@ -51,6 +51,7 @@ def different(one, other, path=()):
     return [] if one == other else [(path, one, other)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
 def test_a_capture_changes_nothing_that_a_program_sees(backend, runs, torch, tmp_path):
     alone, said_alone = effects("without", runs, backend)
