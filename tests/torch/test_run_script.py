@@ -157,9 +157,11 @@ IDLE = {
 }
 
 
-def without_logs(said):
-    """Return the lines that are not torch's log."""
-    return [line for line in said.splitlines() if not re.match(r"[IWE]\d{4} ", line)]
+def lines_of_run(script, folder):
+    """Return what `pellucid run` says of a script on standard error, without torch's log."""
+    command = [sys.executable, "-m", "pellucid", "run", script]
+    done = subprocess.run(command, env=run_env(), cwd=folder, stderr=subprocess.PIPE, text=True)
+    return [line for line in done.stderr.splitlines() if not re.match(r"[IWE]\d{4} ", line)]
 
 
 @pytest.fixture
@@ -192,16 +194,9 @@ def test_what_a_launcher_starts_is_what_is_told(head, installed, tmp_path):
     (tmp_path / "launch.py").write_text(
         f"{head}import subprocess, sys\nsubprocess.run([sys.executable, 'work.py'], check=True)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "pellucid", "run", "launch.py"],
-        env=run_env(),
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    first, *_, last = without_logs(done.stderr)
+    first, *between, last = lines_of_run("launch.py", tmp_path)
     assert first == "Compiled    1 function, 1 graph: `add` (work.py:4)"
-    assert last.endswith("page.html") and "nothing" not in done.stderr
+    assert last.endswith("page.html") and "nothing" not in "".join(between)
 
 
 def test_a_capture_of_an_earlier_run_is_not_told_again(installed, tmp_path):
@@ -233,14 +228,7 @@ def test_findings_are_summed_up_at_the_end(torch, tmp_path):
         "    return x + 1\n\n"
         "f(torch.ones(2))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "pellucid", "run", "work.py"],
-        env=run_env(),
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    lines = without_logs(done.stderr)
+    lines = lines_of_run("work.py", tmp_path)
     assert lines[0] == "Compiled    1 function, 2 graphs: `f` (work.py:4)"
     assert "Found       1 graph break" in lines
     assert "1. graph break  work.py:5   if x.sum() > 0:" in lines

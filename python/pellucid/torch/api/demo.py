@@ -35,7 +35,7 @@ _STEPS = ((2, 8), (2, 12))
 
 
 def main(name: str) -> int:
-    """Run the demo into a directory, or one with a number behind its name; the exit status.
+    """Run the demo in a directory, numbered if the name is taken; return the exit status.
 
     The model is a file in that directory, for the user to read and to change. A directory whose
     model was changed is left alone.
