@@ -17,7 +17,8 @@ import tokenize
 from types import CodeType
 from typing import Any, Callable
 
-from pellucid.decompilation import code_of, decompile, decompile_ex
+from pellucid.code_objects import code_of
+from pellucid.decompilation import decompile, decompile_ex
 from pellucid.errors import CannotStandIn, DecompileError
 from pellucid.recompile import stand_in
 from pellucid.torch.dynamo.closures import unwrap, wrap
