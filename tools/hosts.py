@@ -30,6 +30,13 @@ def listed(python: Path, *names: str) -> List[str]:
     return done.stdout.decode().splitlines()
 
 
+def knows_settings(python: Path) -> bool:
+    """Say whether an environment's pip can pass settings to a build: since 22.1."""
+    command = [str(python), "-m", "pip", "install", "--help"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, cwd=ROOT, check=True)
+    return b"--config-settings" in done.stdout
+
+
 def run(log: Path, *command: str) -> None:
     """Run a command quietly; show its output if it fails."""
     with log.open("ab") as file:
@@ -53,15 +60,16 @@ def install(version: Version, core: Path, out: Path) -> Optional[Path]:
     made = folder / "requirements.txt"
     if not made.exists():
         run(log, str(interpreter), "-m", "venv", str(folder))
-        run(log, str(python), "-m", "pip", "install", "--quiet", "--upgrade", "pip")
+        if not knows_settings(python):
+            run(log, str(python), "-m", "pip", "install", "--quiet", "--upgrade", "pip")
     wanted = listed(python, "requires", "dependencies")
     wanted += [each for each in listed(python, "test") if re.split("[<>=]", each)[0] in FEW]
     if not made.exists() or made.read_text().splitlines() != wanted:
         run(log, str(python), "-m", "pip", "install", "--quiet", *wanted)
         made.write_text("".join(f"{each}\n" for each in wanted))
     settings = [
-        f"-Cbuild-dir={folder}/build",
-        f"-Ccmake.define.PELLUCID_PREBUILT={core.resolve()}",
+        f"--config-settings=build-dir={folder}/build",
+        f"--config-settings=cmake.define.PELLUCID_PREBUILT={core.resolve()}",
     ]
     command = [str(python), "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps"]
     run(log, *command, "--editable", ".", *settings)

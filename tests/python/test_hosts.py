@@ -62,6 +62,7 @@ def test_an_environment_that_was_left_half_made_is_gone_on_with(
 
     monkeypatch.setattr(hosts, "run", run)
     monkeypatch.setattr(hosts, "listed", listed)
+    monkeypatch.setattr(hosts, "knows_settings", lambda python: False)
     monkeypatch.setattr(hosts, "find_interpreter", lambda version: Path("python"))
     requirements = "-m pip install --quiet ninja pytest>=7 pyinstaller"
     for failing in ("-m venv", "--upgrade pip", requirements):

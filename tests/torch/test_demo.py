@@ -14,7 +14,8 @@ def test_demo_shows_what_it_promises(torch, dynamo, tmp_path, monkeypatch, capsy
     folder = tmp_path / "pellucid_demo"
     assert demo.main(str(folder)) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) <= 15 and all(len(line) <= 100 for line in lines if str(folder) not in line)
+    assert len(lines) <= 15
+    assert all(len(line) <= 100 for line in lines if folder.name not in line)  # a path is any length
     assert "backend aot_eager" in lines[0] and MODEL in lines[0]
     output = "\n".join(lines)
     assert "Compiled    1 function in 2 versions, 4 graphs: `forward` (demo_model.py:29)" in output

@@ -7,7 +7,7 @@ import textwrap
 from collections import Counter
 from typing import NamedTuple, Sequence
 
-from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.capture import Capture, count_graphs
 from pellucid.torch.model.events import Break, Frame, Graph, Skipped
 from pellucid.torch.model.names import is_resumed
 
@@ -16,6 +16,7 @@ from .finding import Finding
 from .source import Program, root_of
 from .words import counted, file_name, sentence, short, times
 
+NOTHING = "nothing compiled"
 _MOST = 3
 """So many findings are shown, and so many functions named."""
 
@@ -108,10 +109,10 @@ def compiled_line(captures: Sequence[Capture]) -> str:
     'nothing compiled'
     """
     found = versions_of(captures)
+    graphs = sum(count_graphs(capture.of(Graph)) for capture in captures)
     if not found:
-        return "nothing compiled"
+        return f"{counted(graphs, 'graph')} compiled without a function" if graphs else NOTHING
     versions = sum(found.values())
-    graphs = sum(len({g.file for g in c.of(Graph) if g.stage == "captured"}) for c in captures)
     in_versions = f" in {counted(versions, 'version')}" if versions > len(found) else ""
     return f"{counted(len(found), 'function')} compiled{in_versions}, {counted(graphs, 'graph')}"
 
@@ -124,7 +125,7 @@ def _compiled(captures: Sequence[Capture]) -> str:
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     told = compiled_line(captures).replace(" compiled", "", 1)
     processes = f" in {len(captures)} processes" if len(captures) > 1 else ""
-    return f"{told}{processes}: {', '.join(names[:_MOST])}{more}" if names else "nothing"
+    return f"{told}{processes}: {', '.join(names[:_MOST])}{more}" if names else told
 
 
 def _decompiled(captures: Sequence[Capture]) -> str:

@@ -39,7 +39,7 @@ def capture_html(capture: Capture) -> str:
     """Return a capture as HTML: what was found, and what runs."""
     found = find(capture)
     frames = capture.of(Frame)
-    graphs = len({graph.file for graph in capture.of(Graph) if graph.stage == "captured"})
+    graphs = count_graphs(capture.of(Graph))
     facts = [_counted(len(frames), "compiled version"), _counted(graphs, "graph")]
     share = share_of_lines([capture])
     if share is not None:

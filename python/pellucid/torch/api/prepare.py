@@ -15,7 +15,8 @@ from pellucid.findings import count_line
 
 from ..capture.connection import CAPTURE, finish
 from ..capture.progress import wants_progress
-from ..model.events import Frame, Problem
+from ..model.capture import count_graphs
+from ..model.events import Frame, Graph, Problem
 from ..model.stages import stage_named
 from ..store.directories import Job, claim
 from ..store.session import INDEX, Session, left_alone
@@ -156,7 +157,11 @@ def report(session: Session) -> None:
         left = len(left_alone(session))
         alone = "1 frame as it is" if left == 1 else f"{left} frames as they are"
         kept = f": torch left {alone}" if left else ""
+        graphs = count_graphs(session.of(Graph))
         text = f"nothing was compiled inside prepare_debug{kept}"
+        if graphs:
+            what = "1 graph was" if graphs == 1 else f"{graphs} graphs were"
+            text = f"{what} compiled inside prepare_debug, and no function{kept}"
         text += f" ({count_line(found)})" if serious else ""
     elif session.warns_when_empty and serious:
         text = count_line(found)

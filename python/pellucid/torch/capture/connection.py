@@ -16,26 +16,28 @@ import gc
 import multiprocessing.util
 import os
 import threading
+from dataclasses import replace
 from types import CodeType
 from typing import Any, Callable, Iterator
 
 from ..model.breaks import break_of
-from ..model.events import Break, Frame, Graph, Recompile
+from ..model.events import Break, Frame, Graph, Recompile, Started
 from ..model.stages import sent_twice, stage_named
 from ..store.directories import child_number
 from ..store.session import Session
-from ..taps import graph_hooks, guard_state, hooks
+from ..taps import doors, graph_hooks, guard_state, hooks
 from ..taps.interpreted import generate_interpreted_graphs
 from ..taps.printed import PRINTED
 from ..taps.shapes import SHAPES
 from ..taps.trace import TraceRecord
 from ..text.dump import named_class
 from . import graph_files
-from .frames import add_compiled_before, write_frame
+from .frames import add_compiled_before, add_made_before, place_of as start_of, write_frame
 from .outcomes import Early, Outcomes, follow
 from .progress import WANTED, Progress
 from .records import on_record, place_of, write_graph
-from .summary import refresh_caches, write_summary
+from .sources import keep_file
+from .summary import add_entry, refresh_caches, write_summary
 
 Opener = Callable[[], Session]
 
@@ -150,6 +152,7 @@ class Capture:
         self._follow_trace()
         self._remove = [
             hooks.add_bytecode_hook(self._on_bytecode),
+            doors.add_doors(self._on_arrival),
             graph_hooks.add_formatted_graphs(self._on_formatted),
             generate_interpreted_graphs(graph_hooks.is_followed),
             # Not `open_sessions`: what torch passes by opens no capture.
@@ -242,7 +245,7 @@ class Capture:
         replacement: CodeType | None = None
         inner = sessions[-1]
         with inner.guard(f"rewriting {original.co_name}"):
-            compile_id = hooks.current_compile_id()
+            compile_id = doors.compile_id()
             self._add_breaks(compile_id)
             for session in sessions:
                 with session.guard(f"dumping {original.co_name}"):
@@ -254,11 +257,45 @@ class Capture:
                     self._outcomes[session].compiled()
         return replacement
 
+    def _on_arrival(self, arrival: doors.Arrival) -> CodeType | None:
+        """Take code that came past the bytecode hook, as if it had come through it."""
+        sessions = self.open_sessions()
+        replacement: CodeType | None = None
+        original = arrival.original
+        for session in sessions:
+            is_inner = session is sessions[-1]
+            with session.guard(f"dumping {original.co_name}"):
+                known = _of_variant(session, arrival.compile_id)
+                key, place = session.key(known), start_of(original)
+                if not any(started.key == key for started in session.of(Started)):
+                    session.record(Started(key, place))
+                    keep_file(session, place.file)
+                code = write_frame(
+                    session, known, original, arrival.code, is_inner, arrival.state, arrival.way
+                )
+                replacement = code if is_inner else replacement
+                ran = arrival.code if code is None else code
+                add_entry(session, original, hooks.RawEntry(known, ran, arrival.guard_manager))
+                session.settle(key)
+        return replacement
+
+    def _in_scope(self, record: TraceRecord) -> TraceRecord:
+        """An event with the id of what its thread works on, where torch has none for that."""
+        work = doors.scope()
+        if work is None:
+            return record
+        before, known = work.known, work.compile_id(record.compile_id)
+        if before is None and known is not None and record.kind != "dynamo_start":
+            for session in self.open_sessions():
+                session.start(known)  # torch does not say that it begins
+        return replace(record, compile_id=known)
+
     def _on_trace(self, record: TraceRecord) -> None:
         if getattr(self._busy, "now", False):
             return  # what our own work makes torch log is no part of the program
         self._busy.now = True
         try:
+            record = self._in_scope(record)
             progress = self._progress
             if progress is not None:
                 with contextlib.suppress(Exception):
@@ -319,7 +356,7 @@ class Capture:
         file = None
         try:
             with sessions[-1].guard(f"formatting the graph {stage}"):
-                printed, compile_id = graph_hooks.readable(graph), hooks.current_compile_id()
+                printed, compile_id = graph_hooks.readable(graph), doors.compile_id()
                 text = named_class(printed)
                 if is_of_compile and compile_id is not None:
                     PRINTED.keep(graph, printed)
@@ -330,6 +367,16 @@ class Capture:
         finally:
             self._busy.now = False
         return file
+
+
+def _of_variant(session: Session, compile_id: str | None) -> str | None:
+    """The id of one more version: a package has one for all versions of a function."""
+    taken = {frame.key for frame in session.of(Frame)}
+    frame, slash, number = (compile_id or "").rpartition("/")
+    while slash and session.key(compile_id) in taken:
+        number = str(int(number) + 1)
+        compile_id = f"{frame}/{number}"
+    return compile_id
 
 
 CAPTURE = Capture()
@@ -379,6 +426,7 @@ def finish(session: Session) -> None:
         with session.guard("closing the capture"):
             refresh_caches(session)
             add_compiled_before(session)
+            add_made_before(session)
         for row in (*hooks.missing(), *guard_state.missing()):
             if row.of_captures:
                 session.problem("this torch", f"no {row.name}: {row.lost}")

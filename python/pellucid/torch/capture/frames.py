@@ -16,8 +16,9 @@ from ..dynamo.user_lines import annotate, resumed_codes, resumed_line
 from ..model.events import Break, CompileKey, Frame, Graph, Place
 from ..model.names import is_resumed
 from ..store.session import Session
-from ..taps import graph_hooks, hooks
+from ..taps import doors, graph_hooks, hooks
 from ..text.dump import transformed_name, transformed_text
+from .summary import add_entry
 
 
 def write_frame(
@@ -26,14 +27,19 @@ def write_frame(
     original: CodeType,
     transformed: CodeType,
     swap: bool,
+    state: graph_hooks.FrameState | None = None,
+    way: str = "",
 ) -> CodeType | None:
-    """Write one transformed version; return the code that may run in its place."""
+    """Write one transformed version; return the code that may run in its place.
+
+    ``state`` and ``way`` are of code that came past Dynamo's hook.
+    """
     function, place = session.function(original), place_of(original)
     key = session.key(compile_id)
     captured = [g for g in session.of(Graph) if g.key == key and g.stage == "captured"]
     graphs = [graph.text for graph in captured]
     uncommented = [""]
-    state = graph_hooks.frame_being_compiled(original)
+    state = state or graph_hooks.frame_being_compiled(original)
     resumed = resumed_codes(transformed, state.globals)
 
     def comment(source: str) -> str:
@@ -74,7 +80,7 @@ def write_frame(
         with session.guard(f"sending {name} to torch's trace"):
             hooks.send_artifact(name.rpartition(".")[0].strip("_"), text)
     source, verdict = rewriting.source, rewriting.verdict
-    event = Frame(key, function, place, source, verdict, name, replacement is not None)
+    event = Frame(key, function, place, source, verdict, name, replacement is not None, way=way)
     with session.guard(f"linking {name} to the user's lines"):
         called = {f"__compiled_fn_{key.slug}": graph.file for graph in captured[-1:]}
         lines = _user_lines(rewriting, uncommented[0], text)
@@ -149,6 +155,15 @@ def add_compiled_before(session: Session) -> None:
         for raw in hooks.cache_entries(code):
             with session.guard(f"dumping {code.co_name}, compiled before the capture"):
                 _compiled_before(session, code, raw)
+
+
+def add_made_before(session: Session) -> None:
+    """Show what was compiled ahead of time, or loaded, before the capture began."""
+    for number, made in enumerate(doors.made_before()):
+        raw = hooks.RawEntry(f"B{number}/0", made.code, made.guard_manager)
+        with session.guard(f"dumping {made.original.co_name}, compiled before the capture"):
+            _compiled_before(session, made.original, raw)
+            add_entry(session, made.original, raw)
 
 
 def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:

@@ -103,6 +103,8 @@ def _metrics(
             session.record(Metrics(key, {**extra, "is_forward": False}))
         return
     session.record(Metrics(key, values))
+    if not any(map(values.get, ("co_name", "fail_type", "fail_reason"))) and key.id is None:
+        return  # of work outside of Dynamo: there is no frame
     if values.get("fail_reason") or not values.get("has_guarded_code"):
         _skipped(session, key, values, process)
 

@@ -32,7 +32,7 @@ def refresh_caches(session: Session) -> None:
         if code is None:
             continue
         with session.guard(f"reading the guards of {code.co_name}"):
-            entries = _entries(session, function, code)
+            entries = [*session.arrived(function), *_entries(session, function, code)]
             if entries:
                 session.set_cache(function, entries)
 
@@ -47,18 +47,29 @@ def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry
     files = user_files([*session.of(Frame), *session.of(Started)])
     for raw in hooks.cache_entries(code):
         key = newest.get(raw.compile_id) or by_file.get(raw.code.co_filename)
-        key = key or CompileKey(raw.compile_id)
-        manager = raw.guard_manager
-        if manager is None or not guard_tree.can_be_read(getattr(manager, "root", manager)):
-            result.append(CacheEntry(key, ()))
-            continue
-        guard_objects.check(manager)
-        names = guard_state.names()
-        ways = session.ways.get(key, {})
-        made = guards.translate(manager, key.slug, names, guard_state.type_name, ways, files)
-        kept = made.kept.runs(raw.code, code)
-        result.append(CacheEntry(key, made.guards, made.body, kept, made.forms))
+        result.append(_entry(session, key or CompileKey(raw.compile_id), code, raw, files))
     return result
+
+
+def _entry(
+    session: Session, key: CompileKey, code: CodeType, raw: hooks.RawEntry, files: set[str]
+) -> CacheEntry:
+    manager = raw.guard_manager
+    if manager is None or not guard_tree.can_be_read(getattr(manager, "root", manager)):
+        return CacheEntry(key, ())
+    guard_objects.check(manager)
+    names = guard_state.names()
+    ways = session.ways.get(key, {})
+    made = guards.translate(manager, key.slug, names, guard_state.type_name, ways, files)
+    kept = made.kept.runs(raw.code, code)
+    return CacheEntry(key, made.guards, made.body, kept, made.forms)
+
+
+def add_entry(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:
+    """Keep the guards of code that torch has in no list of its own."""
+    files = user_files([*session.of(Frame), *session.of(Started)])
+    entry = _entry(session, session.key(raw.compile_id), code, raw, files)
+    session.add_arrived(session.function(code), entry)
 
 
 def _full_code_names(session: Session) -> dict[int, str]:

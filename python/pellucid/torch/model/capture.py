@@ -8,7 +8,7 @@ import functools
 import importlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Mapping, TypeVar
+from typing import Any, Iterable, Mapping, TypeVar
 
 from .events import CacheEntry, CompileKey, Graph, Span, Times
 from .graph_text import nodes_of_text
@@ -20,6 +20,26 @@ PAGE, FINDINGS = "page.html", "findings.json"
 """What a report of a dump is written to, unless it is told where."""
 
 E = TypeVar("E")
+
+
+def count_graphs(graphs: Iterable[Graph]) -> int:
+    """Count the graphs that were compiled, each once, however many stages of it there are.
+
+    Of a compile that Dynamo captured nothing for (it was loaded, or AOTAutograd was called by
+    itself) the stage counts that has the most.
+
+    >>> key, other = CompileKey("0/0"), CompileKey(None)
+    >>> stages = [(key, "captured"), (key, "joint"), (other, "forward"), (other, "backward")]
+    >>> count_graphs(Graph(key, stage, f"{key}{stage}", "") for key, stage in stages)
+    2
+    """
+    stages: dict[CompileKey, dict[str, set[str]]] = {}
+    for graph in graphs:
+        stages.setdefault(graph.key, {}).setdefault(graph.stage, set()).add(graph.file)
+    return sum(
+        len(by_stage["captured"]) if "captured" in by_stage else max(map(len, by_stage.values()))
+        for by_stage in stages.values()
+    )
 
 
 class Shown:

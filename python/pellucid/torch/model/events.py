@@ -60,6 +60,9 @@ class Frame:
     """Whether it was compiled before the capture began."""
     links: tuple[Link, ...] = field(default=(), metadata=SPARSE)
     """What the lines of ``file`` stand for."""
+    way: str = field(default="", metadata=SPARSE)
+    """How its code came, where Dynamo's hook was not called: ``ahead of time``, ``loaded`` (from a
+    file) or ``package`` (from torch's cache of compiled code)."""
     parent: str = field(default="", metadata=SPARSE)
     """The compile id of the frame that this one continues after a break; empty for none."""
 

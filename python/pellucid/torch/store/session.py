@@ -106,6 +106,7 @@ class Session(Shown):
         self._files: dict[str, object] = {}
         self._listed: set[str] = set()
         self._caches: dict[int, list[CacheEntry]] = {}
+        self._arrived: dict[int, list[CacheEntry]] = {}
         self.span_reader: Any = None
         self.sources: dict[str, bytes] = {}
         """The user's files as they were when first heard of; empty for what cannot be read."""
@@ -293,6 +294,17 @@ class Session(Shown):
         """Keep the newest known cache entries of a function; a reset makes torch forget them."""
         with self._lock:
             self._caches[function] = entries
+
+    def add_arrived(self, function: int, entry: CacheEntry) -> None:
+        """Keep an entry that torch does not hold with the function's code: it stays as it is."""
+        with self._lock:
+            self._arrived.setdefault(function, []).append(entry)
+            self._caches.setdefault(function, []).append(entry)
+
+    def arrived(self, function: int) -> list[CacheEntry]:
+        """The entries of a function that torch does not hold with its code."""
+        with self._lock:
+            return list(self._arrived.get(function, ()))
 
     def cache(self, function: int) -> list[CacheEntry]:
         """The newest known cache entries of a function."""

@@ -36,6 +36,26 @@ TABLE: tuple[Capability, ...] = (
         "transformed code is neither shown nor run from files",
     ),
     Capability(
+        "aot_compile",
+        ("torch._dynamo.aot_compile:aot_compile_fullgraph",),
+        "what is compiled ahead of time has graphs without a frame",
+    ),
+    Capability(
+        "aot_load",
+        ("torch._dynamo.aot_compile:AOTCompiledFunction.deserialize",),
+        "the graphs of a loaded function have no compile id",
+    ),
+    Capability(
+        "aot_function",
+        ("torch._dynamo.aot_compile:AOTCompiledFunction.__post_init__",),
+        "code compiled ahead of time, or loaded, is neither shown nor run from files",
+    ),
+    Capability(
+        "package_entry",
+        ("torch._C._dynamo.eval_frame:_load_precompile_entry",),
+        "code from a package (caching_precompile) is neither shown nor run from files",
+    ),
+    Capability(
         "trace_log",
         ("torch._logging._internal:trace_log",),
         "graphs, graph breaks and recompile reasons are not captured",
@@ -371,6 +391,10 @@ class Probe:
             if resolve(path) is not None:
                 return resolve(owner if ":" in owner else f"{owner}:"), attribute
         return None
+
+    def paths(self, name: str) -> tuple[str, ...]:
+        """Return where a capability is looked for."""
+        return _BY_NAME[name].paths
 
     @property
     def missing(self) -> tuple[Capability, ...]:

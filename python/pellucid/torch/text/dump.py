@@ -268,9 +268,16 @@ def frame_status(frame: Frame) -> str:
     """Say in a few words what a frame's verdict is and what runs."""
     if frame.before:
         return f"{frame.verdict.status}, compiled before the capture: Dynamo's code runs"
-    if frame.swapped:
-        return f"{frame.verdict.status}, runs from its file"
-    return f"{frame.verdict.status}, Dynamo's code runs"
+    runs = "runs from its file" if frame.swapped else "Dynamo's code runs"
+    return ", ".join(filter(None, (frame.verdict.status, WAYS.get(frame.way, frame.way), runs)))
+
+
+WAYS = {
+    "ahead of time": "compiled ahead of time",
+    "loaded": "loaded from a file",
+    "package": "loaded from PyTorch's cache",
+}
+"""How code came that Dynamo did not make for a call."""
 
 
 def counted(number: int, what: str) -> str:

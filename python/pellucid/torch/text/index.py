@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import Mapping, Sequence
+from typing import Container, Iterable, Mapping, Sequence
 
 from pellucid.findings import Finding, count_line
 from pellucid.findings.text import one_line
 
+from ..model.capture import count_graphs
 from ..model.events import (
     Break,
     CacheUse,
@@ -51,6 +52,7 @@ def index_text(
         parts.append(_summary(session, frames) + "\n")
         parts.append(_HOW_TO_READ)
         parts.append(_functions(session, full))
+    parts.append(_frameless(session))
     parts += [_breaks(session), _recompiles(session)]
     parts += [_non_finite(session), _differences(session)]
     parts += [_failed(session), _skipped(session), saved_text(session.of(Saved))]
@@ -86,6 +88,10 @@ def _log(session: Session) -> str:
 
 def _nothing(session: Session) -> str:
     left = len(left_alone(session))
+    graphs = count_graphs(session.of(Graph))
+    if graphs:
+        what = "1 graph was" if graphs == 1 else f"{graphs} graphs were"
+        return f"{what} compiled inside this capture, and no function: the files are listed below."
     if not left:
         return EMPTY
     frames = "a frame and left it as it is" if left == 1 else f"{left} frames and left them"
@@ -123,6 +129,7 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
     runs = {graph.file for graph in session.running_graphs()}
     cached = {use.key for use in session.of(CacheUse) if use.result == "hit"}
     lines: list[str] = []
+    kernels = _kernels(session)
     refused = {event.key: event.kind for event in session.of(Skipped) if event.raised}
     names = Counter(label(versions[0].place.function) for versions in full.values())
     for file, versions in full.items():
@@ -142,21 +149,41 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
                 status = f"{frame.verdict.status}, never runs: torch raised {refused[frame.key]}"
             lines.append(f"| {frame.key} | {_link(frame.file)} | {_cell(status)} |")
         lines.append("")
-        kernels: dict[str, list[KernelFile]] = {}
-        for kernel in session.of(KernelFile):
-            kernels.setdefault(kernel.program, []).append(kernel)
         for frame in versions:
             for graph in graphs.get(frame.key, {}).values():
-                note = " · runs from this file" if graph.file in runs else ""
-                what = STAGES.get(graph.stage, graph.stage)
-                what += f" ({graph.told})" if graph.metadata else ""
-                lines.append(f"- [{frame.key}] {_link(graph.file)}: {what}{note}")
-                made = dict.fromkeys(kernels.get(graph.file, ()))
-                lines += [f"  - kernel {_link(kernel.file)}" for kernel in made]
+                lines += _graph(graph, runs, kernels)
             if frame.key in cached:
                 lines.append(f"- [{frame.key}] {_FROM_CACHE}")
         lines.append("")
     return "\n".join(lines)
+
+
+def _kernels(session: Session) -> dict[str, dict[KernelFile, None]]:
+    """The kernels of each program, by its file."""
+    found: dict[str, dict[KernelFile, None]] = {}
+    for kernel in session.of(KernelFile):
+        found.setdefault(kernel.program, {})[kernel] = None
+    return found
+
+
+def _graph(
+    graph: Graph, runs: Container[str], kernels: Mapping[str, Iterable[KernelFile]]
+) -> list[str]:
+    note = " · runs from this file" if graph.file in runs else ""
+    what = STAGES.get(graph.stage, graph.stage)
+    what += f" ({graph.told})" if graph.metadata else ""
+    lines = [f"- [{graph.key}] {_link(graph.file)}: {what}{note}"]
+    return lines + [f"  - kernel {_link(k.file)}" for k in kernels.get(graph.file, ())]
+
+
+def _frameless(session: Session) -> str:
+    """The graphs that no function here calls: of AOTAutograd or Inductor called by themselves."""
+    framed = {frame.key for frame in session.of(Frame)}
+    graphs = {graph.file: graph for graph in session.of(Graph) if graph.key not in framed}
+    runs = {graph.file for graph in session.running_graphs()}
+    kernels = _kernels(session)
+    lines = [line for graph in graphs.values() for line in _graph(graph, runs, kernels)]
+    return "\n".join(["## Graphs without a function\n", *lines, ""]) if lines else ""
 
 
 _FROM_CACHE = "other stages are not listed: torch had the compile in its cache and did not run them"

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled code that reaches a program past Dynamo's bytecode hook.
+
+Dynamo calls its hook where it makes bytecode for a call.  What is compiled ahead of time
+(``aot_compile``), what is loaded from a file, and what a package of compiled code installs
+(``caching_precompile``) comes in through two other functions of torch's: here they tell of it.
+Much of the work is done outside of any compile that torch has a name for: the events that it sends
+meanwhile belong to the :class:`Scope` of the thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import inspect
+import itertools
+import sys
+import threading
+import weakref
+from types import CodeType, FunctionType
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional
+
+from . import hooks
+from .compat import resolve
+from .graph_hooks import FrameState
+from .hooks import PROBE, Remove, invisible, never_compile, no_op
+
+AHEAD, LOADED, PACKAGE = "ahead of time", "loaded", "package"
+
+
+class Arrival(NamedTuple):
+    """Code that Dynamo generated, with what it is for."""
+
+    original: CodeType
+    code: CodeType
+    guard_manager: Any
+    state: FrameState
+    way: str
+    """How it came: ``AHEAD``, ``LOADED`` or ``PACKAGE``."""
+    compile_id: str | None
+
+
+Receive = Callable[[Arrival], Optional[CodeType]]
+
+
+class Scope:
+    """Work for one function outside of any compile of torch's: the events of it have one id."""
+
+    _loads = itertools.count()
+
+    def __init__(self, way: str) -> None:
+        self.way = way
+        self._id: str | None = None
+
+    def compile_id(self, given: str | None) -> str | None:
+        """The id of an event: torch's where it has one, else that of the work so far.
+
+        torch numbers what it compiles, and not what it loads: this is ``L0/0``, the next ``L1/0``.
+        """
+        if given is not None:
+            self._id = given
+        elif self._id is None and self.way == LOADED:
+            self._id = f"L{next(self._loads)}/0"
+        return self._id
+
+    @property
+    def known(self) -> str | None:
+        """The id so far."""
+        return self._id
+
+
+class _Thread(threading.local):
+    scope: Scope | None = None
+
+
+_THREAD = _Thread()
+
+
+def scope() -> Scope | None:
+    """What this thread works on outside of torch's compiles."""
+    return _THREAD.scope
+
+
+def compile_id() -> str | None:
+    """The id of the compile that this thread is in, or of the code that it loads."""
+    own = hooks.current_compile_id()
+    return own if own is not None or _THREAD.scope is None else _THREAD.scope.compile_id(None)
+
+
+@contextlib.contextmanager
+def _scoped(way: str) -> Iterator[None]:
+    outer, _THREAD.scope = _THREAD.scope, Scope(way)
+    try:
+        yield
+    finally:
+        _THREAD.scope = outer
+
+
+def add_doors(receive: Receive) -> Remove:
+    """Call ``receive`` with all code that comes past the bytecode hook; what it returns runs."""
+    unseen = invisible(receive)
+    removes = [
+        _around("aot_compile", lambda old: _in_scope(old, AHEAD)),
+        _around("aot_load", lambda old: _in_scope(old, LOADED)),
+        _around("aot_function", lambda old: _told(old, unseen)),
+        _around("package_entry", lambda old: _installed(old, unseen)),
+    ]
+
+    def remove() -> None:
+        for each in removes:
+            each()
+
+    return remove
+
+
+def _around(name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Remove:
+    """Put what ``make`` makes of a function of torch's into its place."""
+    if not _exists(name) or PROBE.get(name) is None:
+        return no_op
+    owner, attribute = PROBE.place(name) or (None, "")
+    before = inspect.getattr_static(owner, attribute)
+    is_class = isinstance(before, classmethod)
+    ours = make(before.__func__ if is_class else before)
+    never_compile(ours.__code__)
+    put = classmethod(ours) if is_class else ours
+    setattr(owner, attribute, put)
+
+    def remove() -> None:
+        if inspect.getattr_static(owner, attribute) is put:  # else somebody has put theirs around
+            setattr(owner, attribute, before)
+
+    return remove
+
+
+def _exists(name: str) -> bool:
+    """Whether this torch has the door at all: older releases have none to miss."""
+    return any(resolve(path.partition(":")[0] + ":") for path in PROBE.paths(name))
+
+
+def _in_scope(old: Callable[..., Any], way: str) -> Callable[..., Any]:
+    @functools.wraps(old)
+    def work(*args: Any, **kwargs: Any) -> Any:
+        with _scoped(way):
+            return old(*args, **kwargs)
+
+    return work
+
+
+def _told(old: Callable[..., Any], receive: Receive) -> Callable[..., Any]:
+    """Around the end of making a function that was compiled ahead of time, or loaded."""
+
+    @functools.wraps(old)
+    def made(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = old(self, *args, **kwargs)
+        work = _THREAD.scope
+        arrival = _of_function(self, AHEAD if work is None else work.way, compile_id())
+        if arrival is not None:
+            _SEEN[id(self.fn)] = weakref.ref(self.fn)
+            code = receive(arrival)
+            if code is not None:
+                with contextlib.suppress(ValueError):  # it has other free variables
+                    self.fn.__code__ = code
+        return result
+
+    return made
+
+
+def _of_function(made: Any, way: str, known: str | None) -> Arrival | None:
+    function, artifacts = getattr(made, "fn", None), getattr(made, "_artifacts", None)
+    original = getattr(artifacts, "original_code", None)
+    if not isinstance(function, FunctionType) or not isinstance(original, CodeType):
+        return None
+    code, cells = function.__code__, {}
+    for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+        with contextlib.suppress(ValueError):  # an empty one
+            cells[name] = cell.cell_contents
+    state = FrameState(function.__globals__, cells)
+    return Arrival(original, code, getattr(artifacts, "guard_manager", None), state, way, known)
+
+
+def _installed(old: Callable[..., Any], receive: Receive) -> Callable[..., Any]:
+    """Around the installation of a version of a function that a package holds."""
+
+    @functools.wraps(old)
+    def install(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 3 and isinstance(args[0], CodeType) and isinstance(args[2], CodeType):
+            original, manager, code = args
+            scope_of: Mapping[str, Any] = _globals_of(sys._getframe(1).f_locals)
+            state = FrameState(scope_of, {})
+            arrival = Arrival(original, code, manager, state, PACKAGE, compile_id())
+            args = (original, manager, receive(arrival) or code)
+        return old(*args, **kwargs)
+
+    return install
+
+
+def _globals_of(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The globals that torch's installer has for what it installs."""
+    found = values.get("runtime_global_scope")
+    return found if isinstance(found, dict) else {}
+
+
+_SEEN: dict[int, weakref.ref[FunctionType]] = {}
+
+
+def made_before() -> list[Arrival]:
+    """The functions compiled ahead of time, or loaded, that no capture was told of."""
+    if "torch._dynamo.aot_compile" not in sys.modules or not _exists("aot_function"):
+        return []
+    owner, _ = PROBE.place("aot_function") or (None, "")
+    found = []
+    for each in gc.get_objects():
+        if type(each) is owner:
+            function = getattr(each, "fn", None)
+            seen = _SEEN.get(id(function))
+            arrival = _of_function(each, AHEAD, None)
+            if arrival is not None and (seen is None or seen() is not function):
+                found.append(arrival)
+    return found

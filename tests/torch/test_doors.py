@@ -1,0 +1,163 @@
+"""Compiled code that comes past Dynamo's hook is in the dump, under one id, with all that it has."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from pellucid import load
+from pellucid.torch.model.events import Frame, Graph, Started
+from support import torch_version
+
+pytestmark = pytest.mark.skipif(
+    torch_version() < (2, 12), reason="this torch has no aot_compile with a public save and load"
+)
+
+# What ran, found with nothing of the capture's: code that calls what Dynamo has compiled.
+ORACLE = """
+import sys
+RAN = set()
+def seen(frame, event, argument):
+    code = frame.f_code
+    if event == "call" and any(name.startswith("__compiled_fn_") for name in code.co_names):
+        RAN.add(code.co_filename)
+def watch(function, *arguments):
+    sys.setprofile(seen)
+    try:
+        return function(*arguments)
+    finally:
+        sys.setprofile(None)
+"""
+SAVED = """
+import torch
+def poly(x):
+    return (x * x + 3 * x - 1).relu()
+def compiled():
+    return torch.compile(poly, fullgraph=True, backend=BACKEND).aot_compile(((torch.ones(6),), {}))
+def loaded(path):
+    with open(path, "rb") as stream:
+        return torch.compiler.load_compiled_function(stream, f_globals=globals())
+"""
+AHEAD = """
+with pellucid.prepare_debug("dump"):
+    f = compiled()
+    print(watch(f, torch.ones(6)).tolist())
+"""
+SAVE = """
+compiled().save_compiled_function("poly.aot")
+"""
+LOAD = """
+with pellucid.prepare_debug("dump"):
+    f, g = loaded("poly.aot"), loaded("poly.aot")
+    print(watch(f, torch.ones(6)).tolist(), watch(g, torch.ones(6)).tolist())
+"""
+BEFORE = """
+f = compiled()
+with pellucid.prepare_debug("dump"):
+    print(watch(f, torch.ones(6)).tolist())
+RAN.clear()
+"""
+PACKAGE = """
+import torch
+torch._dynamo.config.caching_precompile = True
+def halves(x):
+    y = torch.relu(x) - 1
+    print("between")
+    return (y * 5).sum()
+def run():
+    f = torch.compile(halves)
+    return [float(f(torch.ones(n))) for n in (6, 9)]
+"""
+FILL = """
+print(run())
+from torch._dynamo.precompile_context import PrecompileContext
+PrecompileContext.save_to_dynamo_cache()
+"""
+WARM = """
+with pellucid.prepare_debug("dump"):
+    print(watch(run))
+"""
+GRAPHS = """
+import torch
+from functorch.compile import aot_function, nop
+with pellucid.prepare_debug("dump"):
+    x = torch.ones(3, requires_grad=True)
+    aot_function(lambda x: (x * 2).sin(), fw_compiler=nop, bw_compiler=nop)(x).sum().backward()
+"""
+
+
+@pytest.fixture
+def run(torch, tmp_path, monkeypatch):
+    """Run a program in a process of its own; return its dump and what is said on standard error."""
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
+
+    def start(*parts, backend="inductor"):
+        text = f"import pellucid\nBACKEND = {backend!r}\n{ORACLE}" + "".join(parts)
+        text += '\nimport pathlib; pathlib.Path("ran").write_text("\\n".join(RAN))\n'
+        (tmp_path / "program.py").write_text(textwrap.dedent(text))
+        done = subprocess.run(
+            [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        dump = tmp_path / "dump"
+        ran = {name for name in (tmp_path / "ran").read_text().split("\n") if name}
+        return (load(dump) if dump.exists() else None), ran, done.stderr
+
+    return start
+
+
+def check(capture, ran, way, number):
+    """Each frame that ran is in the dump, proven, runs from its file, and has guards and a graph."""
+    frames = capture.of(Frame)
+    assert [frame.way for frame in frames] == [way] * number
+    assert {frame.key for frame in frames} == {started.key for started in capture.of(Started)}
+    assert all(frame.verdict.proven and frame.swapped for frame in frames)
+    assert ran == {str(capture.directory / frame.file) for frame in frames}
+    guards = {entry.key: entry.guards for all in capture.caches.values() for entry in all}
+    assert all(guards[frame.key] for frame in frames)
+    graphs = {graph.key for graph in capture.of(Graph)}
+    assert {frame.key for frame in frames} <= graphs
+    assert None not in {key.id for key in graphs}
+
+
+@pytest.mark.parametrize("backend", ["inductor", "aot_eager"])
+def test_what_is_compiled_ahead_of_time(run, backend):
+    capture, ran, said = run(SAVED, AHEAD, backend=backend)
+    check(capture, ran, "ahead of time", 1)
+    assert capture.of(Frame)[0].key.id == "0/0"
+    assert "pellucid" not in said
+
+
+def test_what_is_loaded_from_a_file(run):
+    run(SAVED, SAVE)
+    capture, ran, said = run(SAVED, LOAD)
+    check(capture, ran, "loaded", 2)
+    assert [frame.key.id for frame in capture.of(Frame)] == ["L0/0", "L1/0"]
+    assert "pellucid" not in said
+
+
+def test_what_was_compiled_ahead_before_the_capture(run):
+    capture, _, said = run(SAVED, BEFORE)
+    (frame,) = capture.of(Frame)
+    assert frame.before and frame.verdict.proven and not frame.swapped
+    assert [bool(entry.guards) for entries in capture.caches.values() for entry in entries] == [True]
+    assert "nothing was compiled" not in said
+
+
+def test_what_a_package_installs(run):
+    cold, _, _ = run(PACKAGE, FILL)
+    assert cold is None
+    capture, ran, said = run(PACKAGE, WARM)
+    frames = capture.of(Frame)
+    assert len(frames) >= 2 and {frame.way for frame in frames} == {"package"}
+    assert len({frame.key for frame in frames}) == len(frames)
+    assert ran <= {str(capture.directory / frame.file) for frame in frames} and ran
+    assert "pellucid" not in said
+
+
+def test_graphs_without_a_function_are_not_called_nothing(run):
+    capture, _, said = run(GRAPHS)
+    assert not capture.of(Frame) and capture.of(Graph)
+    assert "1 graph was compiled inside prepare_debug, and no function" in said
+    index = (capture.directory / "index.md").read_text()
+    assert "Nothing was compiled" not in index and "## Graphs without a function" in index
