@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, List, Sequence
 from pellucid.findings import Finding, count_line, find
 from pellucid.findings.shares import share_of_lines
 from pellucid.findings.words import short
-from pellucid.torch.model.capture import PAGE, Capture
+from pellucid.torch.model.capture import PAGE, Capture, count_graphs
 from pellucid.torch.model.events import Frame, Graph, Place
 
 from .style import STYLE

@@ -284,8 +284,10 @@ def _tensor(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Cont
     found = _TENSOR.match(texts[0])
     if found is None or literal(found["size"], {}, _is_list) is None:
         return None
-    cls = class_name(manager.type) if manager.type is not None else found["cls"]
-    kept = f", {to.keep(id(manager.type))}" if manager.type is not None else ""
+    # What is loaded was compiled elsewhere: the value there is a stand-in, of a class of its own.
+    known = getattr(manager.type, "__name__", "") == found["cls"].rpartition(".")[2]
+    cls = class_name(manager.type) if known else found["cls"]
+    kept = f", {to.keep(id(manager.type))}" if known else ""
     return (
         f"{leaf.kind}({value}, {cls!r}{kept}, dtype='torch.{found['dtype']}', "
         f"device={found['device']}, requires_grad={found['grad']}, size={found['size']}, "
