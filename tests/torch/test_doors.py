@@ -77,6 +77,11 @@ print(run())
 from torch._dynamo.precompile_context import PrecompileContext
 PrecompileContext.save_to_dynamo_cache()
 """
+ASKED = """
+f = compiled()
+print(pellucid.find_difference(f, torch.ones(6)))
+print(pellucid.find_nan(f, torch.tensor([1, 1, 1, 1, 1, float("inf")])))
+"""
 WARM = """
 with pellucid.prepare_debug("dump"):
     print(watch(run))
@@ -145,8 +150,16 @@ def test_what_was_compiled_ahead_before_the_capture(run):
     capture, _, said = run(SAVED, BEFORE)
     (frame,) = capture.of(Frame)
     assert frame.before and frame.verdict.proven and not frame.swapped
-    assert [bool(entry.guards) for entries in capture.caches.values() for entry in entries] == [True]
+    assert [bool(entry.guards) for entries in capture.caches.values() for entry in entries] == [
+        True
+    ]
     assert "nothing was compiled" not in said
+
+
+def test_functions_compiled_ahead_of_time_are_looked_into(run):
+    _, _, said = run(SAVED, ASKED)
+    assert "find_difference: no difference between eager, captured, AOT" in said
+    assert "program.py" in said and "nothing was compiled" not in said
 
 
 def test_what_a_package_installs(run):

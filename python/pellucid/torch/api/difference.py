@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from ..capture.connection import CAPTURE
 from ..model.differences import Difference
 from ..model.events import CompileKey, Graph, Started
+from ..taps import doors
 from .prepare import prepare_debug
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def find_difference(
     find_difference: no difference between eager, captured, AOT, post-grad, program
     """
     _check(reference, rtol, atol)
+    fn = doors.traceable(fn)
     if CAPTURE.innermost is not None:
         return _searched(CAPTURE.innermost, fn, args, kwargs, reference, (rtol, atol))
     made, found = Path(tempfile.mkdtemp(prefix="pellucid_find_difference_")), None

@@ -17,7 +17,7 @@ from ..model.events import NonFinite, Place, Skipped
 from ..model.graph_text import FILE_COMMENT
 from ..model.names import label
 from ..store.session import Session, left_alone
-from ..taps import graph_hooks
+from ..taps import doors, graph_hooks
 from .prepare import prepare_debug
 
 if TYPE_CHECKING:
@@ -128,6 +128,7 @@ def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
     Raises:
         Exception: whatever ``fn`` raises.
     """
+    fn = doors.traceable(fn)
     if CAPTURE.innermost is not None:
         return _watched(CAPTURE.innermost, fn, args, kwargs)
     made, report = Path(tempfile.mkdtemp(prefix="pellucid_find_nan_")), None

@@ -32,7 +32,8 @@ from ..taps.shapes import SHAPES
 from ..taps.trace import TraceRecord
 from ..text.dump import named_class
 from . import graph_files
-from .frames import add_compiled_before, add_made_before, place_of as start_of, write_frame
+from .frames import add_compiled_before, add_made_before, write_frame
+from .frames import place_of as start_of
 from .outcomes import Early, Outcomes, follow
 from .progress import WANTED, Progress
 from .records import on_record, place_of, write_graph

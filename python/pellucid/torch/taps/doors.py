@@ -18,7 +18,7 @@ import itertools
 import sys
 import threading
 import weakref
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional
 
 from . import hooks
@@ -152,9 +152,10 @@ def _told(old: Callable[..., Any], receive: Receive) -> Callable[..., Any]:
 
     @functools.wraps(old)
     def made(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # What is compiled here has its guards already; what is loaded makes them here.
+        known = getattr(getattr(self, "_artifacts", None), "guard_manager", None)
         result = old(self, *args, **kwargs)
-        work = _THREAD.scope
-        arrival = _of_function(self, AHEAD if work is None else work.way, compile_id())
+        arrival = _of_function(self, LOADED if known is None else AHEAD, compile_id())
         if arrival is not None:
             _SEEN[id(self.fn)] = weakref.ref(self.fn)
             code = receive(arrival)
@@ -199,6 +200,22 @@ def _globals_of(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """The globals that torch's installer has for what it installs."""
     found = values.get("runtime_global_scope")
     return found if isinstance(found, dict) else {}
+
+
+def traceable(function: Any) -> Any:
+    """What can be compiled again: of a function compiled ahead of time, or loaded, its original.
+
+    Anything else is returned as it is.
+    """
+    owner, _ = PROBE.place("aot_function") or (None, "") if _exists("aot_function") else (None, "")
+    if type(function) is not owner:
+        return function
+    made, code = function.fn, function._artifacts.original_code
+    cells = dict(zip(made.__code__.co_freevars, made.__closure__ or ()))
+    closure = tuple(cells.get(name) or CellType() for name in code.co_freevars)
+    plain = FunctionType(code, made.__globals__, code.co_name, made.__defaults__, closure)
+    plain.__kwdefaults__ = made.__kwdefaults__
+    return plain
 
 
 _SEEN: dict[int, weakref.ref[FunctionType]] = {}
