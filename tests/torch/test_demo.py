@@ -15,9 +15,8 @@ def test_demo_shows_what_it_promises(torch, dynamo, tmp_path, monkeypatch, capsy
     assert demo.main(str(folder)) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 15
-    assert all(
-        len(line) <= 100 for line in lines if folder.name not in line
-    )  # a path is any length
+    # A path may be of any length.
+    assert all(len(line) <= 100 for line in lines if folder.name not in line)
     assert "backend aot_eager" in lines[0] and MODEL in lines[0]
     output = "\n".join(lines)
     assert "Compiled    1 function in 2 versions, 4 graphs: `forward` (demo_model.py:29)" in output

@@ -1,4 +1,4 @@
-"""Compiled code that comes past Dynamo's hook is in the dump, under one id, with all that it has."""
+"""Compiled code that comes past Dynamo's hook is in the dump, with all that it has."""
 
 import subprocess
 import sys
@@ -116,7 +116,7 @@ def run(torch, tmp_path, monkeypatch):
 
 
 def check(capture, ran, way, number):
-    """Each frame that ran is in the dump, proven, runs from its file, and has guards and a graph."""
+    """Each frame that ran is in the dump, runs from its file, and has guards and a graph."""
     frames = capture.of(Frame)
     assert [frame.way for frame in frames] == [way] * number
     assert {frame.key for frame in frames} == {started.key for started in capture.of(Started)}

@@ -85,7 +85,7 @@ def _causes(
 ) -> list[Finding]:
     """The causes that have a remedy of their own, for one function."""
     found: list[Finding] = []
-    metrics = [event.values for event in capture.of(Metrics) if event.key in keys]
+    metrics = [event.values for key in keys for event in capture.of(Metrics, key)]
 
     def add(what: str, part: Part, cause: str, remedy: str, quoted: str = "") -> None:
         found.append(

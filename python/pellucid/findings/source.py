@@ -147,10 +147,12 @@ class Program:
 
     def start(self, place: Place) -> Place:
         """Return the line of the ``def`` for the line of a function's first decorator."""
-        for node in self.functions(place.file):
-            if _first(node) == place.line and node.name == place.function:
-                return Place(place.file, node.lineno, place.function)
-        return place
+        line = self._starts(place.file).get((place.line, place.function))
+        return place if line is None else Place(place.file, line, place.function)
+
+    @_kept
+    def _starts(self, file: str) -> dict[tuple[int, str], int]:
+        return {(_first(node), node.name): node.lineno for node in self.functions(file)}
 
     @_kept
     def functions(self, file: str) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]:

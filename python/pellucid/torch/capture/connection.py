@@ -268,7 +268,7 @@ class Capture:
             with session.guard(f"dumping {original.co_name}"):
                 known = _of_variant(session, arrival.compile_id)
                 key, place = session.key(known), start_of(original)
-                if not any(started.key == key for started in session.of(Started)):
+                if not session.of(Started, key):
                     session.record(Started(key, place))
                     keep_file(session, place.file)
                 code = write_frame(
@@ -330,7 +330,7 @@ class Capture:
         for session in self.open_sessions() if texts else ():
             key = session.key(compile_id)
             # Where the trace tells of them it has done so by now.
-            if not any(stop.key == key for stop in session.of(Break)):
+            if not session.of(Break, key):
                 for text in texts:
                     session.record(break_of(key, text))
 
@@ -372,9 +372,8 @@ class Capture:
 
 def _of_variant(session: Session, compile_id: str | None) -> str | None:
     """The id of one more version: a package has one for all versions of a function."""
-    taken = {frame.key for frame in session.of(Frame)}
     frame, slash, number = (compile_id or "").rpartition("/")
-    while slash and session.key(compile_id) in taken:
+    while slash and session.of(Frame, session.key(compile_id)):
         number = str(int(number) + 1)
         compile_id = f"{frame}/{number}"
     return compile_id

@@ -36,7 +36,7 @@ def write_frame(
     """
     function, place = session.function(original), place_of(original)
     key = session.key(compile_id)
-    captured = [g for g in session.of(Graph) if g.key == key and g.stage == "captured"]
+    captured = [g for g in session.of(Graph, key) if g.stage == "captured"]
     graphs = [graph.text for graph in captured]
     uncommented = [""]
     state = state or graph_hooks.frame_being_compiled(original)
@@ -107,7 +107,7 @@ def _compiled(
 
 def _broken(session: Session, key: CompileKey, place: Place) -> set[int]:
     """The lines of a file at which a compile breaks."""
-    texts = [stop.text for stop in session.of(Break) if stop.key == key]
+    texts = [stop.text for stop in session.of(Break, key)]
     found = [match for text in texts for match in _BROKEN.findall(text)]
     return {int(line) for file, line in found if file == place.file}
 
@@ -131,7 +131,7 @@ def _text(
     running: str,
     stack: Mapping[str, str],
 ) -> str:
-    breaks = [event for event in session.of(Break) if event.key == key]
+    breaks = session.of(Break, key)
     told = terms(rewriting.source or "", rewriting.constants, stack)
     return transformed_text(key, place, rewriting, breaks, running, session.show_bytecode, told)
 

@@ -122,9 +122,9 @@ def _skipped(
     kind = str(values.get("fail_type") or "")
     failed = process.failure(kind, values) if kind else None
     raised = failed is not None and failed.raised
-    if any(frame.key == key for frame in session.of(Frame)) and not raised:
+    if session.of(Frame, key) and not raised:
         return
-    breaks = [stop for stop in session.of(Break) if stop.key == key]
+    breaks = session.of(Break, key)
     reason = values.get("fail_reason") or (failed is not None and failed.text)
     text = str(reason or (breaks[-1].text if breaks else NO_REASON))
     place: Place | None = None

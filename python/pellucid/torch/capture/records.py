@@ -89,7 +89,9 @@ def on_record(
                 add_saved(session, graph, _sizes(session, key))
     elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
         event = break_of(key, payload)
-        if event not in session.of(Break):  # an attempt that starts over breaks at the same place
+        if event not in session.of(
+            Break, key
+        ):  # an attempt that starts over breaks at the same place
             session.record(event)
     elif kind == "artifact:recompile_reasons":
         reasons = tuple(map(scrub, _reasons(payload)))
@@ -108,7 +110,7 @@ def on_record(
 
 
 def _has_joint(session: Session, key: CompileKey) -> bool:
-    return any(graph.key == key and graph.stage == "joint" for graph in session.of(Graph))
+    return any(graph.stage == "joint" for graph in session.of(Graph, key))
 
 
 def _kernels(session: Session, program: Graph, text: str, process: Process) -> None:
@@ -199,7 +201,7 @@ def _nodes(session: Session, event: Graph, text: str) -> str:
 
 def _sizes(session: Session, key: CompileKey) -> dict[str, int]:
     """The numbers for which a compile's symbolic sizes stood, from the graph that Dynamo made."""
-    graphs = [g.needs for g in session.of(Graph) if g.key == key and g.needs is not None]
+    graphs = [g.needs for g in session.of(Graph, key) if g.needs is not None]
     values = [value for graph in graphs for value in graph.inputs if value.literal.isdigit()]
     return {value.symbol: int(value.literal) for value in values if value.symbol}
 

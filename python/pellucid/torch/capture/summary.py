@@ -28,23 +28,38 @@ from .sources import add_sources
 
 def refresh_caches(session: Session) -> None:
     """Read the cache entries of everything captured, with their guards."""
+    files = _files(session)
+    frames = _by_function(session)
     for function, code in session.functions():
         if code is None:
             continue
         with session.guard(f"reading the guards of {code.co_name}"):
-            entries = [*session.arrived(function), *_entries(session, function, code)]
+            read = _entries(session, frames.get(function, []), code, files)
+            entries = [*session.arrived(function), *read]
             if entries:
                 session.set_cache(function, entries)
 
 
-def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry]:
+def _by_function(session: Session) -> dict[int, list[Frame]]:
+    """The compiled versions of each function."""
+    found: dict[int, list[Frame]] = {}
+    for frame in session.of(Frame):
+        found.setdefault(frame.function, []).append(frame)
+    return found
+
+
+def _files(session: Session) -> set[str]:
+    return user_files([*session.of(Frame), *session.of(Started)])
+
+
+def _entries(
+    session: Session, frames: list[Frame], code: CodeType, files: set[str]
+) -> list[CacheEntry]:
     # After a reset the same id means another compile; the newest one holds the cache entry.
-    frames = [frame for frame in session.of(Frame) if frame.function == function]
     newest = {frame.key.id: frame.key for frame in frames}
     # Before torch 2.6 an entry does not tell its id; the file that its code runs from does.
     by_file = {str(session.path(frame.file)): frame.key for frame in frames}
     result = []
-    files = user_files([*session.of(Frame), *session.of(Started)])
     for raw in hooks.cache_entries(code):
         key = newest.get(raw.compile_id) or by_file.get(raw.code.co_filename)
         result.append(_entry(session, key or CompileKey(raw.compile_id), code, raw, files))
@@ -67,8 +82,7 @@ def _entry(
 
 def add_entry(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:
     """Keep the guards of code that torch has in no list of its own."""
-    files = user_files([*session.of(Frame), *session.of(Started)])
-    entry = _entry(session, session.key(raw.compile_id), code, raw, files)
+    entry = _entry(session, session.key(raw.compile_id), code, raw, _files(session))
     session.add_arrived(session.function(code), entry)
 
 
@@ -83,14 +97,12 @@ def _full_code_names(session: Session) -> dict[int, str]:
 
 
 def _binder(
-    session: Session, entries: list[CacheEntry], files: dict[int, str]
+    session: Session, entries: list[CacheEntry], files: dict[int, str], graphs: Mapping[str, str]
 ) -> Callable[[Iterable[str]], list[str]]:
     """How the full code of a function with these entries binds the global names that it uses."""
     values: dict[str, Any] = {}
     for entry in entries:
         values.update(() if entry.kept is None else entry.kept.named(entry.key.slug))
-    captured = {g.key: g.file for g in session.of(Graph) if g.stage == "captured"}
-    graphs = {f"__compiled_fn_{key.slug}": file for key, file in captured.items()}
 
     def find_file(code: CodeType) -> tuple[str, str] | None:
         number = session.number(code)
@@ -127,18 +139,20 @@ def write_summary(session: Session) -> None:
     """Write full code, index and record: what is known only at the end."""
     full: dict[str, list[Frame]] = {}
     names = _full_code_names(session)
+    frames = _by_function(session)
+    captured = {g.key: g.file for g in session.of(Graph) if g.stage == "captured"}
+    graphs = {f"__compiled_fn_{key.slug}": file for key, file in captured.items()}
     for function, code in session.functions():
-        versions = [frame for frame in session.of(Frame) if frame.function == function]
+        versions = frames.get(function)
         if not versions:
             continue
         place = versions[0].place
         with session.guard(f"writing the full code of {place.function}"):
-            keys = {frame.key for frame in versions}
-            recompiles = [event for event in session.of(Recompile) if event.key in keys]
-            name = names[function]
             by_key = {frame.key: frame for frame in versions}
+            recompiles = [event for key in by_key for event in session.of(Recompile, key)]
+            name = names[function]
             entries = session.cache(function)
-            bind = _binder(session, entries, names)
+            bind = _binder(session, entries, names, graphs)
             text = full_code_text(place, code, entries, by_key, recompiles, bind)
             session.write(name, text)
             session.set_cache(function, [with_lines(entry, text) for entry in entries])

@@ -83,9 +83,17 @@ class Capture(Shown):
     made_nodes: Nodes | None = field(default=None, repr=False, compare=False)
     """The nodes of the graphs, where the capture is still in memory."""
 
-    def of(self, kind: type[E]) -> list[E]:
-        """Return the events of one kind, in order."""
-        return [event for event in self.events if isinstance(event, kind)]
+    def of(self, kind: type[E], key: CompileKey | None = None) -> list[E]:
+        """Return the events of one kind, in order: all of them, or those of one compile."""
+        return list(self._tables.get((kind, key), ()))
+
+    @functools.cached_property
+    def _tables(self) -> dict[tuple[type, CompileKey | None], list[Any]]:
+        found: dict[tuple[type, CompileKey | None], list[Any]] = {}
+        for event in self.events:
+            for key in {None, getattr(event, "key", None)}:
+                found.setdefault((type(event), key), []).append(event)
+        return found
 
     def text(self, file: str) -> str:
         """Return the text of one of the dump's files; empty when it is gone or no such file."""

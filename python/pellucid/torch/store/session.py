@@ -103,6 +103,7 @@ class Session(Shown):
         self._writing = threading.RLock()
         self._events: list[Any] = []
         self._by_kind: dict[type, list[Any]] = {}
+        self._by_key: dict[tuple[type, CompileKey | None], list[Any]] = {}
         self._files: dict[str, object] = {}
         self._listed: set[str] = set()
         self._caches: dict[int, list[CacheEntry]] = {}
@@ -207,20 +208,26 @@ class Session(Shown):
             with self.guard("progress listener"):
                 self._listener(event)
 
-    def of(self, kind: type[E]) -> list[E]:
-        """The events of one kind, in order."""
+    def of(self, kind: type[E], key: CompileKey | None = None) -> list[E]:
+        """The events of one kind, in order: all of them, or those of one compile."""
         with self._lock:
+            if key is not None:
+                return list(self._by_key.get((kind, key), ()))
             return list(self._by_kind.get(kind, ()))
 
     def replace(self, old: Any, new: Any) -> None:
         """Put an event in the place of another one of its kind of which more is known now."""
         with self._lock:
-            for events in (self._events, self._by_kind[type(old)]):
+            kind, key = type(old), getattr(old, "key", None)
+            for events in (self._events, self._by_kind[kind], self._by_key.get((kind, key), [])):
                 events[:] = [new if event is old else event for event in events]
 
     def _keep(self, event: Any) -> None:
         self._events.append(event)
-        self._by_kind.setdefault(type(event), []).append(event)
+        kind, key = type(event), getattr(event, "key", None)
+        self._by_kind.setdefault(kind, []).append(event)
+        if isinstance(key, CompileKey):
+            self._by_key.setdefault((kind, key), []).append(event)
 
     def key(self, compile_id: str | None) -> CompileKey:
         """The compile that an id means now."""
@@ -313,7 +320,7 @@ class Session(Shown):
 
     def has_program(self, key: CompileKey) -> bool:
         """Whether a compile's graphs have become a program, and so run no more themselves."""
-        return any(graph.is_program and graph.key == key for graph in self.of(Graph))
+        return any(graph.is_program for graph in self.of(Graph, key))
 
     def running_graphs(self) -> list[Graph]:
         """The graphs and programs that run as Python, from their files.
