@@ -68,10 +68,13 @@ def full_code_text(
     elif not entries:
         head.append("torch holds no cache entry of it now, so there are no guards to show.")
     free = () if code is None else code.co_freevars
+    otherwise = "torch compiles another, or past its limit runs the original"
+    if versions and all(frames[entry.key].way in ("ahead of time", "loaded") for entry in versions):
+        otherwise = "torch raises an error, as nothing is compiled at the call"
     guards = [_guards(entry) for entry in versions]
     functions = [_version(frames[entry.key], name, free) for entry in versions]
     if code is not None:
-        functions += [_original(code, name), _dispatch(code, name, versions)]
+        functions += [_original(code, name), _dispatch(code, name, versions, otherwise)]
     imports = _imports(versions, functions, bind)
     parts = [as_comment("\n".join(head)), imports]
     parts += [part for pair in zip(guards, functions) for part in pair]
@@ -204,7 +207,7 @@ def user_source(code: CodeType) -> str | None:
     return "\n".join(text.splitlines()[node.lineno - 1 :])
 
 
-def _dispatch(code: CodeType, name: str, versions: Sequence[CacheEntry]) -> str:
+def _dispatch(code: CodeType, name: str, versions: Sequence[CacheEntry], otherwise: str) -> str:
     arguments = _arguments(code)
     signature, call = _signature(code, arguments), _call(code, arguments)
     scope = ", ".join(f"{real!r}: {shown}" for real, shown in arguments.items())
@@ -220,7 +223,7 @@ def _dispatch(code: CodeType, name: str, versions: Sequence[CacheEntry]) -> str:
             f"    if guards_{slug}(L, kept_{slug}.globals(globals())):",
             f"        return kept_{slug}.transformed({target})({call})",
         ]
-    lines += ["    # No version fits: torch compiles another, or past its limit runs the original."]
+    lines += [f"    # No version fits: {otherwise}."]
     original = f"__original_{name}"
     if versions:
         original = f"kept_{versions[0].key.slug}.original({original})"
