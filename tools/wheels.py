@@ -5,6 +5,8 @@ The core is compiled once, by Zig's C++ compiler: a Clang that links against a g
 is told to and brings a static libc++, so that a wheel needs nothing but libc. The extension of each
 Python links that core. 3.8 to 3.11 have a wheel each; that of 3.12 is built against the stable
 ABI and serves every later Python as well.
+
+`python/drop_in` is a wheel of its own: pellucid under the name depyf.
 """
 
 import argparse
@@ -111,6 +113,14 @@ def repair(wheel: Path, out: Path, log: Path) -> Path:
     return kept
 
 
+def build_drop_in(out: Path, log: Path) -> None:
+    """Build the wheel that is installed in place of depyf; it is the same for every Python."""
+    command = [sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps"]
+    run([*command, str(ROOT / "python" / "drop_in"), "-w", str(out)], log)
+    (wheel,) = out.glob("depyf-*.whl")
+    print(f"wheels: {wheel.name}", flush=True)
+
+
 def main() -> int:
     """Build everything that `--only` does not leave out; return 1 if a Python was missing."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -149,6 +159,7 @@ def main() -> int:
         kept = repair(made, out, log)
         print(f"wheels: {kept.name}: {kept.stat().st_size / 1e6:.2f} MB", flush=True)
         subprocess.run([sys.executable, "-m", "auditwheel", "show", str(kept)], check=True)
+    build_drop_in(out, log)
     if arguments.only is None:
         run([sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", str(out)], log)
         (archive,) = out.glob("*.tar.gz")

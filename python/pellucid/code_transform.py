@@ -2,17 +2,49 @@
 """Source whose code object can stand in for another, under the names of depyf's.
 
 pellucid itself makes code objects fit (:mod:`pellucid.recompile`) and leaves the source alone; this
-is for programs written for depyf that compile the text themselves.
+is for programs written for depyf that compile the text themselves, or use the lists of instructions
+and the syntax trees of its decompiler.
 """
 
 from __future__ import annotations
 
+import ast
+import dis
+import itertools
+import sys
+from dataclasses import dataclass
 from types import CodeType
-from typing import List, Optional
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from pellucid.utils import collect_all_code_objects
 
-__all__ = ["add_indentation", "fix_irregular_code", "remove_indentation"]
+__all__ = [
+    "ExceptionTableEntry",
+    "IdentifierReplacer",
+    "Instruction",
+    "RemoveAssignment2Transformer",
+    "RemoveAssignmentTransformer",
+    "add_indentation",
+    "check_exception_table",
+    "convert_instruction",
+    "decode_exception_table_varint",
+    "fix_irregular_code",
+    "get_parents",
+    "lowest_common_parent",
+    "nop_instruction",
+    "nop_unreachable_bytecode",
+    "parse_exception_table",
+    "prepare_freevars_for_compile",
+    "propagate_line_nums",
+    "remove_indentation",
+    "remove_some_temp",
+    "set_parents",
+    "simplify_finally_statement",
+]
+
+py311 = sys.version_info >= (3, 11)
+
+# -- source text -----------------------------------------------------------------------------------
 
 
 def add_indentation(code: str, indentation: int = 4) -> str:
@@ -94,3 +126,216 @@ def _with_names(old: CodeType, source: str, locals_: List[str], cells: List[str]
         return text
     free = "".join(f"    {name} = None\n" for name in old.co_freevars)
     return f"def __helper_outer_function():\n{free}{add_indentation(text)}"
+
+
+def prepare_freevars_for_compile(
+    old_bytecode: CodeType, src_code: str, add_local_variables: Optional[List[str]] = None
+) -> str:
+    """Call :func:`fix_irregular_code`, which older versions of depyf called this."""
+    return fix_irregular_code(old_bytecode, src_code, add_local_variables)
+
+
+# -- instructions ----------------------------------------------------------------------------------
+
+_JUMPS = frozenset([*dis.hasjabs, *dis.hasjrel])
+_NEVER_CONTINUE = frozenset(
+    [
+        "BREAK_LOOP",
+        "JUMP_ABSOLUTE",
+        "JUMP_BACKWARD",
+        "JUMP_BACKWARD_NO_INTERRUPT",
+        "JUMP_FORWARD",
+        "RAISE_VARARGS",
+        "RERAISE",
+        "RETURN_CONST",
+        "RETURN_VALUE",
+    ]
+)
+
+
+@dataclass(eq=False)
+class Instruction:
+    """An instruction of :mod:`dis` whose fields can be changed; two are equal if they are one."""
+
+    opcode: int
+    opname: str
+    arg: Optional[int]
+    argval: Any
+    argrepr: str
+    offset: Optional[int] = None
+    starts_line: Optional[int] = None
+    is_jump_target: bool = False
+
+    def short_inst_repr(self) -> str:
+        """Name the instruction and its offset."""
+        return f"Instruction(opname={self.opname}, offset={self.offset})"
+
+    def is_jump(self) -> bool:
+        """Whether the instruction may continue at a target."""
+        return self.opcode in _JUMPS
+
+    def get_jump_target(self) -> int:
+        """Return the offset of the target; raise ValueError if this is not a jump."""
+        if not self.is_jump():
+            raise ValueError(f"{self.opname} is not a jump")
+        return int(self.argval)
+
+
+def convert_instruction(i: dis.Instruction) -> Instruction:
+    """Copy an instruction of :mod:`dis`."""
+    line: Any = i.starts_line
+    if isinstance(line, bool):  # from 3.13 on it only says whether a line starts
+        line = getattr(i, "line_number", None) if line else None
+    return Instruction(
+        i.opcode, i.opname, i.arg, i.argval, i.argrepr, i.offset, line, bool(i.is_jump_target)
+    )
+
+
+def nop_instruction(inst: Instruction) -> Instruction:
+    """Turn an instruction into a NOP where it is, and return it."""
+    inst.opcode, inst.opname = dis.opmap["NOP"], "NOP"
+    inst.arg, inst.argval, inst.argrepr = 0, 0, ""
+    inst.is_jump_target = False
+    return inst
+
+
+def propagate_line_nums(instructions: List[Instruction]) -> None:
+    """Give each instruction the line of the one before it, unless it has its own."""
+    line = None
+    for inst in instructions:
+        line = inst.starts_line = inst.starts_line or line
+
+
+def simplify_finally_statement(instructions: List[Instruction]) -> None:
+    """Leave the instructions unchanged: pellucid decompiles ``finally`` as it is."""
+
+
+def nop_unreachable_bytecode(code: CodeType, instructions: List[Instruction]) -> None:
+    """Turn every instruction that cannot be reached into a NOP."""
+    numbers = {inst.offset: number for number, inst in enumerate(instructions)}
+    table = parse_exception_table(getattr(code, "co_exceptiontable", b""))
+    reached = set()
+    pending = [0] if instructions else []
+    while pending:
+        number = pending.pop()
+        if number in reached or number >= len(instructions):
+            continue
+        reached.add(number)
+        inst = instructions[number]
+        offset = inst.offset or 0
+        targets = [inst.get_jump_target()] if inst.is_jump() else []
+        targets += [entry.target for entry in table if entry.start <= offset <= entry.end]
+        pending.extend(numbers[target] for target in targets if target in numbers)
+        if inst.opname not in _NEVER_CONTINUE:
+            pending.append(number + 1)
+    for number, inst in enumerate(instructions):
+        if number not in reached:
+            nop_instruction(inst)
+
+
+@dataclass
+class ExceptionTableEntry:
+    """Which handler belongs to a range of instructions; ``end`` is that of the last one."""
+
+    start: int
+    end: int
+    target: int
+    depth: int
+    lasti: bool
+
+
+def decode_exception_table_varint(bytes_iter: Iterator[int]) -> int:
+    """Read a number of an exception table: six bits per byte, the highest first.
+
+    >>> decode_exception_table_varint(iter([0x41, 0x02]))
+    66
+    """
+    value, more = 0, True
+    while more:
+        byte = next(bytes_iter)
+        value, more = value << 6 | byte & 0x3F, bool(byte & 0x40)
+    return value
+
+
+def parse_exception_table(exntab: bytes) -> List[ExceptionTableEntry]:
+    """Read ``co_exceptiontable``, which code objects have from 3.11 on.
+
+    The format is described in CPython's InternalDocs/exception_handling.md.
+    """
+    numbers = iter(exntab)
+    read = decode_exception_table_varint
+    table = []
+    for first in numbers:
+        start = 2 * read(itertools.chain([first], numbers))
+        end = start + 2 * read(numbers) - 2
+        target, depth_and_lasti = 2 * read(numbers), read(numbers)
+        depth, lasti = divmod(depth_and_lasti, 2)
+        table.append(ExceptionTableEntry(start, end, target, depth, bool(lasti)))
+    check_exception_table(table)
+    return table
+
+
+def check_exception_table(tab: List[ExceptionTableEntry]) -> None:
+    """Raise AssertionError unless the ranges are ordered and do not overlap."""
+    before = -1
+    for entry in tab:
+        if not before < entry.start <= entry.end:
+            raise AssertionError(f"exception table: the range from {entry.start} is out of order")
+        before = entry.end
+
+
+# -- syntax trees ----------------------------------------------------------------------------------
+
+
+def set_parents(node: ast.AST, parent: Optional[ast.AST] = None) -> None:
+    """Give each node below ``node`` an attribute ``parent``."""
+    for above in ast.walk(node):
+        for child in ast.iter_child_nodes(above):
+            child.parent = above  # type: ignore[attr-defined]
+
+
+def get_parents(node: Optional[ast.AST]) -> List[ast.AST]:
+    """Return a node and those above it, the nearest first; :func:`set_parents` comes first."""
+    found = []
+    while node is not None:
+        found.append(node)
+        node = getattr(node, "parent", None)
+    return found
+
+
+def lowest_common_parent(
+    node1: ast.AST, node2: ast.AST
+) -> Tuple[Optional[ast.AST], Optional[ast.AST], Optional[ast.AST]]:
+    """Return the lowest node above both, and the node below it on the way to each."""
+    common: Optional[ast.AST] = None
+    pair: Tuple[Optional[ast.AST], Optional[ast.AST]] = (None, None)
+    for pair in zip(get_parents(node1)[::-1], get_parents(node2)[::-1]):
+        if pair[0] is not pair[1]:
+            break
+        common = pair[0]
+    return (common, *pair)
+
+
+def remove_some_temp(source_code: str, temp_prefix: str, indentation: int = 4) -> str:
+    """Return the source: pellucid writes no temporaries that have to be removed."""
+    return source_code
+
+
+class RemoveAssignmentTransformer(ast.NodeTransformer):
+    """Leave a tree unchanged, for the same reason as :func:`remove_some_temp`."""
+
+    def __init__(self, temp_name: str, temp_occurrences: Dict[str, List[Any]]) -> None:
+        self.temp_name = temp_name
+        self.temp_occurrences = temp_occurrences
+
+
+class RemoveAssignment2Transformer(RemoveAssignmentTransformer):
+    """Leave a tree unchanged as well."""
+
+
+class IdentifierReplacer(ast.NodeTransformer):
+    """Give every function the same name, so that trees can be compared without it."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.name = "PLACEHOLDER"
+        return self.generic_visit(node)

@@ -14,18 +14,36 @@ import itertools
 import os
 import tempfile
 import tokenize
+from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Callable
 
+from pellucid import decompilation
 from pellucid.code_objects import code_of
-from pellucid.decompilation import decompile, decompile_ex
+from pellucid.decompilation import decompile_ex
 from pellucid.errors import CannotStandIn, DecompileError
 from pellucid.recompile import stand_in
 from pellucid.torch.dynamo.closures import unwrap, wrap
 
-__all__ = ["DecompilationError", "Decompiler", "decompile"]
+__all__ = ["DecompilationError", "Decompiler", "DecompilerState", "decompile"]
 
 DecompilationError = DecompileError
+
+
+@dataclass
+class DecompilerState:
+    """What depyf's decompiler keeps as it goes; pellucid's keeps nothing here."""
+
+    source_code: str
+    stack: list[Any]
+    inside_loop: bool = False
+    loop_start_index: int = -1
+    loop_end_index: int = -1
+
+
+def decompile(code: CodeType | Callable[..., Any]) -> str:
+    """Return the source of a callable or code object, like :func:`pellucid.decompile`."""
+    return decompilation.decompile(code)
 
 
 class Decompiler:
@@ -40,6 +58,12 @@ class Decompiler:
 
     def __init__(self, code: CodeType | Callable[..., Any]) -> None:
         self.code = code_of(code)
+
+    def __hash__(self) -> int:
+        return id(self.code)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Decompiler) and self.code is other.code
 
     def decompile(
         self,
@@ -88,7 +112,7 @@ class Decompiler:
             path = filepath_template % count
             name = os.path.splitext(os.path.basename(path))[0]
             source = _Source(code_to_decompile, name, indentation)
-            if _write_new(path, source.text):
+            if write_new(path, source.text):
                 return source.compile_like(reference_code, path)
         raise AssertionError("counting has no end")
 
@@ -132,7 +156,7 @@ class _Source:
         return made
 
 
-def _write_new(path: str, text: str) -> bool:
+def write_new(path: str, text: str) -> bool:
     """Write a file whole unless it exists; say whether the file now holds the text."""
     handle, temporary = tempfile.mkstemp(prefix=".pellucid-", dir=os.path.dirname(path) or ".")
     try:

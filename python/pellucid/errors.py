@@ -24,7 +24,7 @@ class DecompileError(ValueError):
     is one of "truncated", "malformed", "unknown version", "unsupported", "limit" and "internal".
     """
 
-    def __init__(self, message: str, offset: int = 0, code: str = "malformed") -> None:
+    def __init__(self, message: str = "", offset: int = 0, code: str = "malformed") -> None:
         super().__init__(message)
         self.message = message
         self.offset = offset

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import List, Tuple
 
 import pytest
+import wheels
 from needs import ROOT, missing
 from pellucid.interpreters import find_interpreter
 
@@ -116,6 +117,17 @@ def test_the_stable_wheel_works_on_every_later_python(wheel: Path, tmp_path: Pat
         used.append(minor)
     if len(used) < 2:
         missing(f"a Python later than 3.{built_by}")
+
+
+def test_the_wheel_that_replaces_depyf_has_one_file_and_needs_pellucid(tmp_path: Path) -> None:
+    wheels.build_drop_in(tmp_path, tmp_path / "log.txt")
+    (made,) = tmp_path.glob("*.whl")
+    assert made.name == "depyf-0.20.0+pellucid-py3-none-any.whl"
+    with zipfile.ZipFile(made) as archive:
+        names = archive.namelist()
+        (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+        assert "Requires-Dist: pellucid\n" in archive.read(metadata).decode()
+    assert [name for name in names if ".dist-info/" not in name] == ["depyf/__init__.py"]
 
 
 def test_the_source_archive_has_what_a_build_reads(tmp_path: Path) -> None:

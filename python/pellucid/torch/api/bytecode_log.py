@@ -24,7 +24,7 @@ def install() -> None:
     global _remove
     with _lock:
         if _remove is None:
-            _remove = hooks.add_bytecode_hook(_log)
+            _remove = hooks.add_bytecode_hook(log_source)
 
 
 def uninstall() -> None:
@@ -36,7 +36,8 @@ def uninstall() -> None:
             _remove = None
 
 
-def _log(original: CodeType, transformed: CodeType) -> None:
+def log_source(original: CodeType, transformed: CodeType) -> None:
+    """Write the source of one transformed frame to the log; the hook that is installed."""
     try:
         log = hooks.bytecode_log()
         if log is None or not log.isEnabledFor(logging.DEBUG):
