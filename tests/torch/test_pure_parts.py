@@ -6,6 +6,8 @@ import doctest
 import gc
 import importlib
 import logging
+import struct
+import sys
 import time
 from pathlib import Path
 
@@ -119,6 +121,51 @@ def test_same_instructions_tells_types_of_constants_apart():
     assert not same_instructions(one, true)
     assert not same_instructions(zero, minus)
     assert same_instructions(one, compile("\n\nx = 1", "g", "exec"))
+
+
+NAN, OTHER_NAN = (struct.unpack(">d", bytes.fromhex(f"7ff800000000000{n}"))[0] for n in "01")
+
+
+def load(constant):
+    return compile("", "f", "exec").replace(co_consts=(constant,))
+
+
+def test_constants_are_the_same_if_the_language_says_so():
+    # Each is made twice, so that no object is met again.
+    def kinds():
+        nan, other = (struct.unpack("d", struct.pack("d", n))[0] for n in (NAN, OTHER_NAN))
+        plain = [1, True, 1.0, 1 + 0j, 0.0, -0.0, complex(0, -0.0), complex(-0.0, 0), "1", b"1"]
+        plain += [10**30, 10**30 + 1, "a b", nan, -nan, other, complex(nan, 1), complex(1, nan)]
+        plain += [None, ..., False, 0]
+        tuples = [(each,) for each in plain] + [((each, 2),) for each in plain]
+        sets = [frozenset([each]) for each in plain + tuples]
+        sets += [frozenset([nan, other]), frozenset([nan, -nan]), frozenset([nan, 2])]
+        slices = [slice(each, each, 2) for each in [*plain, (1000,), (1000.0,)]]
+        if sys.version_info >= (3, 14):
+            return [*plain, *tuples, *sets, *slices, (slices[0],), (slices[1],)]
+        return [*plain, *tuples, *sets]
+
+    first, second = kinds(), kinds()
+    for i, one in enumerate(first):
+        for j, other in enumerate(second):
+            assert same_instructions(load(one), load(other)) == (i == j), (one, other)
+
+
+def test_an_object_that_is_no_constant_is_the_same_as_itself_alone():
+    class Equal(int):
+        def __eq__(self, other):
+            return True
+
+        __hash__ = int.__hash__
+
+    a = (lambda: None).__code__
+    for make in (list, dict, bytearray, object, lambda: Equal(1), lambda: range(3)):
+        one = make()
+        for wrap in (lambda each: each, lambda each: (each, 1), lambda each: ((each,),)):
+            assert same_instructions(load(wrap(one)), load(wrap(one)))
+            assert not same_instructions(load(wrap(one)), load(wrap(make())))
+    assert same_instructions(load((NAN, a)), load((NAN, a)))
+    assert not same_instructions(load(frozenset([NAN, float(str(NAN))])), load(frozenset([NAN])))
 
 
 def test_trace_records_without_an_event_are_ignored():

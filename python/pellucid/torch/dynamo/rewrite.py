@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import dis
 import io
+import operator
+import struct
 import warnings
 from dataclasses import dataclass, field
 from types import CodeType
@@ -209,17 +211,39 @@ def _same(a: object, b: object) -> bool:
         return False
     if isinstance(a, CodeType) and isinstance(b, CodeType):
         return same_instructions(a, b)
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(map(_same, a, b))
-    if isinstance(a, frozenset) and isinstance(b, frozenset):
-        return len(a) == len(b) and {*map(_typed, a)} == {*map(_typed, b)}
-    # repr tells 0.0 from -0.0, and makes nan equal to itself; objects are the same or are not.
-    plain = (int, float, complex, str, bytes)
-    return type(a) in plain and repr(a) == repr(b)
+    nans: dict[bytes, Any] = {}
+    return _holding(_with_one_nan(a, nans)) == _holding(_with_one_nan(b, nans))
 
 
-def _typed(value: object) -> tuple[type, str]:
-    return type(value), repr(value)
+def _holding(constant: object) -> CodeType:
+    """Return code with this one constant.
+
+    Two such are equal if the compiler would make one object of their constants: the language knows
+    all kinds that it has, tells 1 from True and 0.0 from -0.0 at any depth, and takes an object of
+    another kind for equal to itself alone.
+    """
+    return _EMPTY.replace(co_consts=(constant,))
+
+
+_EMPTY = compile("", "", "exec")
+
+
+def _with_one_nan(value: Any, nans: dict[bytes, Any]) -> Any:
+    """Return a constant whose NaNs of the same bits are one object: no two are equal otherwise."""
+    if type(value) is float and value != value:
+        return nans.setdefault(struct.pack("d", value), value)
+    if type(value) is complex and value != value:
+        return nans.setdefault(struct.pack("dd", value.real, value.imag), value)
+    if type(value) is slice:
+        parts = (value.start, value.stop, value.step)
+        same = _with_one_nan(parts, nans)
+        return value if same is parts else slice(*same)
+    if type(value) in (tuple, frozenset):
+        items = list(value)
+        same = [_with_one_nan(item, nans) for item in items]
+        made = type(value)(same)
+        return value if all(map(operator.is_, items, same)) or len(made) < len(items) else made
+    return value
 
 
 def with_functions_of(made: CodeType, original: CodeType) -> CodeType:
