@@ -33,6 +33,10 @@ struct LiveDecompilation : Decompilation {
   std::vector<Opaque> opaques;
 };
 
+// Returns the constants that some code object loads beside equal ones, from which `is` tells them:
+// no text can have both as literals.
+Result<std::vector<object::ConstId>> twin_constants(const object::Module& module);
+
 // Returns the source of a code object that is live in some interpreter (Module::root), of which
 // the caller knows these facts.
 Result<LiveDecompilation> decompile_live(const object::Module& module,

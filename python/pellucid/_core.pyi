@@ -40,6 +40,7 @@ def decompile_code(
     forms: Dict[str, int] = ...,
     *,
     facts: Optional[Dict[str, List[str]]] = None,
+    apart: bool = False,
 ) -> Decompiled: ...
 def decompile_pyc(
     data: bytes,
@@ -60,6 +61,7 @@ def compare_codes(
     ignore_name: bool = False,
     extra_locals: bool = False,
     facts: Optional[Dict[str, List[str]]] = None,
+    apart: bool = False,
 ) -> Tuple[_Status, List[_CodeVerdict]]: ...
 def compare_pyc(
     pyc: bytes, marshalled: bytes, version: Optional[Tuple[int, int]] = None

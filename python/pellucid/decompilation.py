@@ -112,6 +112,7 @@ class Decompilation:
     _unstructured: bool = False
     _forms: Dict[str, int] = dataclasses.field(default_factory=dict)
     _facts: Optional[Dict[str, List[str]]] = None
+    _apart: bool = False  # equal constants that are several objects have names
     _wanted: Optional[Tuple[int, int]] = None  # what the file is to be read as
     _doubt: str = ""  # why its version is a guess
     _remarks: Tuple[str, ...] = ()  # what a file holds that its source does not show
@@ -202,7 +203,12 @@ class Decompilation:
 
     def _verdict_of_live_code(self, code: types.CodeType) -> Verdict:
         return _verdict(
-            _core.compare_codes(code, self._recompiled, extra_locals=True, facts=self._facts)
+            _core.compare_codes(
+                *(code, self._recompiled),
+                extra_locals=True,
+                facts=self._facts,
+                apart=self._apart,
+            )
         )
 
     @property
@@ -361,13 +367,20 @@ def decompile_ex(
         DecompileError: its code is invalid.
     """
 
-    def written(unstructured: bool, forms: "Dict[str, int]") -> Decompilation:
-        found = _decompiled(obj, name, unstructured, forms, facts)
+    def written(unstructured: bool, forms: "Dict[str, int]", apart: bool = False) -> Decompilation:
+        found = _decompiled(obj, name, unstructured, forms, facts, apart)
         return found if reword is None else dataclasses.replace(found, source=reword(found.source))
 
     if unstructured:
         return written(True, {})
-    return _search(lambda forms: written(False, forms), "best")[0]
+    found, verdict = _search(lambda forms: written(False, forms), "best")
+    if verdict.status != "unproven" or facts:
+        return found
+    # A text has one object for equal literals. Where the code has several, the others get names.
+    if written(False, {}, True).globals.keys() == written(False, {}).globals.keys():
+        return found
+    other, better = _search(lambda forms: written(False, forms, True), "best")
+    return other if better.status != "unproven" else found
 
 
 def _decompiled(
@@ -376,12 +389,15 @@ def _decompiled(
     unstructured: bool,
     forms: "Dict[str, int]",
     facts: "Optional[Dict[str, List[str]]]",
+    apart: bool = False,
 ) -> Decompilation:
     code = code_of(obj)
     if name is not None:
         code = code.replace(co_name=name)
-    raw = _core.decompile_code(code, unstructured=unstructured, forms=forms, facts=facts)
-    found = _result(raw, code, None, _facts=facts)
+    raw = _core.decompile_code(
+        code, unstructured=unstructured, forms=forms, facts=facts, apart=apart
+    )
+    found = _result(raw, code, None, _facts=facts, _apart=apart)
     function = getattr(obj, "__func__", obj)
     if isinstance(function, types.FunctionType):
         source, bindings = with_defaults(found.source, function)

@@ -445,7 +445,7 @@ class Finder {
 std::optional<Breach> find_breach(const object::Module& module, const Stream& stream,
                                   bool is_generated) {
   const std::optional<Breach> found = Finder(module, stream, is_generated).run();
-  if (found || is_generated || !loads_twin_constants(module, stream)) return found;
+  if (found || is_generated || twin_constants(module, stream).empty()) return found;
   return Breach{"two equal constants are two objects", 0};
 }
 

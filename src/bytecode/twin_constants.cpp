@@ -113,31 +113,43 @@ bool has_nan(const object::Module& module, ConstId id) {
   return false;
 }
 
-}  // namespace
+// Returns true if nothing but this instruction sees the tuple on top of the stack.
+bool takes_names(Op op) { return op == Op::CallKw || op == Op::BuildConstKeyMap; }
 
-bool loads_twin_constants(const object::Module& module, const Stream& stream) {
-  std::vector<ConstId> loaded;
-  for (const Instr& instr : stream.instrs) {
-    if (instr.op == Op::LoadConst) loaded.push_back(instr.constant());
-  }
-  std::sort(loaded.begin(), loaded.end());
-  loaded.erase(std::unique(loaded.begin(), loaded.end()), loaded.end());
+// Returns those of the constants that equal one before them.
+std::vector<ConstId> twins_among(const object::Module& module, std::vector<ConstId> ids,
+                                 uint8_t minor) {
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   std::vector<std::pair<uint64_t, ConstId>> keys;
-  keys.reserve(loaded.size());
-  const uint8_t minor = module[stream.code].version.minor;
+  keys.reserve(ids.size());
   Keys key_of(module);
-  for (const ConstId id : loaded) {
+  for (const ConstId id : ids) {
     if (is_merged(module[id], minor)) keys.emplace_back(key_of.of(id), id);
   }
   std::sort(keys.begin(), keys.end());
+  std::vector<ConstId> twins;
   for (size_t i = 1; i < keys.size(); ++i) {
     const auto [key, id] = keys[i];
     const auto [before, other] = keys[i - 1];
     if (key == before && object::same_constant(module, id, module, other) && !has_nan(module, id)) {
-      return true;
+      twins.push_back(id);
     }
   }
-  return false;
+  return twins;
+}
+
+}  // namespace
+
+std::vector<ConstId> twin_constants(const object::Module& module, const Stream& stream) {
+  std::vector<ConstId> loaded;
+  for (size_t i = 0; i < stream.instrs.size(); ++i) {
+    const Instr& instr = stream.instrs[i];
+    if (instr.op != Op::LoadConst) continue;
+    if (i + 1 < stream.instrs.size() && takes_names(stream.instrs[i + 1].op)) continue;
+    loaded.push_back(instr.constant());
+  }
+  return twins_among(module, std::move(loaded), module[stream.code].version.minor);
 }
 
 }  // namespace pellucid::bytecode

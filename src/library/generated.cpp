@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "bytecode/decode.h"
+#include "bytecode/twin_constants.h"
 #include "driver/code_paths.h"
 #include "driver/pipeline.h"
 #include "library/access.h"
@@ -34,6 +36,20 @@ driver::Forms own_forms(const object::Module& module, const FormsByPath& given) 
 }
 
 }  // namespace
+
+Result<std::vector<object::ConstId>> twin_constants(const object::Module& module) {
+  return guarded([&]() -> Result<std::vector<object::ConstId>> {
+    std::vector<object::ConstId> twins;
+    for (size_t i = 0; i < module.codes.size(); ++i) {
+      const Result<bytecode::Stream> stream = bytecode::decode(module, object::CodeId(i));
+      if (!stream.ok()) continue;
+      for (const object::ConstId id : bytecode::twin_constants(module, *stream)) {
+        twins.push_back(id);
+      }
+    }
+    return twins;
+  });
+}
 
 Result<LiveDecompilation> decompile_live(const object::Module& module,
                                          const DecompileOptions& options, const FormsByPath& forms,

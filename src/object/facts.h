@@ -5,9 +5,9 @@
 // A decompiler cannot know that `tmp_3` is a name that no person chose, or that `__compiled_fn_1`
 // is never rebound. The owner of the generator does. The facts hold for the root code object, and
 // for the nested ones that they name; no other code is affected. They are assumptions of the proof:
-// `verify` uses them as they are, and derives their consequences itself. Two are implied by any
-// others: functions that a generator put among the constants do not change (known.h), and an import
-// of no names is the same with None and with an empty tuple.
+// `verify` uses them as they are, and derives their consequences itself. Three are implied by any
+// others: functions that a generator put among the constants do not change (known.h), an import of
+// no names is the same with None and with an empty tuple, and of equal constants any will do.
 #pragma once
 
 #include <algorithm>

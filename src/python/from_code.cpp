@@ -11,6 +11,7 @@
 #include "object/fitting_names.h"
 #include "object/identifiers.h"
 #include "object/known.h"
+#include "pellucid/generated.h"
 #include "python/types.h"
 
 namespace nb = nanobind;
@@ -77,6 +78,24 @@ std::string hint_of(nb::handle object) {
   return "object";
 }
 
+// Returns what an identifier can show of a constant's value: `0_5`.
+std::string hint_of_value(nb::handle object) {
+  nb::object shown = nb::steal(PyObject_Repr(object.ptr()));
+  if (!shown.is_valid()) {
+    PyErr_Clear();  // an int of too many digits
+    return hint_of(object);
+  }
+  std::string spaced;
+  for (const char c : utf8(shown)) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool fits = byte < 128 && std::isalnum(byte) != 0;
+    if (fits || (!spaced.empty() && spaced.back() != '_')) spaced += fits ? c : '_';
+  }
+  std::string part = identifier_part(spaced);
+  while (!part.empty() && part.back() == '_') part.pop_back();
+  return part.empty() ? hint_of(object) : part;
+}
+
 // Returns true for the original built-in `iter`.
 bool is_builtin_iter(nb::handle object) {
   if (!PyCFunction_Check(object.ptr())) return false;
@@ -139,7 +158,7 @@ class Converter {
  public:
   explicit Converter(OpaqueNames& names) : names_(names) {}
 
-  Result<LiveCode> run(nb::handle root) {
+  Result<LiveCode> run(nb::handle root, bool apart) {
     module_ = object::new_module(running_version());
     module_.root = id_of(root);
     reserve_names(root);
@@ -151,6 +170,10 @@ class Converter {
       renamed.emplace(module_.text(given), module_.text(before));
     }
     if (auto error = object::admit(module_)) return std::move(*error);
+    if (apart) {
+      PELLUCID_TRY(const std::vector<ConstId> twins, twin_constants(module_));
+      set_apart(twins);
+    }
     return LiveCode{std::move(module_), std::move(renamed), std::move(pending_)};
   }
 
@@ -236,10 +259,22 @@ class Converter {
   ConstId convert(nb::handle value) {
     const auto known = consts_.find(value.ptr());
     if (known != consts_.end()) return known->second;
-    std::optional<ConstId> literal = convert_literal(value, 0);
+    std::optional<ConstId> literal;
+    if (!names_.is_apart(value)) literal = convert_literal(value, 0);
     const ConstId id = literal ? *literal : opaque(value);
     consts_.emplace(value.ptr(), id);
     return id;
+  }
+
+  void set_apart(const std::vector<ConstId>& twins) {
+    std::unordered_map<ConstId, PyObject*> objects;
+    for (const auto& [object, id] : consts_) objects.emplace(id, object);
+    for (const ConstId id : twins) {
+      Const made;
+      made.kind = ConstKind::Opaque;
+      made.text = intern(names_.set_apart(objects.at(id)));
+      module_.consts[id.index()] = std::move(made);
+    }
   }
 
   ConstId opaque(nb::handle value) {
@@ -386,7 +421,17 @@ std::string utf8(nb::handle text) {
 const std::string& OpaqueNames::name_of(nb::handle object) {
   const auto known = names_.find(object.ptr());
   if (known != names_.end()) return known->second;
-  const std::string base = "_const_" + hint_of(object);
+  return add(object, hint_of(object));
+}
+
+const std::string& OpaqueNames::set_apart(nb::handle object) {
+  apart_.insert(object.ptr());
+  const auto known = names_.find(object.ptr());
+  return known != names_.end() ? known->second : add(object, hint_of_value(object));
+}
+
+const std::string& OpaqueNames::add(nb::handle object, const std::string& hint) {
+  const std::string base = "_const_" + hint;
   std::string name = base;
   for (int n = 1; taken(name); ++n) name = base + "_" + std::to_string(n);
   reserve(name);
@@ -402,8 +447,8 @@ nb::dict OpaqueNames::bindings() const {
 
 std::string function_name(nb::handle name) { return object::as_function_name(utf8(name)); }
 
-Result<LiveCode> from_code(nb::handle code, OpaqueNames& names) {
-  return Converter(names).run(code);
+Result<LiveCode> from_code(nb::handle code, OpaqueNames& names, bool apart) {
+  return Converter(names).run(code, apart);
 }
 
 }  // namespace pellucid::python

@@ -29,6 +29,10 @@ class OpaqueNames {
   // Returns the name of `object`, made from its own or its type's name on first use.
   const std::string& name_of(nanobind::handle object);
 
+  // Gives an object a name made from its value, although a literal could write it; returns the name.
+  const std::string& set_apart(nanobind::handle object);
+  bool is_apart(nanobind::handle object) const { return apart_.count(object.ptr()) != 0; }
+
   // The replacements for names of variables that are not identifiers, such as `.0`, by original
   // name.
   std::unordered_map<std::string, std::string>& variables() { return variables_; }
@@ -37,7 +41,10 @@ class OpaqueNames {
   nanobind::dict bindings() const;
 
  private:
+  const std::string& add(nanobind::handle object, const std::string& hint);
+
   std::unordered_map<PyObject*, std::string> names_;
+  std::unordered_set<PyObject*> apart_;
   std::unordered_map<std::string, std::string> variables_;
   std::unordered_set<std::string> taken_;
   std::vector<nanobind::object> objects_;  // kept alive, so that an address means one object
@@ -59,7 +66,8 @@ std::string utf8(nanobind::handle text);
 std::string function_name(nanobind::handle name);
 
 // Converts `code`, a types.CodeType of the running interpreter, whose version may be unsupported.
-// Throws nanobind::python_error.
-Result<LiveCode> from_code(nanobind::handle code, OpaqueNames& names);
+// Throws nanobind::python_error. Of equal constants that are several objects all but one become
+// opaque if they are to be `apart`, and in all modules that share the names.
+Result<LiveCode> from_code(nanobind::handle code, OpaqueNames& names, bool apart = false);
 
 }  // namespace pellucid::python

@@ -133,10 +133,10 @@ void drop_unused_displays(const object::Module& module, Decompiled& made) {
 }
 
 Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
-                          const nb::dict& forms, nb::handle facts) {
+                          const nb::dict& forms, nb::handle facts, bool apart) {
   require_code(code);
   OpaqueNames names;
-  const LiveCode live = value_or_raise(from_code(code, names));
+  const LiveCode live = value_or_raise(from_code(code, names, apart));
   const DecompileOptions options = options_of(keep_lines, unstructured);
   const FormsByPath wanted = by_path(forms);
   const object::Facts known = facts_of(facts);
@@ -199,11 +199,11 @@ nb::str dump_pyc(const nb::bytes& data, const std::string& stage, const MaybeVer
 }
 
 nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra_locals,
-                        nb::handle facts) {
+                        nb::handle facts, bool apart) {
   require_code(a);
   require_code(b);
   OpaqueNames names;  // shared: the same object has the same name on both sides
-  const LiveCode left = value_or_raise(from_code(a, names));
+  const LiveCode left = value_or_raise(from_code(a, names, apart));
   const LiveCode right = value_or_raise(from_code(b, names));
   const Allowance allowance{ignore_name, extra_locals, facts_of(facts)};
   return as_tuple(value_or_raise(
@@ -258,7 +258,7 @@ NB_MODULE(_core, m) {
       .def_ro("verdict", &Decompiled::verdict);
   m.def("decompile_code", &decompile_code, nb::arg("code"), nb::arg("keep_lines") = false,
         nb::arg("unstructured") = false, nb::arg("forms") = nb::dict(), nb::kw_only(),
-        nb::arg("facts") = nb::none());
+        nb::arg("facts") = nb::none(), nb::arg("apart") = false);
   m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false,
         nb::arg("unstructured") = false, nb::arg("forms") = nb::dict(),
         nb::arg("version") = nb::none(), nb::arg("verify") = false, nb::arg("line_map") = true);
@@ -267,7 +267,7 @@ NB_MODULE(_core, m) {
   m.def("dump_pyc", &dump_pyc, nb::arg("data"), nb::arg("stage"), nb::arg("version") = nb::none());
   m.def("compare_codes", &compare_codes, nb::arg("a"), nb::arg("b"), nb::kw_only(),
         nb::arg("ignore_name") = false, nb::arg("extra_locals") = false,
-        nb::arg("facts") = nb::none());
+        nb::arg("facts") = nb::none(), nb::arg("apart") = false);
   m.def("compare_pyc", &compare_pyc, nb::arg("pyc"), nb::arg("marshalled"),
         nb::arg("version") = nb::none());
   m.def("relower_pyc", &relower_pyc, nb::arg("pyc"), nb::arg("unstructured") = false,

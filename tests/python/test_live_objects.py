@@ -165,3 +165,78 @@ def test_a_method_of_super_is_called_with_a_star() -> None:
 
     assert decompile_ex(Derived.both).verdict.status != "unproven"
     assert decompile_ex(Derived.plain).verdict.status != "unproven"
+
+
+# Compilers up to 3.9 make several objects of equal tuples themselves.
+no_equal_tuples = pytest.mark.skipif(sys.version_info < (3, 10), reason="its tuples may be several")
+
+
+def with_twins(function: Any, *values: Any) -> types.CodeType:
+    """Make each load of one of these constants load an object of its own."""
+    code = function.__code__
+    consts, raw = list(code.co_consts), bytearray(code.co_code)
+    for at in range(0, len(raw), 2):
+        if dis.opname[raw[at]] in ("LOAD_CONST", "KW_NAMES") and consts[raw[at + 1]] in values:
+            consts.append(marshal.loads(marshal.dumps(consts[raw[at + 1]], 2)))
+            raw[at + 1] = len(consts) - 1
+    return code.replace(co_code=bytes(raw), co_consts=tuple(consts))
+
+
+def texts(x: Any) -> Any:
+    return x, "size 4", 0.5, (1000, "a"), "size 4", 0.5, (1000, "a"), 0.5
+
+
+@no_equal_tuples
+def test_equal_constants_that_are_several_objects_have_names() -> None:
+    values = ("size 4", 0.5, (1000, "a"))
+    code = with_twins(texts, *values)
+    made = decompile_ex(code)
+    assert made.verdict.at_least("equivalent"), made.verdict.reason
+    ours, theirs = (types.FunctionType(each, {})(1) for each in (made.compile(), code))
+    assert ours == theirs == texts(1)
+    # What is one object is one, and what is several is several.
+    alike = [[a is b for a in result for b in result] for result in (ours, theirs)]
+    assert alike[0] == alike[1] and alike[0].count(True) == len(ours)
+    names = ["_const_size_4", "_const_1000_a", "_const_0_5", "_const_0_5_1"]
+    assert sorted(made.globals) == sorted(names)
+    assert all(name in made.source for name in names)
+
+
+def test_a_comparison_of_two_equal_constants_is_not_that_of_one() -> None:
+    def f() -> Any:
+        a = 0.5
+        b = 0.5
+        return a is b
+
+    code = with_twins(f, 0.5)
+    assert types.FunctionType(code, {})() is False
+    made = decompile_ex(code)
+    if made.verdict.at_least("equivalent"):
+        assert types.FunctionType(made.compile(), {})() is False
+    pyc = importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code, 2)
+    assert pellucid.decompile_pyc(pyc).verdict.status == "unproven"
+
+
+def test_nothing_sees_which_of_equal_tuples_has_the_names_of_arguments() -> None:
+    def f(call: Any, x: Any) -> Any:
+        return call(x, by=2), call(x, by=3), {"a": x, "b": x}, {"a": x, "b": x}
+
+    code = with_twins(f, ("by",), ("a", "b"))
+    assert code != f.__code__
+    made = decompile_ex(code)
+    assert made.verdict.at_least("equivalent"), made.verdict.reason
+    assert made.globals == {}
+
+
+@no_equal_tuples
+def test_a_tuple_of_names_that_is_returned_too_is_one_of_two() -> None:
+    def f(call: Any, x: Any) -> Any:
+        return call(x, by=2), ("by",), ("by",)
+
+    code = with_twins(f, ("by",))
+    result = types.FunctionType(code, {})(dict, {})
+    made = decompile_ex(code)
+    assert made.verdict.at_least("equivalent"), made.verdict.reason
+    assert result[1] is not result[2]
+    shown = types.FunctionType(made.compile(), {})(dict, {})
+    assert shown == result and shown[1] is not shown[2]
