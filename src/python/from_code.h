@@ -29,7 +29,7 @@ class OpaqueNames {
   // Returns the name of `object`, made from its own or its type's name on first use.
   const std::string& name_of(nanobind::handle object);
 
-  // Gives an object a name made from its value, although a literal could write it; returns the name.
+  // Gives an object that a literal could write a name made from its value; returns the name.
   const std::string& set_apart(nanobind::handle object);
   bool is_apart(nanobind::handle object) const { return apart_.count(object.ptr()) != 0; }
 

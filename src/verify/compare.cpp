@@ -27,6 +27,10 @@ using object::CodeId;
 // Instructions executed per instruction of both code objects before a proof is given up.
 constexpr uint64_t kWorkPerInstruction = 2000;
 constexpr uint64_t kLeastWork = 200000;
+// Constants bring more items than there are instructions.
+constexpr size_t kLeastLargest = 4096;
+// With facts each effect looks through what is held (assumptions/lifetimes.h).
+constexpr size_t kLargestOfFacts = 32768;
 
 // The minor version from which on it is known which tests of an operand the compiler skips.
 constexpr uint8_t kTestsAreKnown = 12;
@@ -214,6 +218,8 @@ class Comparison {
     context.tests_again = code_a.version.minor >= kTestsAreKnown;
     if (has_facts) context.assumed = Assumed(values_, options_.facts, greatest_index(a));
     context.limit = kLeastWork + kWorkPerInstruction * (a.instrs.size() + b.instrs.size());
+    context.largest = std::max(kLeastLargest, a.instrs.size() + b.instrs.size());
+    if (!options_.facts.empty()) context.largest = std::min(context.largest, kLargestOfFacts);
     Machine machine_a(context, Side::A, code_a, a);
     Machine machine_b(context, Side::B, code_b, b);
     Walk walk(context, machine_a, machine_b);

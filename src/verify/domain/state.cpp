@@ -88,6 +88,13 @@ bool same_method(const Values& values, Value x, Value y) {
   return values.is(x, Kind::Method) && values.is(y, Kind::Method) && values[x].y == values[y].y;
 }
 
+// Returns how many values may be compared: each item once, and some more than once.
+size_t comparing_budget(const State& state) {
+  size_t budget = 10000;
+  for (const Container& container : state.heap) budget += container.items.size();
+  return budget;
+}
+
 // Returns true if unify(x, y) would hold, without doing it. The nesting of containers is a DAG
 // whose depth the program text bounds; `budget` bounds the work.
 bool can_unify(Values& values, const State& state, Value x, Value y, size_t& budget) {
@@ -194,7 +201,7 @@ void give_up(Values& values, State& state, Value from, Name hint) {
 bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs,
            std::vector<Value>* made) {
   if (x == y && !values.is(x, Kind::Fresh)) return true;
-  size_t budget = 10000;
+  size_t budget = comparing_budget(state);
   if (!can_unify(values, state, x, y, budget)) return false;
   std::vector<std::pair<Value, Value>> todo{{x, y}};
   while (!todo.empty()) {
@@ -287,7 +294,7 @@ bool settle_heap(Values& values, State& state, CodePairs& pairs, Settle what) {
   if (b_is_ahead) {
     for (std::vector<Value>& made : of) std::reverse(made.begin(), made.end());
   }
-  size_t budget = 10000;
+  size_t budget = comparing_budget(state);
   bool found = false;
   for (size_t i = of[0].size(); i-- > 0;) {
     const Value a = of[0][i];

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -46,7 +47,7 @@ struct Half {
   Value truth;
 };
 
-// The contents of a Fresh value. The items of a dictionary alternate between constant strings and
+// The contents of a Fresh value. The items of a dictionary alternate between constant keys and
 // values; those of a function are its code, its qualified name (up to 3.10) and its attributes
 // (functions.cpp), NULL where it has none.
 struct Container {
@@ -57,6 +58,8 @@ struct Container {
   Side side = Side::A;
   Shape shape = kTuple;
   std::vector<Value> items;
+  // Of the first keys of a dictionary, where they are (dictionaries.cpp).
+  std::unordered_map<uint32_t, uint32_t> places = {};
 };
 
 // The cell of an argument of generated code that no other frame refers to and that still holds the

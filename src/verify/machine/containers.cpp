@@ -15,14 +15,10 @@ namespace pellucid::verify {
 
 namespace {
 
-// Growing a container beyond this is an effect, since its contents are in every state. The limit is
-// large because Dynamo passes every parameter of the model to a graph, by way of a list.
-constexpr size_t kLargestList = 4096;
-
 class Containers {
  public:
-  Containers(Values& values, State& state, Side side)
-      : values_(values), state_(state), side_(side), stack_(state[side].stack) {}
+  Containers(Values& values, State& state, Side side, size_t largest)
+      : values_(values), state_(state), side_(side), stack_(state[side].stack), largest_(largest) {}
 
   bool run(const Instr& instr, Name name) {
     switch (instr.op) {
@@ -86,7 +82,7 @@ class Containers {
   }
 
   bool build(Container::Shape shape, uint32_t count) {
-    if (count > kLargestList) return false;
+    if (count > largest_) return false;
     PELLUCID_CHECK(count <= stack_.size());
     std::vector<Value> items(stack_.end() - count, stack_.end());
     pop(count);
@@ -96,7 +92,7 @@ class Containers {
 
   bool append(const Instr& instr) {
     Container* target = list(top(instr.a + 1));
-    if (target == nullptr || target->items.size() >= kLargestList) return false;
+    if (target == nullptr || target->items.size() >= largest_) return false;
     target->items.push_back(top(1));
     pop(1);
     return true;
@@ -105,8 +101,7 @@ class Containers {
   bool extend(const Instr& instr) {
     const auto more = items_of(top(1));
     Container* target = list(top(instr.a + 1));
-    if (target == nullptr || !more || target->items.size() + more->size() > kLargestList)
-      return false;
+    if (target == nullptr || !more || target->items.size() + more->size() > largest_) return false;
     target->items.insert(target->items.end(), more->begin(), more->end());
     pop(1);
     return true;
@@ -161,15 +156,19 @@ class Containers {
   bool subscribe() {
     const Value key = top(1);
     const Value source = top(2);
-    const auto items = items_of(source);
-    if (!items) return false;
+    const Container* container = state_.container(source);
+    const bool is_sequence = container != nullptr && (container->shape == Container::kTuple ||
+                                                      container->shape == Container::kList);
+    const auto constant = container == nullptr ? tuple_items(values_, source) : std::nullopt;
+    if (!is_sequence && !constant) return false;
+    // Not copied: there may be as many items as subscripts.
+    const std::vector<Value>* items = constant ? &*constant : &container->items;
     Value result;
     if (const auto at = as_integer(values_, key)) {
       const auto found = position(*at, items->size());
       if (!found) return false;
       result = (*items)[*found];
     } else if (const auto part = range(key, items->size())) {
-      const Container* container = state_.container(source);
       result = make(container == nullptr ? Container::kTuple : container->shape,
                     {items->begin() + static_cast<ptrdiff_t>(part->first),
                      items->begin() + static_cast<ptrdiff_t>(part->second)});
@@ -191,7 +190,7 @@ class Containers {
       target->items[*found] = top(3);
     } else if (const auto part = range(top(1), target->items.size())) {
       const auto items = items_of(top(3));
-      if (!items || target->items.size() + items->size() > kLargestList) return false;
+      if (!items || target->items.size() + items->size() > largest_) return false;
       auto& all = target->items;
       const auto from = all.erase(all.begin() + static_cast<ptrdiff_t>(part->first),
                                   all.begin() + static_cast<ptrdiff_t>(part->second));
@@ -264,13 +263,13 @@ class Containers {
                              const std::vector<Value>& arguments) {
     auto& all = target.items;
     const size_t count = arguments.size();
-    if (method == "append" && count == 1 && all.size() < kLargestList) {
+    if (method == "append" && count == 1 && all.size() < largest_) {
       all.push_back(arguments[0]);
       return values_.none();
     }
     if (method == "extend" && count == 1) {
       const auto more = items_of(arguments[0]);
-      if (!more || all.size() + more->size() > kLargestList) return std::nullopt;
+      if (!more || all.size() + more->size() > largest_) return std::nullopt;
       all.insert(all.end(), more->begin(), more->end());
       return values_.none();
     }
@@ -282,7 +281,7 @@ class Containers {
       all.erase(all.begin() + static_cast<ptrdiff_t>(*found));
       return item;
     }
-    if (method == "insert" && count == 2 && all.size() < kLargestList) {
+    if (method == "insert" && count == 2 && all.size() < largest_) {
       auto at = as_integer(values_, arguments[0]);
       if (!at) return std::nullopt;
       const auto length = static_cast<int64_t>(all.size());
@@ -306,6 +305,7 @@ class Containers {
   State& state_;
   Side side_;
   std::vector<Value>& stack_;
+  const size_t largest_;
 };
 
 }  // namespace
@@ -324,8 +324,8 @@ std::optional<std::vector<Value>> slice_parts(Values& values, const State& state
   return found->items;
 }
 
-bool execute_on_fresh(Values& values, State& state, Side side, const Instr& instr, Name name) {
-  return Containers(values, state, side).run(instr, name);
+bool execute_on_fresh(const SideCode& on, State& state, const Instr& instr, Name name) {
+  return Containers(on.values(), state, on.side, on.context.largest).run(instr, name);
 }
 
 }  // namespace pellucid::verify

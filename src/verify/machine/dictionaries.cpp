@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dictionaries that have not escaped, with constant strings as keys.
+// Dictionaries that have not escaped, with constant strings, ints and None as keys.
 //
-// Hashing strings runs no user code, so building such a dictionary cannot fail and is observed only
-// by its contents. Items are key, value, key, value, ... in insertion order, which is observable.
-// Any other key makes the instruction an effect.
+// Hashing and comparing these runs no user code, so building such a dictionary cannot fail and is
+// observed only by its contents. Items are key, value, key, value, ... in insertion order, which is
+// observable. Any other key makes the instruction an effect.
 #include <algorithm>
 
 #include "base/check.h"
@@ -13,13 +13,13 @@ namespace pellucid::verify {
 
 namespace {
 
-// In pairs; growing a dictionary beyond this is an effect.
-constexpr size_t kLargestDict = 256;
+// Of so few a search is as fast.
+constexpr size_t kFewKeys = 16;
 
 class Dictionaries {
  public:
-  Dictionaries(Values& values, State& state, Side side)
-      : values_(values), state_(state), side_(side), stack_(state[side].stack) {}
+  Dictionaries(Values& values, State& state, Side side, size_t largest)
+      : values_(values), state_(state), side_(side), stack_(state[side].stack), largest_(largest) {}
 
   bool run(const Instr& instr) {
     switch (instr.op) {
@@ -48,9 +48,12 @@ class Dictionaries {
   }
   void pop(size_t count) { stack_.resize(stack_.size() - count); }
 
-  bool is_text(Value value) const {
+  // Returns true for a key that equals no other one but itself, of those for which this is true.
+  bool is_key(Value value) const {
     const Constant* constant = values_.as_constant(value);
-    return constant != nullptr && constant->kind == object::ConstKind::Str;
+    return constant != nullptr &&
+           (constant->kind == object::ConstKind::Str || constant->kind == object::ConstKind::Int ||
+            constant->kind == object::ConstKind::None);
   }
 
   Container* dictionary(Value value) {
@@ -58,36 +61,48 @@ class Dictionaries {
     return found != nullptr && found->shape == Container::kDict ? found : nullptr;
   }
 
-  static Value* find(std::vector<Value>& items, Value key) {
-    for (size_t i = 0; i + 1 < items.size(); i += 2) {
-      if (items[i] == key) return &items[i + 1];
+  // Returns the value of a key, or nullptr. In a large dictionary the place of each key is noted:
+  // keys are never removed, and nothing takes the place of a constant.
+  static Value* find(Container& dict, Value key) {
+    std::vector<Value>& items = dict.items;
+    if (items.size() <= 2 * kFewKeys) {
+      for (size_t i = 0; i + 1 < items.size(); i += 2) {
+        if (items[i] == key) return &items[i + 1];
+      }
+      return nullptr;
     }
-    return nullptr;
+    for (size_t i = 2 * dict.places.size(); i + 1 < items.size(); i += 2) {
+      dict.places.emplace(items[i].value, static_cast<uint32_t>(i));
+    }
+    const auto found = dict.places.find(key.value);
+    if (found == dict.places.end()) return nullptr;
+    PELLUCID_CHECK(items[found->second] == key);
+    return &items[found->second + 1];
   }
 
-  static void put(std::vector<Value>& items, Value key, Value value) {
-    if (Value* old = find(items, key)) {
+  static void put(Container& dict, Value key, Value value) {
+    if (Value* old = find(dict, key)) {
       *old = value;
     } else {
-      items.insert(items.end(), {key, value});
+      dict.items.insert(dict.items.end(), {key, value});
     }
   }
 
   bool finish(size_t slots, const std::vector<std::pair<Value, Value>>& pairs) {
-    std::vector<Value> items;
+    Container made{Value(), side_, Container::kDict, {}, {}};
     for (const auto& [key, value] : pairs) {
-      if (!is_text(key)) return false;
-      put(items, key, value);
+      if (!is_key(key)) return false;
+      put(made, key, value);
     }
     pop(slots);
-    const Value self = values_.fresh(Kind::Fresh, values_.name("{...}"));
-    state_.heap.push_back({self, side_, Container::kDict, std::move(items)});
-    stack_.push_back(self);
+    made.self = values_.fresh(Kind::Fresh, values_.name("{...}"));
+    stack_.push_back(made.self);
+    state_.heap.push_back(std::move(made));
     return true;
   }
 
   bool build(uint32_t count) {
-    if (count > kLargestDict) return false;
+    if (count > largest_) return false;
     std::vector<std::pair<Value, Value>> pairs;
     for (size_t i = count; i > 0; --i) pairs.emplace_back(top(2 * i), top(2 * i - 1));
     return finish(2 * size_t{count}, pairs);
@@ -95,7 +110,7 @@ class Dictionaries {
 
   bool build_with_keys(uint32_t count) {
     const auto keys = tuple_items(values_, top(1));
-    if (count > kLargestDict || !keys || keys->size() != count) return false;
+    if (count > largest_ || !keys || keys->size() != count) return false;
     std::vector<std::pair<Value, Value>> pairs;
     for (size_t i = 0; i < count; ++i) pairs.emplace_back((*keys)[i], top(count + 1 - i));
     return finish(size_t{count} + 1, pairs);
@@ -103,26 +118,25 @@ class Dictionaries {
 
   bool add(uint32_t depth) {
     Container* target = dictionary(top(depth + 2));
-    if (target == nullptr || !is_text(top(2)) || target->items.size() >= 2 * kLargestDict)
-      return false;
-    put(target->items, top(2), top(1));
+    if (target == nullptr || !is_key(top(2)) || target->items.size() >= 2 * largest_) return false;
+    put(*target, top(2), top(1));
     pop(2);
     return true;
   }
 
   bool update(const Instr& instr) {
     Container* target = dictionary(top(instr.a + 1));
-    const Container* source = dictionary(top(1));
+    Container* source = dictionary(top(1));
     if (target == nullptr || source == nullptr || target == source ||
-        target->items.size() + source->items.size() > 2 * kLargestDict) {
+        target->items.size() + source->items.size() > 2 * largest_) {
       return false;
     }
     for (size_t i = 0; i + 1 < source->items.size(); i += 2) {
       // A repeated keyword argument is an error.
-      if (instr.op == Op::DictMerge && find(target->items, source->items[i])) return false;
+      if (instr.op == Op::DictMerge && find(*target, source->items[i])) return false;
     }
     for (size_t i = 0; i + 1 < source->items.size(); i += 2) {
-      put(target->items, source->items[i], source->items[i + 1]);
+      put(*target, source->items[i], source->items[i + 1]);
     }
     pop(1);
     return true;
@@ -130,7 +144,7 @@ class Dictionaries {
 
   bool subscribe() {
     Container* source = dictionary(top(2));
-    const Value* found = source != nullptr ? find(source->items, top(1)) : nullptr;
+    const Value* found = source != nullptr ? find(*source, top(1)) : nullptr;
     if (found == nullptr) return false;
     const Value value = *found;
     pop(2);
@@ -141,9 +155,8 @@ class Dictionaries {
   // On the stack: value, dictionary, key.
   bool store() {
     Container* target = dictionary(top(2));
-    if (target == nullptr || !is_text(top(1)) || target->items.size() >= 2 * kLargestDict)
-      return false;
-    put(target->items, top(1), top(3));
+    if (target == nullptr || !is_key(top(1)) || target->items.size() >= 2 * largest_) return false;
+    put(*target, top(1), top(3));
     pop(3);
     return true;
   }
@@ -152,12 +165,13 @@ class Dictionaries {
   State& state_;
   Side side_;
   std::vector<Value>& stack_;
+  const size_t largest_;  // in pairs
 };
 
 }  // namespace
 
-bool execute_on_dictionary(Values& values, State& state, Side side, const Instr& instr) {
-  return Dictionaries(values, state, side).run(instr);
+bool execute_on_dictionary(const SideCode& on, State& state, const Instr& instr) {
+  return Dictionaries(on.values(), state, on.side, on.context.largest).run(instr);
 }
 
 }  // namespace pellucid::verify

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Effects: describes the observable effect of an instruction, and executes it on one side.
+#include <algorithm>
+
 #include "base/check.h"
 #include "object/known.h"
 #include "verify/machine/machine.h"
@@ -58,6 +60,8 @@ void pass_items(Values& values, const State& state, Effect& effect) {
     if (named == nullptr || named->shape != Container::kDict) return;
     std::vector<Value> names;
     for (size_t i = 0; i + 1 < named->items.size(); i += 2) {
+      const Constant* name = values.as_constant(named->items[i]);
+      if (name == nullptr || name->kind != object::ConstKind::Str) return;
       names.push_back(named->items[i]);
       inputs.push_back(named->items[i + 1]);
     }
@@ -82,6 +86,29 @@ std::optional<std::vector<Value>> folded_set(const SideCode& on, const Point& po
   const Value added = values.constant(on.side, first[1].constant());
   if (const auto items = tuple_items(values, added); items && items->empty()) return items;
   return set_items(values, added);
+}
+
+// Returns the items of a display of many constants and locals, which are added one by one: nothing
+// else happens between, so it is one instruction with all items on the stack. What it hashes can
+// change no local.
+std::vector<Value> added_one_by_one(const SideCode& on, const State& state, const Point& point) {
+  const flow::Block& here = on.block(point);
+  const Instr* const first = &on.graph.instrs[here.first + point.at];
+  std::vector<Value> items;
+  if (first->op != Op::BuildSet || first->a != 0) return items;
+  const Half& half = state[on.side];
+  for (uint32_t i = 1; point.at + i + 1 < here.count; i += 2) {
+    const Instr& load = first[i];
+    if (first[i + 1].op != Op::SetAdd || first[i + 1].a != 1) break;
+    if (load.op == Op::LoadConst) {
+      items.push_back(on.values().constant(on.side, load.constant()));
+    } else if (load.op == Op::LoadFast && on.values().is_object(half.locals[on.slot(load)])) {
+      items.push_back(half.locals[on.slot(load)]);
+    } else {
+      break;
+    }
+  }
+  return items;
 }
 
 // Describes the effect of an instruction, an exit excepted.
@@ -251,6 +278,9 @@ Effect Machine::effect(const State& state, const Point& point) const {
       effect.unordered = true;
       effect.a = static_cast<uint32_t>(items->size());
       effect.inputs = std::move(*items);
+    } else if (auto added = added_one_by_one(on_, state, point); !added.empty()) {
+      effect.a = static_cast<uint32_t>(added.size());
+      effect.inputs = std::move(added);
     }
     return effect;
   }
@@ -329,7 +359,11 @@ void Machine::finish(State& state, Point& point, const std::vector<Value>& resul
   if (is_not || instr.op == Op::ToBool || instr.op == Op::LoadFast || instr.op == Op::DeleteFast) {
     return;
   }
-  point.at += folded_set(on_, point) ? 3 : 1;
+  const std::vector<Value> added = added_one_by_one(on_, state, point);
+  if (std::find(added.begin(), added.end(), half.tested) != added.end()) {
+    half.tested = half.truth = Value();
+  }
+  point.at += folded_set(on_, point) ? 3 : 1 + 2 * static_cast<uint32_t>(added.size());
   if (instr.op == Op::MakeCell) {
     half.locals.set(values, on_.slot(instr), results[0]);
     return;

@@ -222,10 +222,9 @@ bool execute(const SideCode& on, State& state, const Instr& instr, std::string& 
     case Op::ListToTuple:
     case Op::UnpackSequence:
     case Op::DeleteSubscr:
-      return execute_on_fresh(values, state, on.side, instr, Name());
+      return execute_on_fresh(on, state, instr, Name());
     case Op::Call:
-      return call_nothing(on, state, instr) ||
-             execute_on_fresh(values, state, on.side, instr, Name());
+      return call_nothing(on, state, instr) || execute_on_fresh(on, state, instr, Name());
     case Op::CallEx:
       return call_rotation(on, state, instr);
     case Op::BuildMap:
@@ -233,14 +232,12 @@ bool execute(const SideCode& on, State& state, const Instr& instr, std::string& 
     case Op::MapAdd:
     case Op::DictUpdate:
     case Op::DictMerge:
-      return execute_on_dictionary(values, state, on.side, instr);
+      return execute_on_dictionary(on, state, instr);
     case Op::Subscr:
     case Op::StoreSubscr:
-      return execute_on_fresh(values, state, on.side, instr, Name()) ||
-             execute_on_dictionary(values, state, on.side, instr);
+      return execute_on_fresh(on, state, instr, Name()) || execute_on_dictionary(on, state, instr);
     case Op::LoadMethod:
-      return load_steady(on, state, instr) ||
-             execute_on_fresh(values, state, on.side, instr, on.local(instr));
+      return load_steady(on, state, instr) || execute_on_fresh(on, state, instr, on.local(instr));
     case Op::LoadAttr:
       return load_steady(on, state, instr);
     case Op::MakeFunction:

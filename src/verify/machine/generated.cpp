@@ -76,7 +76,7 @@ bool call_rotation(const SideCode& on, State& state, const Instr& instr) {
   build.op = Op::BuildTuple;
   build.a = count;
   build.b = 0;
-  return execute_on_fresh(values, state, on.side, build, Name());
+  return execute_on_fresh(on, state, build, Name());
 }
 
 bool take_item(const SideCode& on, State& state, Point& point) {

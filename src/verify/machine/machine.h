@@ -64,6 +64,9 @@ struct Context {
   const Frame* frame = nullptr;
   uint64_t work = 0;  // instructions executed so far
   uint64_t limit = 0;
+  // Growing a container beyond this is an effect. No display has more items than the code that
+  // builds it has instructions, but one that is extended by itself has.
+  size_t largest = 0;
   bool extra_locals = false;
   bool bound_globals = false;
   // Another test of a value that an `and` or `or` has tested asks it again. Up to 3.11 whether the
@@ -136,7 +139,7 @@ std::optional<std::vector<Value>> items_of(Values& values, const State& state, V
 std::optional<std::vector<Value>> slice_parts(Values& values, const State& state, Value value);
 
 // Execute an instruction on containers that have not escaped; return false if it is an effect.
-bool execute_on_fresh(Values& values, State& state, Side side, const Instr& instr, Name name);
-bool execute_on_dictionary(Values& values, State& state, Side side, const Instr& instr);
+bool execute_on_fresh(const SideCode& on, State& state, const Instr& instr, Name name);
+bool execute_on_dictionary(const SideCode& on, State& state, const Instr& instr);
 
 }  // namespace pellucid::verify

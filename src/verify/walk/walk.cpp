@@ -15,6 +15,14 @@ namespace {
 constexpr uint32_t kMostVariants = 512;
 // The size of the heap from which on unreferenced containers are dropped.
 constexpr size_t kFullHeap = 64;
+// In pairs. A dictionary beyond this is unified at the next join: it would be in every state.
+constexpr size_t kLargestAtJoin = 256;
+
+bool has_large_dictionary(const State& state) {
+  return std::any_of(state.heap.begin(), state.heap.end(), [](const Container& container) {
+    return container.shape == Container::kDict && container.items.size() > 2 * kLargestAtJoin;
+  });
+}
 
 }  // namespace
 
@@ -255,7 +263,8 @@ void Walk::arrive(Path path) {
   State& state = path.state;
   lose_taken(state);
   settle_functions(context_, state, false, pairs_);
-  settle_heap(values_, state, pairs_, Settle::kButDictionaries);
+  settle_heap(values_, state, pairs_,
+              has_large_dictionary(state) ? Settle::kAll : Settle::kButDictionaries);
   if (!settle_locals(path, false)) return;
   Key key;
   key.a = path.a;
