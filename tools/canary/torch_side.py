@@ -17,6 +17,7 @@ import sys
 import tempfile
 import types
 import warnings
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Set, Tuple
 
@@ -30,6 +31,7 @@ _TABLES = (
     "taps.shapes",
     "taps.trace",
     "model.stages",
+    "model.trace_kinds",
     "capture.metrics",
     "guards.kinds",
     "guards.access",
@@ -43,11 +45,13 @@ _TRACED = (
     "_higher_order_ops",
     "_subclasses",
 )
-_EVENT = re.compile(r"\btrace_structured\(\s*\"(\w+)\"")
-_ARTIFACT = re.compile(
-    r"\btrace_structured_artifact\(\s*(?:name=)?f?\"([^\"]+)\""
-    r"|\"name\": f?\"([\w .{}\[\]'()-]+)\",\s*\"encoding\""
-)
+# The calls that send an event, with the argument that names it: its position and its keyword.
+_SENDERS = {
+    "trace_structured": (0, "name"),
+    "trace_structured_artifact": (0, "name"),
+    "_compile_and_exec_source": (3, "artifact_name"),
+    "PySourceBuilder": (9, "artifact_name"),
+}
 # What torch calls its things and how it words them, where pellucid goes by that.
 _WORDS = [
     ("Graph Break Reason: ", "events.py (Break.title)"),
@@ -127,11 +131,6 @@ def relations(root: Path) -> Set[str]:
     return set()
 
 
-def _read_artifacts(root: Path) -> Set[str]:
-    text = (root / _HERE / "capture/records.py").read_text(encoding="utf-8")
-    return set(re.findall(r"\"artifact:(\w+)\"", text))
-
-
 # -- names and shapes ------------------------------------------------------------------------------
 
 
@@ -195,13 +194,89 @@ def _sources() -> Iterable[str]:
             yield path.read_text(encoding="utf-8", errors="replace")
 
 
-def _traced() -> Tuple[Set[str], Set[str]]:
-    events, artifacts = set(), set()
+def _names(node: Any, assigned: Dict[str, List[Any]]) -> Set[str]:
+    """Return the texts that an expression may be, with * for what is known only at run time."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return {node.value}
+    if isinstance(node, ast.JoinedStr):
+        parts = [p.value if isinstance(p, ast.Constant) else "*" for p in node.values]
+        return {"".join(map(str, parts))}
+    if isinstance(node, ast.BinOp):
+        pairs = ((_names(node.left, assigned) or {"*"}), (_names(node.right, assigned) or {"*"}))
+        return {left + right for left in pairs[0] for right in pairs[1]}
+    if isinstance(node, ast.IfExp):
+        return _names(node.body, assigned) | _names(node.orelse, assigned)
+    if isinstance(node, ast.Name):
+        values = assigned.get(node.id, [])
+        return {name for value in values for name in _names(value, {})}
+    return set()
+
+
+def traced(text: str) -> Set[str]:
+    """Return the kinds of events that a module of torch's sends, as `model.trace_kinds` has them.
+
+    >>> sorted(traced('trace_structured("a")\\ntrace_structured_artifact(f"b_{c}", "string")'))
+    ['a', 'artifact:b_*']
+    """
+    found: Set[str] = set()
+    scopes: List[Tuple[Any, Dict[str, List[Any]]]] = [(ast.parse(text), {})]
+    for scope, outer in scopes:
+        assigned, calls = dict(outer), []
+        waiting = list(ast.iter_child_nodes(scope))
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                scopes.append((node, assigned))
+                continue
+            waiting += ast.iter_child_nodes(node)
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    if isinstance(target, ast.Name):
+                        assigned.setdefault(target.id, []).append(node.value)
+            elif isinstance(node, ast.Call):
+                calls.append(node)
+        for call in calls:
+            found |= _sent(call, assigned)
+    return found - {"*", "artifact:*", "artifact"}
+
+
+def _sent(node: ast.Call, assigned: Dict[str, List[Any]]) -> Set[str]:
+    """Return the kinds of events that one call sends."""
+    sender = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    if sender not in _SENDERS:
+        return set()
+    position, keyword = _SENDERS[sender]
+    given = {k.arg: k.value for k in node.keywords}
+    first = node.args[position] if len(node.args) > position else given.get(keyword)
+    names = _names(first, assigned)
+    if sender != "trace_structured":
+        return {"artifact:" + name for name in names}
+    if names != {"artifact"}:
+        return names
+    about = node.args[1] if len(node.args) > 1 else given.get("metadata_fn")
+    tables = [d for d in ast.walk(about) if isinstance(d, ast.Dict)] if about else []
+    pairs = [pair for d in tables for pair in zip(d.keys, d.values)]
+    named = [v for k, v in pairs if isinstance(k, ast.Constant) and k.value == "name"]
+    return {"artifact:" + name for value in named for name in _names(value, assigned)}
+
+
+def _traced() -> Set[str]:
+    found: Set[str] = set()
     for text in _sources():
-        if "trace_structured" in text:
-            events |= set(_EVENT.findall(text))
-            artifacts |= {a or b for a, b in _ARTIFACT.findall(text)}
-    return events - {"artifact"}, artifacts
+        if any(sender in text for sender in _SENDERS):
+            found |= traced(text)
+    return found
+
+
+def trace_news(ours: Any) -> List[News]:
+    """Return the kinds of events for which the table says nothing; --accept takes none of them."""
+    found, table = [], ours.model_trace_kinds
+    for kind in sorted(_traced()):
+        is_of_row = any(fnmatchcase(row, kind) for row in table.KINDS)  # where torch makes the name
+        if table.fate_of(kind.replace("*", "0")) is None and not is_of_row:
+            text = "event of the trace %s is not in the table" % kind
+            found.append(News(_HERE + "model/trace_kinds.py", text))
+    return found
 
 
 def _metrics() -> Set[str]:
@@ -232,10 +307,6 @@ def _breaks() -> Dict[str, str]:
 
 def lists(root: Path, ours: Any) -> List[Tuple[str, str, Set[str], Set[str]]]:
     """Return each list of names: what it is, the file to edit, what there is, what is known."""
-    events, artifacts = _traced()
-    stages = {kind.partition(":")[2] or kind for kind in ours.model_stages.STAGE_OF_EVENT}
-    caches = {c + s for c in ours.capture_metrics._CACHES for s in ("_hit", "_miss", "_bypass")}
-    unwanted = set(ours.taps_trace._UNWANTED_ARTIFACTS)
     guards = set(ours.guards_kinds._BY_KIND) | set(ours.guards_kinds._ALSO_AS_WORDED)
     return [
         (
@@ -255,18 +326,6 @@ def lists(root: Path, ours: Any) -> List[Tuple[str, str, Set[str], Set[str]]]:
             _HERE + "model/stages.py (SUFFIX_OF_KERNEL)",
             _makers(),
             set(ours.model_stages.SUFFIX_OF_KERNEL) | ours.model_stages.NO_KERNELS,
-        ),
-        (
-            "event of the trace",
-            _HERE + "taps/trace.py, model/stages.py",
-            events,
-            stages | ours.taps_trace._WANTED,
-        ),
-        (
-            "artifact of the trace",
-            _HERE + "taps/trace.py, model/stages.py, capture/metrics.py",
-            {name for name in artifacts if not name.endswith(tuple(unwanted))},
-            stages | caches | _read_artifacts(root),
         ),
         (
             "metric",
@@ -343,5 +402,5 @@ def captured_news(root: Path) -> List[News]:
 def news(root: Path, accepted: Known) -> List[News]:
     """Return everything that pellucid does not know of this torch."""
     ours = tables(root)
-    found = name_news(ours) + shape_news(ours) + word_news()
+    found = name_news(ours) + shape_news(ours) + word_news() + trace_news(ours)
     return found + list_news(root, ours, accepted)

@@ -69,21 +69,41 @@ T = TypeVar("T", "dict[str, Any]", "list[Any]")
 _CACHES = ("fx_graph_cache", "aotautograd_cache")
 
 
-def take(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> bool:
-    """Make events of a record that tells a fact; False when it tells none."""
-    kind, data = record.kind, record.data
-    if kind in ("compilation_metrics", "bwd_compilation_metrics") and isinstance(data, Mapping):
-        _metrics(session, key, kind.startswith("bwd"), data, process)
-        return True
-    cache, _, result = kind.rpartition(":")[2].rpartition("_")
+def take_metrics(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
+    """Make events of torch's metrics of a compile."""
+    if isinstance(record.data, Mapping):
+        _metrics(session, key, record.kind.startswith("bwd"), record.data, process)
+
+
+def take_cache(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
+    """Record what a cache had."""
+    cache, _, result = record.kind.rpartition(":")[2].rpartition("_")
     if cache in _CACHES:
         session.record(_cache_use(key, cache, result, record.payload))
-        return True
-    if kind == "artifact:inductor_collective_schedule":
-        schedule = _table(record.payload, list)
-        session.record(Collectives(key, tuple(map(str, schedule))))
-        return True
-    return False
+
+
+def take_unsaved(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
+    """Record why what was compiled could not be saved for another process."""
+    told = table_of(record.payload, dict)
+    entry = told.get("entry")
+    name = record.kind.rpartition(":")[2]
+    cache = "aotautograd_cache" if name.startswith("aotautograd") else "dynamo_cache"
+    reason = str(told.get("_reason") or told.get("error") or "")
+    if told.get("field"):
+        reason = f"{reason} (in its field {told['field']})".lstrip()
+    if told.get("missing_backend"):
+        function = entry.get("fn_name") if isinstance(entry, dict) else None
+        of = f" of {function}" if function else ""
+        reason = f"the compiled graph {told['missing_backend']}{of} was not saved"
+    session.record(CacheUse(key, cache, "unsaved", scrub(" ".join(reason.split()))))
+
+
+def take_collectives(
+    session: Session, key: CompileKey, record: TraceRecord, process: Process
+) -> None:
+    """Record the collective operations of a program."""
+    schedule = table_of(record.payload, list)
+    session.record(Collectives(key, tuple(map(str, schedule))))
 
 
 def _metrics(
@@ -167,7 +187,7 @@ def _seconds(data: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 def _cache_use(key: CompileKey, cache: str, result: str, payload: str | None) -> CacheUse:
     """What a cache had; why it was passed by, and of what its key was made, where torch says."""
-    found = _table(payload, dict)
+    found = table_of(payload, dict)
     components = found.get("components")
     return CacheUse(
         key,
@@ -179,7 +199,7 @@ def _cache_use(key: CompileKey, cache: str, result: str, payload: str | None) ->
     )
 
 
-def _table(payload: str | None, kind: type[T]) -> T:
+def table_of(payload: str | None, kind: type[T]) -> T:
     """What a payload has, if it is of the kind that it should be; else an empty one."""
     try:
         found = json.loads(payload or "null")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, Callable, Mapping
 
 from ..model.breaks import break_of
 from ..model.events import (
@@ -26,13 +26,13 @@ from ..model.names import identifier, scrub
 from ..model.needs import needs_of_text
 from ..model.program_text import add_origins, kernels_of_text
 from ..model.stages import kernels, program_stage, stage_of
+from ..model.trace_kinds import TAKEN, fate_of
 from ..store.session import Session
-from ..taps import guard_ways
 from ..taps.fx_meta import describe
 from ..taps.shapes import SHAPES
 from ..taps.trace import OURS, UNREADABLE, TraceRecord
 from ..text.dump import graph_name, graph_text, kernel_name, kernel_text, named_class
-from . import graph_files, spans
+from . import graph_files, spans, traced
 from . import metrics as facts
 from .process import PROCESS, Process
 from .saved import add_saved, keep_sources
@@ -61,20 +61,12 @@ def on_record(
             process.keep_source(session, place.file)
         return None
     key = session.key(record.compile_id)
-    if kind == guard_ways.EVENT:
-        session.ways[key] = process.ways()
+    fate = fate_of(kind)
+    if fate is not None and fate.of == TAKEN:
+        if fate.what == "program":
+            return _program(session, key, record, runs, process)
+        TAKERS[fate.what](session, key, record, process)
         return None
-    if kind == spans.EVENT:
-        event = record.data if payload is None else payload
-        spans.take(session, key, event, process.thread())
-        return None
-    if kind == "inductor_output_code" and payload is not None:
-        written = program_stage(payload)
-        program = write_graph(session, key, written, None, payload, runs, subgraph, process)
-        _kernels(session, program, graph_text(program), process)
-        data = record.data if isinstance(record.data, dict) else {}
-        path = data.get("file_path", data.get("filename"))  # older torch says the second only
-        return None if path is None or not runs else (program, str(path))
     stage = stage_of(kind, payload, process.direction() if "post_grad" in kind else "")
     if stage == "forward" and not _has_joint(session, key):
         stage = "inference"  # which torch 2.4 calls by the same name
@@ -87,26 +79,81 @@ def on_record(
                 keep_sources(session, key, module)
             elif stage == "backward":
                 add_saved(session, graph, _sizes(session, key))
-    elif kind == "artifact:dynamo_graph_break_reason" and payload is not None:
-        event = break_of(key, payload)
-        if event not in session.of(
-            Break, key
-        ):  # an attempt that starts over breaks at the same place
-            session.record(event)
-    elif kind == "artifact:recompile_reasons":
-        reasons = tuple(map(scrub, _reasons(payload)))
-        session.record(Recompile(key, reasons, failures_of(key, reasons)))
-    elif kind == "symbolic_shape_specialization" and isinstance(record.data, dict):
+    return None
+
+
+def _program(
+    session: Session, key: CompileKey, record: TraceRecord, runs: bool, process: Process
+) -> tuple[Graph, str] | None:
+    payload = record.payload
+    if payload is None:
+        return None
+    written = program_stage(payload)
+    program = write_graph(session, key, written, None, payload, runs, record.subgraph, process)
+    _kernels(session, program, graph_text(program), process)
+    data = record.data if isinstance(record.data, dict) else {}
+    path = data.get("file_path", data.get("filename"))  # older torch says the second only
+    return None if path is None or not runs else (program, str(path))
+
+
+def _ways(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
+    session.ways[key] = process.ways()
+
+
+def _spans(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
+    event = record.data if record.payload is None else record.payload
+    spans.take(session, key, event, process.thread())
+
+
+def _breaks(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
+    if record.payload is None:
+        return
+    event = break_of(key, record.payload)
+    if event not in session.of(Break, key):  # an attempt that starts over breaks there again
+        session.record(event)
+
+
+def _recompile(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
+    reasons = tuple(map(scrub, _reasons(record.payload)))
+    session.record(Recompile(key, reasons, failures_of(key, reasons)))
+
+
+def _specialized(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
+    if isinstance(record.data, dict):
         frames = places_of(record.data.get("user_stack"), process)
         of = tuple(map(str, record.data.get("sources") or ()))
         value = str(record.data.get("value"))
         session.record(Specialized(key, of, value, innermost(frames), frames))
-    elif facts.take(session, key, record, process) and kind == "compilation_metrics":
+
+
+def _metrics(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
+    facts.take_metrics(session, key, record, process)
+    if record.kind == "compilation_metrics" and isinstance(record.data, Mapping):
         session.settle(key)  # a compile that failed makes no frame
         with session.recorded_early() as wanted:
             if wanted:
                 write_summary(session)
-    return None
+
+
+Taker = Callable[[Session, CompileKey, TraceRecord, Process], None]
+TAKERS: Mapping[str, Taker] = {
+    "ways": _ways,
+    "spans": _spans,
+    "breaks": _breaks,
+    "recompile": _recompile,
+    "specialized": _specialized,
+    "metrics": _metrics,
+    "cache": facts.take_cache,
+    "cache_not_saved": facts.take_unsaved,
+    "collectives": facts.take_collectives,
+    "wrappers": traced.take_wrappers,
+    "side_effects": traced.take_side_effects,
+    "autograd_compile": traced.take_autograd_compile,
+    "min_cut": traced.take_min_cut,
+    "mismatch": traced.take_mismatch,
+    "backward_failure": traced.take_backward_failure,
+}
+"""Who takes an event, by the name that `model.trace_kinds` has; `on_record` does the rest."""
 
 
 def _has_joint(session: Session, key: CompileKey) -> bool:

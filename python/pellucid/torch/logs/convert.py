@@ -27,6 +27,7 @@ from ..model.events import (
 )
 from ..model.names import identifier, is_resumed
 from ..model.stages import program_direction
+from ..model.trace_kinds import LOG, fate_of
 from ..store.session import Session
 from ..taps.trace import OURS, TraceRecord, is_wanted, parse_trace
 from . import reader, settings
@@ -264,7 +265,8 @@ def _is_wanted(metadata: Mapping[str, Any]) -> bool:
     artifact = metadata.get("artifact")
     if isinstance(artifact, dict):
         name = str(artifact.get("name"))
-        if name == _VERSION or name.endswith((_LISTING, _BEFORE)) or name.startswith(_TRANSFORMED):
+        fate = fate_of(f"artifact:{name}")
+        if name.startswith(_TRANSFORMED) or (fate is not None and fate.of == LOG):
             return True
     return _STRING in metadata or is_wanted(metadata)
 

@@ -137,11 +137,16 @@ def stack_of(text: str) -> tuple[Place, ...]:
     >>> stack_of('from user code:\\n   File "/u/f.py", line 3, in f\\n    return g(x)')
     (Place(file='/u/f.py', line=3, function='f'),)
     """
-    frames = []
-    for part in _STACKS.split(text)[1:]:
-        for line in part.splitlines():
-            entry = _ENTRY.match(line)
-            if entry is not None:
-                frames.append(Place(entry["file"], int(entry["line"]), entry["function"] or ""))
+    return calls_of("\n".join(_STACKS.split(text)[1:]))
+
+
+def calls_of(text: str) -> tuple[Place, ...]:
+    """Return the calls of a traceback, outermost first, without those that only run the program.
+
+    >>> calls_of('    File "/u/f.py", line 3, in f')
+    (Place(file='/u/f.py', line=3, function='f'),)
+    """
+    entries = filter(None, map(_ENTRY.match, text.splitlines()))
+    frames = [Place(e["file"], int(e["line"]), e["function"] or "") for e in entries]
     started = [number for number, frame in enumerate(frames) if _RUNNERS.search(frame.file)]
     return tuple(frames[started[-1] + 1 :] if started else frames)

@@ -22,6 +22,12 @@ from .needs import Needs
 from .observed import NonFinite as NonFinite
 from .observed import Parting as Parting
 from .observed import Values as Values
+from .traced import AutogradCompile as AutogradCompile
+from .traced import BackwardFailure as BackwardFailure
+from .traced import MinCut as MinCut
+from .traced import RankMismatch as RankMismatch
+from .traced import SideEffect as SideEffect
+from .traced import Wrappers as Wrappers
 
 _TRACEBACK_OF_TORCH = re.compile(
     r"^(?:NoneType: None|Traceback \(most recent call last\):)$", re.MULTILINE
@@ -286,9 +292,9 @@ class CacheUse:
 
     key: CompileKey
     cache: str
-    """``fx_graph_cache`` or ``aotautograd_cache``."""
+    """``fx_graph_cache``, ``aotautograd_cache``; ``dynamo_cache`` of precompiled code."""
     result: str
-    """``hit``, ``miss`` or ``bypass``."""
+    """``hit``, ``miss``, ``bypass``, or ``unsaved``: its result could not be saved."""
     reason: str = ""
     cache_key: str = field(default="", metadata=SPARSE)
     """The key that was looked for."""

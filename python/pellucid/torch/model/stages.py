@@ -12,23 +12,9 @@ import re
 from typing import Mapping, NamedTuple
 
 from .names import identifier, scrub
+from .trace_kinds import GRAPH, fate_of, stages
 
-STAGE_OF_EVENT: Mapping[str, str] = {
-    "dynamo_output_graph": "captured",
-    "artifact:before_pre_grad_graph": "before_pre_grad",
-    "artifact:after_pre_grad_graph": "after_pre_grad",
-    "aot_joint_graph": "joint",
-    "aot_forward_graph": "forward",
-    "aot_backward_graph": "backward",
-    "aot_inference_graph": "inference",
-    "artifact:before_joint_graph": "before_joint_passes",
-    "artifact:after_joint_graph": "after_joint_passes",
-    "artifact:before_post_grad_graph": "before_post_grad",
-    "artifact:after_post_grad_graph": "after_post_grad",
-    "artifact:inductor_post_grad_graph": "after_post_grad",
-    "inductor_post_grad_graph": "after_post_grad",
-    "compiled_autograd_graph": "compiled_autograd",
-}
+STAGE_OF_EVENT: Mapping[str, str] = dict(stages())
 _MADE_FOR_ONE_DIRECTION = ("before_post_grad", "after_post_grad")
 _IS_GRAPH = re.compile(r"^\s*def forward\(", re.MULTILINE)
 # What torch formats for its log and sends to the structured trace as well.
@@ -89,8 +75,9 @@ def stage_of(kind: str, payload: str | None, direction: str = "") -> str | None:
     if stage is not None:
         directed = direction and stage in _MADE_FOR_ONE_DIRECTION
         return f"{stage}_{direction}" if directed else stage
-    origin, _, name = kind.partition(":")
-    if origin in ("artifact", "graph_dump") and _IS_GRAPH.search(payload):
+    fate, name = fate_of(kind), kind.partition(":")[2]
+    is_kept = kind.startswith("artifact:") if fate is None else fate.of == GRAPH
+    if is_kept and _IS_GRAPH.search(payload):
         return stage_named(re.sub(r"[_\W]graph\Z", "", name)) or "graph"
     return None
 

@@ -119,6 +119,8 @@ class Session(Shown):
         """For each program what its buffers hold, as `taps.inductor` tells it."""
         self.input_sources: dict[CompileKey, tuple[str, ...]] = {}
         """Where the inputs of each captured graph are from, in torch's words."""
+        self.wrappers: dict[CompileKey, list[tuple[int, str, str]]] = {}
+        """The functions that AOTAutograd generates for a compile: attempt, name, text."""
         self.resumes = Resumes()
         self.ways: dict[CompileKey, Any] = {}
         """How torch came to the guards of each compile, as `taps.guard_ways` has it."""

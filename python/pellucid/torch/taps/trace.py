@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Mapping, Optional
 
-from ..model.stages import STAGE_OF_EVENT
+from ..model import trace_kinds
+from ..model.trace_kinds import KINDS
 from .printed import PRINTED
 from .shapes import TRACE_CALL
 
@@ -137,31 +138,7 @@ class TraceHandler(logging.Handler):
 _MANY = "chromium_event"
 _GUARDS = "dynamo_cpp_guards_str"
 # torch makes many more, some in great number and some at great cost.
-_WANTED = frozenset(
-    [
-        "dynamo_start",
-        "inductor_output_code",
-        "compilation_metrics",
-        "bwd_compilation_metrics",
-        "graph_dump",
-        _MANY,
-        "symbolic_shape_specialization",
-        _GUARDS,
-        *(kind for kind in STAGE_OF_EVENT if ":" not in kind),
-    ]
-)
-# Anybody may send a graph as an artifact, so all are looked at but those that are known to be none.
-_UNWANTED_ARTIFACTS = (
-    "_ORIGINAL_BYTECODE",
-    "_MODIFIED_BYTECODE",
-    "_metadata",
-    "fx_graph_runnable",
-    "inductor_provenance_tracking_node_mappings",
-    "inductor_provenance_tracking_kernel_stack_traces",
-    "inductor_runtime_and_tensor_meta",
-    "runtime_wrapper_orchestration",
-    "torch._functorch.config",
-)
+_WANTED = frozenset(kind for kind in KINDS if ":" not in kind and trace_kinds.is_wanted(kind))
 
 
 def wanted(event: str, artifact: str = "") -> bool:
@@ -171,7 +148,7 @@ def wanted(event: str, artifact: str = "") -> bool:
     (True, False, False)
     """
     if event == "artifact":
-        return not artifact.startswith(OURS) and not artifact.endswith(_UNWANTED_ARTIFACTS)
+        return not artifact.startswith(OURS) and trace_kinds.is_wanted(f"artifact:{artifact}")
     return event in _WANTED
 
 

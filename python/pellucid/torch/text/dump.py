@@ -55,6 +55,8 @@ STAGES: Mapping[str, str] = {
     "inductor": "Inductor's output",
 }
 
+WRAPPERS = "AOTAutograd's code around the graphs: mutated inputs, aliases, subclasses"
+
 # What torch.fx prints by a bare name; the generated forward finds them in its own globals.
 _GRAPH_IMPORTS = (
     "import torch\n"
@@ -259,6 +261,13 @@ def graph_text(graph: Graph, runs: bool = False) -> str:
         if is_python(without_imports(whole)):
             return whole
     return valid(f"{top}{scrub(body)}\n")
+
+
+def wrappers_text(key: CompileKey, parts: Sequence[tuple[str, str]]) -> str:
+    """Make the file of the functions that AOTAutograd generates around the graphs of a compile."""
+    head = f"compile [{key}] · {WRAPPERS}\nFor reading: torch binds the names that are not defined."
+    functions = (f"\n\n# {name}\n{scrub(text)}\n" for name, text in parts)
+    return valid(f"{as_comment(head)}\n{''.join(functions)}")
 
 
 # -- summary lines shared by index.md and full code ------------------------------------------------

@@ -12,6 +12,8 @@ from pellucid.findings.text import one_line
 
 from ..model.capture import count_graphs
 from ..model.events import (
+    AutogradCompile,
+    BackwardFailure,
     Break,
     CacheUse,
     CompileKey,
@@ -19,16 +21,20 @@ from ..model.events import (
     Graph,
     KernelFile,
     Log,
+    MinCut,
     NonFinite,
     Parting,
     Problem,
+    RankMismatch,
     Recompile,
     Saved,
+    SideEffect,
     Skipped,
+    Wrappers,
 )
 from ..model.names import label, scrub
 from ..store.session import INDEX, Session, left_alone
-from .dump import STAGES, counted, frame_status, recompile_lines
+from .dump import STAGES, WRAPPERS, counted, frame_status, recompile_lines
 from .saved import saved_text
 
 EMPTY = (
@@ -53,9 +59,10 @@ def index_text(
         parts.append(_HOW_TO_READ)
         parts.append(_functions(session, full))
     parts.append(_frameless(session))
-    parts += [_breaks(session), _recompiles(session)]
-    parts += [_non_finite(session), _differences(session)]
+    parts += [_breaks(session), _recompiles(session), _autograd(session), _effects(session)]
+    parts += [_non_finite(session), _differences(session), _mismatches(session)]
     parts += [_failed(session), _skipped(session), saved_text(session.of(Saved))]
+    parts += [_budget(session)]
     parts += [_caches(session), _others(session)]
     parts += [_setting(session), _problems(session)]
     return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
@@ -129,7 +136,7 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
     runs = {graph.file for graph in session.running_graphs()}
     cached = {use.key for use in session.of(CacheUse) if use.result == "hit"}
     lines: list[str] = []
-    kernels = _kernels(session)
+    kernels, wrappers = _kernels(session), session.of(Wrappers)
     refused = {event.key: event.kind for event in session.of(Skipped) if event.raised}
     names = Counter(label(versions[0].place.function) for versions in full.values())
     for file, versions in full.items():
@@ -152,10 +159,15 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
         for frame in versions:
             for graph in graphs.get(frame.key, {}).values():
                 lines += _graph(graph, runs, kernels)
+            lines += [_wrappers(event) for event in wrappers if event.key == frame.key]
             if frame.key in cached:
                 lines.append(f"- [{frame.key}] {_FROM_CACHE}")
         lines.append("")
     return "\n".join(lines)
+
+
+def _wrappers(event: Wrappers) -> str:
+    return f"- [{event.key}] {_link(event.file)}: {WRAPPERS}"
 
 
 def _kernels(session: Session) -> dict[str, dict[KernelFile, None]]:
@@ -183,6 +195,7 @@ def _frameless(session: Session) -> str:
     runs = {graph.file for graph in session.running_graphs()}
     kernels = _kernels(session)
     lines = [line for graph in graphs.values() for line in _graph(graph, runs, kernels)]
+    lines += [_wrappers(event) for event in session.of(Wrappers) if event.key not in framed]
     return "\n".join(["## Graphs without a function\n", *lines, ""]) if lines else ""
 
 
@@ -210,6 +223,55 @@ _WAY_THERE = "User code traceback:"
 def _recompiles(session: Session) -> str:
     lines = [f"- {line}" for line in recompile_lines(session.of(Recompile))]
     return "\n".join(["## Recompiles\n", *lines, ""]) if lines else ""
+
+
+def _autograd(session: Session) -> str:
+    """Why compiled autograd compiled each backward pass."""
+    reasons = {
+        f"- [{event.key}] {scrub(' '.join(reason.split()))}": None
+        for event in session.of(AutogradCompile)
+        for reason in event.reasons
+    }
+    if not reasons:
+        return ""
+    return "\n".join(["## Why compiled autograd compiled a backward pass\n", *reasons, ""])
+
+
+def _effects(session: Session) -> str:
+    """What compiled code changes outside its graphs, by object and line."""
+    keys: dict[str, dict[str, None]] = {}
+    for effect in session.of(SideEffect):
+        where = "" if effect.place is None else f" at `{effect.place}`"
+        source = f"`{scrub(effect.source)}`, of type" if effect.source else "an object of type"
+        keys.setdefault(f"{source} `{effect.type}`{where}", {})[str(effect.key)] = None
+    lines = [f"- [{', '.join(compiles)}] {found}" for found, compiles in keys.items()]
+    note = "Objects that compiled code changes after its graph has run.\n"
+    return "\n".join(["## Side effects\n", note, *lines, ""]) if lines else ""
+
+
+def _mismatches(session: Session) -> str:
+    lines = [
+        f"[{key}]\n\n```text\n{text}\n```\n"
+        for key, text in dict.fromkeys(
+            (event.key, event.text) for event in session.of(RankMismatch)
+        )
+    ]
+    return "\n".join(["## Graphs that differ between ranks\n", *lines]) if lines else ""
+
+
+def _budget(session: Session) -> str:
+    """What `activation_memory_budget` saves and what it computes again."""
+    lines = []
+    for event in dict.fromkeys(session.of(MinCut)):
+        size, least, most = (*event.gigabytes, 0.0, 0.0, 0.0)[:3]
+        again = ", ".join(f"`{name}`" for name in event.recomputed[:_TOLD])
+        rest = len(event.recomputed) - _TOLD
+        again += f" and {rest} more" if rest > 0 else ""
+        lines.append(
+            f"- [{event.key}] budget {event.budget:g}: {counted(len(event.saved), 'node')} saved, "
+            f"{size:g} GB (at least {least:g}, at most {most:g}); recomputed: {again or 'none'}"
+        )
+    return "\n".join(["## Memory budget of the backward pass\n", *lines, ""]) if lines else ""
 
 
 def _non_finite(session: Session) -> str:
@@ -247,6 +309,11 @@ def _failed(session: Session) -> str:
         if event.raised:
             where = "" if event.at is None else f" at `{event.at}`"
             lines.append(f"{_left(event)} ({event.kind}, which the program saw{where})")
+    for failure in dict.fromkeys(session.of(BackwardFailure)):
+        lines.append(
+            f"- [{failure.key}] the backward graph, compiled early: {failure.reason} "
+            "(torch compiles it again when the backward pass runs)"
+        )
     return "\n".join(["## Compiles that failed\n", *lines, ""]) if lines else ""
 
 

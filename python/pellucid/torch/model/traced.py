@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What torch's trace says beside graphs, breaks and recompiles: more events of a capture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .keys import SPARSE, CompileKey, Place
+
+
+@dataclass(frozen=True)
+class Wrappers:
+    """The functions that AOTAutograd generates around the graphs of a compile.
+
+    They copy mutated inputs back, rebuild aliases and tensor subclasses, and save for the backward
+    pass.
+    """
+
+    key: CompileKey
+    file: str
+
+
+@dataclass(frozen=True)
+class SideEffect:
+    """An object of the program's that compiled code changes after its graph has run."""
+
+    key: CompileKey
+    type: str
+    """The class of the object."""
+    source: str = field(default="", metadata=SPARSE)
+    """The object, as torch names it: ``G['seen']``; empty when torch does not say."""
+    place: Place | None = field(default=None, metadata=SPARSE)
+    """The line that changes it."""
+
+
+@dataclass(frozen=True)
+class AutogradCompile:
+    """Why compiled autograd compiled a backward pass instead of using one that it had."""
+
+    key: CompileKey
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class MinCut:
+    """How a memory budget divides the joint graph: what is saved, and what is computed again."""
+
+    key: CompileKey
+    budget: float
+    """``activation_memory_budget``: 1 saves for speed, 0 saves the inputs only."""
+    gigabytes: tuple[float, ...]
+    """The size of what is saved, then the least and the most that could be saved."""
+    saved: tuple[str, ...]
+    """The nodes of the joint graph that are saved."""
+    recomputed: tuple[str, ...] = field(default=(), metadata=SPARSE)
+    """The nodes that the backward pass computes again because of the budget."""
+
+
+@dataclass(frozen=True)
+class RankMismatch:
+    """Inductor compared the graphs of all ranks, and they differ."""
+
+    key: CompileKey
+    text: str
+    """torch's report: the numbers of nodes, and the first nodes that differ."""
+
+
+@dataclass(frozen=True)
+class BackwardFailure:
+    """A backward graph failed to compile early; torch tries again when the backward pass runs."""
+
+    key: CompileKey
+    reason: str
+    """The exception, in one line."""
+    text: str
+    """Its traceback."""
