@@ -28,6 +28,10 @@ def _finding(cache: str, result: str, reason: str, events: list[CacheUse]) -> Fi
             f"process or call"
         )
         remedy, sure = "", "certain"
+    elif result == "unsaved":
+        told = " ".join(reason.split()) or "torch gives no reason"
+        cause = f"the result could not be saved in the {name}, so each process compiles it: {told}"
+        remedy, sure = "", "unknown"
     else:
         told = " ".join(reason.split()) or "torch gives no reason"
         cause, remedy, sure = f"the {name} was bypassed ({result}): {told}", "", "unknown"

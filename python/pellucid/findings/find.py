@@ -28,11 +28,14 @@ from .recompiles import recompiles
 from .slow import slow
 from .source import Program
 from .stances import stances
+from .told import failed_backward, mismatches
 
 Cause = Callable[[Capture, Program], "list[Finding]"]
 
 CAUSES: tuple[Cause, ...] = (
     failed,
+    failed_backward,
+    mismatches,
     nothing,
     limits,
     stances,
