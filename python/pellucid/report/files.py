@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Dict, List
 
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Frame, Graph, KernelFile
+from pellucid.torch.model.events import Frame, Graph, KernelFile, Wrappers
 
 from .pool import Pool
 from .users import UserFile
@@ -51,6 +51,8 @@ class Files:
             kind = PROGRAM if graph.is_program else GRAPH
             stage = f"{graph.stage} ({graph.told})" if graph.metadata else graph.stage
             self._dumped(capture, graph.file, kind, str(graph.key), stage)
+        for wrappers in capture.of(Wrappers):
+            self._dumped(capture, wrappers.file, GRAPH, str(wrappers.key), "runtime_wrappers")
         for kernel in capture.of(KernelFile):
             self._dumped(capture, kernel.file, KERNEL, str(kernel.key))
 

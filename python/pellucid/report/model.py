@@ -13,6 +13,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 from pellucid.findings.shares import share_of_lines
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import (
+    AutogradCompile,
     Break,
     CacheUse,
     Frame,
@@ -21,9 +22,12 @@ from pellucid.torch.model.events import (
     KernelFile,
     Log,
     Metrics,
+    MinCut,
     Problem,
     Recompile,
+    SideEffect,
     Skipped,
+    Wrappers,
 )
 from pellucid.torch.model.names import label
 
@@ -191,6 +195,8 @@ def _version(
         for graph in capture.of(Graph)
         if graph.key == frame.key and graph.file in files.number
     ]
+    around = [event.file for event in capture.of(Wrappers) if event.key == frame.key]
+    graphs += [files.number[file] for file in around if file in files.number]
     made = [
         node
         for number in graphs
@@ -280,7 +286,7 @@ def rest_of(view: View) -> Dict[str, Any]:
     return {
         "versions": dict(capture.versions),
         "configuration": dict(capture.configuration),
-        "caches": [[str(c.key), c.cache, c.result, c.reason] for c in capture.of(CacheUse)],
+        "tables": tables_of(capture),
         "problems": [
             *([f"made from {g.name}", w, ""] for g in capture.of(Log) for w in g.notes),
             *(
@@ -299,6 +305,26 @@ def rest_of(view: View) -> Dict[str, Any]:
         "others": list(capture.others),
         "schema": capture.schema,
     }
+
+
+def tables_of(capture: Capture) -> List[List[Any]]:
+    """Return what is shown as a plain table: its name, its columns, its rows."""
+    uses = [[str(c.key), c.cache, c.result, c.reason] for c in capture.of(CacheUse)]
+    effects = [
+        [str(e.key), e.source, e.type, str(e.place or "")]
+        for e in dict.fromkeys(capture.of(SideEffect))
+    ]
+    autograd = [[str(a.key), why] for a in capture.of(AutogradCompile) for why in a.reasons]
+    budgets = [
+        [str(m.key), m.budget, len(m.saved), *m.gigabytes[:1], ", ".join(m.recomputed)]
+        for m in dict.fromkeys(capture.of(MinCut))
+    ]
+    return [
+        ["Caches", ["compile", "cache", "result", "why"], uses],
+        ["Side effects", ["compile", "object that it changes", "type", "line"], effects],
+        ["Compiled autograd", ["compile", "why it was compiled"], autograd],
+        ["Memory budget", ["compile", "budget", "nodes saved", "GB", "recomputed"], budgets],
+    ]
 
 
 def kernels_of(view: View) -> List[Dict[str, Any]]:

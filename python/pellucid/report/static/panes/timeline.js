@@ -21,7 +21,7 @@ class RestPane {
     return {
       Timeline: [null, () => this.timeline(bars)],
       Memory: [this.made('memory').querySelectorAll('table').length, () => this.made('memory')],
-      Caches: [rest.caches.length, () => table(['compile', 'cache', 'result', 'why'], rest.caches)],
+      ...Object.fromEntries(rest.tables.map((/** @type {[string, string[], any[][]]} */ [name, titles, rows]) => [name, [rows.length, () => table(titles, rows)]])),
       Left: [rest.skipped.length, () => table(['compile', 'place', 'why torch left it as it is'], rest.skipped)],
       Settings: [settings.length, () => table(['', ''], [...Object.entries(rest.versions), ...settings])],
       Metrics: [rest.metrics.length, () => table(['compile', 'what torch counted'],
