@@ -176,6 +176,6 @@ def test_what_a_package_installs(run):
 def test_graphs_without_a_function_are_not_called_nothing(run):
     capture, _, said = run(GRAPHS)
     assert not capture.of(Frame) and capture.of(Graph)
-    assert "1 graph was compiled inside prepare_debug, and no function" in said
+    assert "1 graph was compiled inside prepare_debug, but no function" in said
     index = (capture.directory / "index.md").read_text()
     assert "Nothing was compiled" not in index and "## Graphs without a function" in index

@@ -23,18 +23,18 @@ data["unpatched___call__"]  # looks up torch's functions, before anyone replaces
 
 
 def patched___call__(self: Any, code: Any, check_fn: Any) -> Any:
-    """Stand in for ``OptimizeContext.__call__``; add what is compiled to the table."""
+    """Replace ``OptimizeContext.__call__``, and add the function to the table."""
     data["optimized_functions"].add(code)
     return data["unpatched___call__"](self, code, check_fn)
 
 
 def patched__exec_with_source(src: str, globals: dict[str, Any], co_fields: Any = None) -> None:
-    """Stand in for ``torch.fx.graph_module._exec_with_source``."""
+    """Replace ``torch.fx.graph_module._exec_with_source``."""
     data["unpatched__exec_with_source"](src, globals, co_fields)
 
 
 def patched_boxed_run(self: Any, args_list: list[Any]) -> Any:
-    """Stand in for ``torch.fx.Interpreter.boxed_run``; run the graph's code, which can be stepped.
+    """Replace ``torch.fx.Interpreter.boxed_run``: run the graph as code that can be stepped.
 
     Like torch's, it empties the list, so that tensors are freed as soon as possible.
     """
@@ -46,7 +46,7 @@ def patched_boxed_run(self: Any, args_list: list[Any]) -> Any:
 def patched_lazy_format_graph_code(
     name: str, gm: Any, maybe_id: int | None = None, **kwargs: Any
 ) -> Any:
-    """Stand in for ``lazy_format_graph_code``; add the graph to the open captures."""
+    """Replace ``lazy_format_graph_code``, and add the graph to the open captures."""
     # Programs put its code into torch's function, so it may use no global of this module.
     from pellucid import dump_graph
     from pellucid.explain.global_variables import data
@@ -58,6 +58,6 @@ def patched_lazy_format_graph_code(
 def patched_load_by_key_path(
     key: str, path: str, linemap: Any = None, attrs: dict[str, Any] | None = None
 ) -> Any:
-    """Stand in for ``PyCodeCache.load_by_key_path``."""
+    """Replace ``PyCodeCache.load_by_key_path``."""
     load: Callable[..., Any] = data["unpatched_load_by_key_path"]
     return load(key, path, linemap, attrs)

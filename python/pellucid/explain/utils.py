@@ -18,11 +18,11 @@ from typing import Any, ClassVar, Iterator, Mapping, Sequence
 
 from pellucid.decompiler import write_new
 from pellucid.torch.capture.frames import place_of
+from pellucid.torch.capture.summary import entry_of
 from pellucid.torch.dynamo.rewrite import Rewriting, rewrite
-from pellucid.torch.guards.translate import translate
-from pellucid.torch.model.events import CacheEntry, CompileKey, Frame
+from pellucid.torch.model.events import CompileKey, Frame
 from pellucid.torch.model.names import definable, slug
-from pellucid.torch.taps import graph_hooks, guard_state, guard_tree, hooks
+from pellucid.torch.taps import graph_hooks, hooks
 from pellucid.torch.text.dump import transformed_name
 from pellucid.torch.text.full_code import full_code_text
 from pellucid.utils import decompile_ensure
@@ -117,7 +117,8 @@ class CacheResult:
         parameters = hooks.resume_parameters(original_code)
         rewriting = rewrite(self.transformed_code, key.slug, original_code, parameters)
         name = transformed_name(key, original_code.co_name)
-        self.entry = _entry(key, manager, self.transformed_code, original_code)
+        raw = hooks.RawEntry(key.id, self.transformed_code, manager)
+        self.entry = entry_of(key, original_code, raw)
         self.frame = _frame(key, original_code, rewriting, self.transformed_code, name)
         self.guard = [guard.text for guard in self.entry.guards]
         self.freevars: dict[str, Any] = dict(getattr(manager, "closure_vars", None) or {})
@@ -146,13 +147,6 @@ class CacheResult:
             "compiled_subgraph": '"No compiled subgraph."' if graph is None else str(graph),
             "referenced_global_functions": {name: found.to_data() for name, found in functions},
         }
-
-
-def _entry(key: CompileKey, manager: Any, code: CodeType, original: CodeType) -> CacheEntry:
-    if manager is None or not guard_tree.can_be_read(getattr(manager, "root", manager)):
-        return CacheEntry(key, ())
-    made = translate(manager, key.slug, guard_state.names(), guard_state.type_name)
-    return CacheEntry(key, made.guards, made.body, made.kept.runs(code, original), made.forms)
 
 
 def _frame(

@@ -16,7 +16,6 @@ from .finding import Finding
 from .source import Program, root_of
 from .words import counted, file_name, sentence, short, times
 
-NOTHING = "nothing compiled"
 _MOST = 3
 """So many findings are shown, and so many functions named."""
 
@@ -111,7 +110,8 @@ def compiled_line(captures: Sequence[Capture]) -> str:
     found = versions_of(captures)
     graphs = sum(count_graphs(capture.of(Graph)) for capture in captures)
     if not found:
-        return f"{counted(graphs, 'graph')} compiled without a function" if graphs else NOTHING
+        only = f"{counted(graphs, 'graph')} compiled without a function"
+        return only if graphs else "nothing compiled"
     versions = sum(found.values())
     in_versions = f" in {counted(versions, 'version')}" if versions > len(found) else ""
     return f"{counted(len(found), 'function')} compiled{in_versions}, {counted(graphs, 'graph')}"

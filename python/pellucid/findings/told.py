@@ -73,4 +73,4 @@ def failed_backward(capture: Capture, program: Program) -> list[Finding]:
 
 
 def _place(capture: Capture, event: RankMismatch | BackwardFailure) -> Place | None:
-    return next((frame.place for frame in capture.of(Frame) if frame.key == event.key), None)
+    return next((frame.place for frame in capture.of(Frame, event.key)), None)

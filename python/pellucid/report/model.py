@@ -195,7 +195,7 @@ def _version(
         for graph in capture.of(Graph)
         if graph.key == frame.key and graph.file in files.number
     ]
-    around = [event.file for event in capture.of(Wrappers) if event.key == frame.key]
+    around = [event.file for event in capture.of(Wrappers, frame.key)]
     graphs += [files.number[file] for file in around if file in files.number]
     made = [
         node

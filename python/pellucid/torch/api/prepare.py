@@ -21,6 +21,7 @@ from ..model.stages import stage_named
 from ..store.directories import Job, claim
 from ..store.session import INDEX, Session, left_alone
 from ..taps import hooks
+from ..text.dump import only_graphs
 
 _last: Session | None = None
 
@@ -160,8 +161,7 @@ def report(session: Session) -> None:
         graphs = count_graphs(session.of(Graph))
         text = f"nothing was compiled inside prepare_debug{kept}"
         if graphs:
-            what = "1 graph was" if graphs == 1 else f"{graphs} graphs were"
-            text = f"{what} compiled inside prepare_debug, and no function{kept}"
+            text = f"{only_graphs(graphs, 'prepare_debug')}{kept}"
         text += f" ({count_line(found)})" if serious else ""
     elif session.warns_when_empty and serious:
         text = count_line(found)

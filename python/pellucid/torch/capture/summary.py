@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import CodeType
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable, Container, Iterable, Mapping, Sequence
 
 from pellucid.findings import find
 
@@ -17,7 +17,7 @@ from ..model.names import definable
 from ..model.nodes import nodes_to_bytes
 from ..store.record import RECORD, TIMES, record_text, side_files, times_text
 from ..store.session import INDEX, Session
-from ..taps import guard_objects, guard_state, guard_tree, hooks
+from ..taps import guard_objects, guard_state, guard_tree, guard_ways, hooks
 from ..taps.shapes import SHAPES
 from ..text.full_code import full_code_name, full_code_text
 from ..text.full_code_names import bindings
@@ -62,27 +62,36 @@ def _entries(
     result = []
     for raw in hooks.cache_entries(code):
         key = newest.get(raw.compile_id) or by_file.get(raw.code.co_filename)
-        result.append(_entry(session, key or CompileKey(raw.compile_id), code, raw, files))
+        key = key or CompileKey(raw.compile_id)
+        result.append(entry_of(key, code, raw, session.ways.get(key, {}), files))
     return result
 
 
-def _entry(
-    session: Session, key: CompileKey, code: CodeType, raw: hooks.RawEntry, files: set[str]
+def entry_of(
+    key: CompileKey,
+    code: CodeType,
+    raw: hooks.RawEntry,
+    ways: guard_ways.Ways | None = None,
+    files: Container[str] = (),
 ) -> CacheEntry:
+    """Read the guards of one compiled version of a function that has this code.
+
+    ``ways`` is how torch came to the guards, ``files`` those that a line of the user's may be of.
+    """
     manager = raw.guard_manager
     if manager is None or not guard_tree.can_be_read(getattr(manager, "root", manager)):
         return CacheEntry(key, ())
     guard_objects.check(manager)
     names = guard_state.names()
-    ways = session.ways.get(key, {})
-    made = guards.translate(manager, key.slug, names, guard_state.type_name, ways, files)
+    made = guards.translate(manager, key.slug, names, guard_state.type_name, ways or {}, files)
     kept = made.kept.runs(raw.code, code)
     return CacheEntry(key, made.guards, made.body, kept, made.forms)
 
 
 def add_entry(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:
     """Keep the guards of code that torch has in no list of its own."""
-    entry = _entry(session, session.key(raw.compile_id), code, raw, _files(session))
+    key = session.key(raw.compile_id)
+    entry = entry_of(key, code, raw, session.ways.get(key, {}), _files(session))
     session.add_arrived(session.function(code), entry)
 
 

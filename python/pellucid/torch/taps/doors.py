@@ -157,7 +157,7 @@ def _told(old: Callable[..., Any], receive: Receive) -> Callable[..., Any]:
         result = old(self, *args, **kwargs)
         arrival = _of_function(self, LOADED if known is None else AHEAD, compile_id())
         if arrival is not None:
-            _SEEN[id(self.fn)] = weakref.ref(self.fn)
+            _SEEN.add(self.fn)
             code = receive(arrival)
             if code is not None:
                 with contextlib.suppress(ValueError):  # it has other free variables
@@ -218,7 +218,7 @@ def traceable(function: Any) -> Any:
     return plain
 
 
-_SEEN: dict[int, weakref.ref[FunctionType]] = {}
+_SEEN: weakref.WeakSet[FunctionType] = weakref.WeakSet()
 
 
 def made_before() -> list[Arrival]:
@@ -229,9 +229,7 @@ def made_before() -> list[Arrival]:
     found = []
     for each in gc.get_objects():
         if type(each) is owner:
-            function = getattr(each, "fn", None)
-            seen = _SEEN.get(id(function))
             arrival = _of_function(each, AHEAD, None)
-            if arrival is not None and (seen is None or seen() is not function):
+            if arrival is not None and each.fn not in _SEEN:
                 found.append(arrival)
     return found

@@ -298,6 +298,16 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
+def only_graphs(number: int, inside: str) -> str:
+    """Say that graphs were compiled and no function was.
+
+    >>> only_graphs(2, "this capture")
+    '2 graphs were compiled inside this capture, but no function'
+    """
+    were = "was" if number == 1 else "were"
+    return f"{counted(number, 'graph')} {were} compiled inside {inside}, but no function"
+
+
 _OF_GUARD = re.compile(r"(?P<check>.*?)\s+# (?P<code>.*?)\s+# \S*?(?P<place>[^\s/\\]+:\d+) in \S+")
 
 

@@ -34,7 +34,7 @@ from ..model.events import (
 )
 from ..model.names import label, scrub
 from ..store.session import INDEX, Session, left_alone
-from .dump import STAGES, WRAPPERS, counted, frame_status, recompile_lines
+from .dump import STAGES, WRAPPERS, counted, frame_status, only_graphs, recompile_lines
 from .saved import saved_text
 
 EMPTY = (
@@ -97,8 +97,7 @@ def _nothing(session: Session) -> str:
     left = len(left_alone(session))
     graphs = count_graphs(session.of(Graph))
     if graphs:
-        what = "1 graph was" if graphs == 1 else f"{graphs} graphs were"
-        return f"{what} compiled inside this capture, and no function: the files are listed below."
+        return f"{only_graphs(graphs, 'this capture')}. The files are listed below."
     if not left:
         return EMPTY
     frames = "a frame and left it as it is" if left == 1 else f"{left} frames and left them"
