@@ -11,8 +11,9 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 STAMPS := $(VENV)/stamps
 BUILD  := build/make
 
-# Tests run side by side, at most four: those of the PyTorch side take half a gigabyte each.
-SIDE_BY_SIDE ?= -n $(shell [ $(JOBS) -lt 4 ] && echo $(JOBS) || echo 4) --dist worksteal
+# Tests run side by side, one more than there are cores, as many wait for a process or a clock; at
+# most four: those of the PyTorch side take half a gigabyte each.
+SIDE_BY_SIDE ?= -n $(shell [ $(JOBS) -lt 4 ] && echo $$(($(JOBS) + 1)) || echo 4) --dist worksteal
 
 # The PyTorch side is tested with a torch that is there, or else with the one that is promised for
 # this Python; TORCH=torch==2.14.1 asks for another. Under CI the newest pair is tested too

@@ -7,11 +7,14 @@ import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Look for interpreters once, before tests run side by side.
+    """Look for interpreters once, before tests run side by side, and take the compiler as it is.
 
     Each process of the tests and hundreds that they start would do it again, which takes 90
     processes and a quarter of a second where pyenv has a script on PATH for a version.
     """
+    # Inductor compiles seven little programs to see what the compiler knows, for each empty cache:
+    # four seconds, a hundred times. Here it is the compiler that pellucid was built with.
+    os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
     from pellucid.interpreters import find_interpreter
     from pythons import VERSIONS, minor, variable_of
 

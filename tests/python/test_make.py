@@ -93,7 +93,7 @@ def at_once(calls: List[str], what: str) -> int:
 
 
 @pytest.mark.parametrize("ci", [False, True], ids=["user", "ci"])
-@pytest.mark.parametrize("words", [["test"], ["-j4", "test"], ["-j", "test"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["test"], ["-j", "test"]], ids=" ".join)
 def test_rows_run_side_by_side_and_no_two_pips(tree: Path, words: List[str], ci: bool) -> None:
     status, said, calls = make(tree, *words, ci=ci)
     assert status == 0, said
@@ -123,7 +123,9 @@ def test_the_demo_compiles_while_torch_is_installed(tree: Path, words: List[str]
     assert "-m pellucid demo" in calls[-1]
 
 
-@pytest.mark.parametrize("words", [["test"], ["-j4", "test"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["test"], pytest.param(["-j4", "test"], marks=pytest.mark.thorough)], ids=" ".join
+)
 @pytest.mark.parametrize(
     "fail, stamp",
     [

@@ -71,7 +71,13 @@ STOPS: Dict[str, List[Stop]] = {
 }
 
 
-@pytest.mark.parametrize("backend", STOPS)
+@pytest.mark.parametrize(
+    "backend",
+    [
+        pytest.param(name, marks=pytest.mark.thorough if name == "aot_eager" else ())
+        for name in STOPS
+    ],
+)
 def test_debugpy_stops_in_every_kind_of_file(backend, torch, tmp_path):
     need("debugpy")
     expected, shown = [], []

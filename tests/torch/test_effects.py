@@ -52,7 +52,9 @@ def different(one, other, path=()):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+@pytest.mark.parametrize(
+    "backend", ["eager", pytest.param("aot_eager", marks=pytest.mark.thorough), "inductor"]
+)
 def test_a_capture_changes_nothing_that_a_program_sees(backend, runs, torch, tmp_path):
     alone, said_alone = effects("without", runs, backend)
     ours, said = effects("with", tmp_path, backend)

@@ -32,7 +32,6 @@ NAMES = [
     "optimization",
     "outcomes",
     "saved",
-    "shapes",
     "uncommon_frames",
 ]
 FILES = [str(Path(__file__).with_name(f"test_{name}.py")) for name in NAMES]
