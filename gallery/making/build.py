@@ -142,18 +142,18 @@ _FUNCTION = types.FunctionType
 
 def described(folder: Path) -> Record:
     """What the metadata and the index say of a capture; of ranks, all together."""
-    from pellucid.torch.model.events import Break, Frame, Graph, Recompile
+    from pellucid.findings import find_all
+    from pellucid.findings.counts import counts_of
+    from pellucid.torch.model.events import Graph
     from pellucid.torch.store.load import load_all
 
-    record: Record = {"frames": 0, "graphs": 0, "breaks": 0, "recompiles": 0, "nodes": 0}
+    captures = load_all(folder / "dump")
+    counts = counts_of(captures, find_all(captures))
+    shown = ("frames", "graphs", "breaks", "recompiles")
+    record: Record = {**{name: getattr(counts, name) for name in shown}, "nodes": 0}
     operations = set()
-    for capture in load_all(folder / "dump"):
-        graphs = [graph for graph in capture.of(Graph) if graph.stage == "captured"]
-        record["frames"] += len(capture.of(Frame))
-        record["graphs"] += len(graphs)
-        record["breaks"] += len(capture.of(Break))
-        record["recompiles"] += len(capture.of(Recompile))
-        for graph in graphs:
+    for capture in captures:
+        for graph in (graph for graph in capture.of(Graph) if graph.stage == "captured"):
             called = [n for n in capture.nodes(graph.file) if n.op.startswith("call_")]
             record["nodes"] += len(called)
             operations |= {node.target.rpartition(".")[2] for node in called}

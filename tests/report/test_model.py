@@ -41,7 +41,7 @@ def told(directory: Path) -> Dict[str, Any]:
         "outcome": [
             f"{o} {line}" for user in view.users for o, line in zip(user.outcome, user.lines)
         ],
-        "share": list(view.share),
+        "share": [view.counts.lines, view.counts.lines + view.counts.left_out],
         "files": [f"{file.kind} {os.path.basename(file.name)}" for file in files],
         "functions": [
             {

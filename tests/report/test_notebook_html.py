@@ -88,7 +88,7 @@ def test_many_of_everything_stay_small(tmp_path: Path) -> None:
         file.write_text("x = 1  # a line\n" * 5000 + "y" * 100_000)
     text = capture_html(replace(capture, events=(*capture.events, *frames * 500)))
     check(text)
-    assert "more versions" in text and "more lines" in text
+    assert "more frames" in text and "more lines" in text
     assert len(text) < 100_000
 
 

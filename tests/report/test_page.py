@@ -27,7 +27,7 @@ def test_a_stranger_sees_what_broke_and_why(
     page = open_page(small_page).page
     assert page.title() == "toy.py · pellucid"
     head = page.locator(".top").inner_text()
-    assert "2 compiles" in head and "1 cause of graph breaks" in head and "line 3" not in head[:10]
+    assert "2 versions" in head and "1 graph break" in head and "line 3" not in head[:10]
     cards = page.locator("article").all_inner_texts()
     assert any("Graph break" in card and "toy.py:3" in card for card in cards)
     assert page.locator("article.selected").count() == 1

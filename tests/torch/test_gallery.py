@@ -12,6 +12,7 @@ from typing import Any, Dict, Iterator, List
 import pytest
 from needs import ROOT, need
 from support import run_env
+from views import disagreements
 
 GALLERY = ROOT / "gallery"
 FAMILIES = ("break", "eager", "recompile", "shapes", "effect", "operators")
@@ -46,6 +47,8 @@ def test_a_sample_is_as_its_metadata_says_and_reproduces_the_results(built: Path
     if metadata.versions() == {key: expected[key] for key in ("python", "torch")}:
         for record in found:
             assert metadata.differences(record, expected["entries"][record["name"]]) == []
+    dumps = [built / record["folder"] / "dump" for record in found]
+    assert disagreements(dumps, built / "views") == []
     for record in found:
         folder = built / record["folder"]
         assert (folder / "dump" / "page.html").exists()

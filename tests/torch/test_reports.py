@@ -17,6 +17,7 @@ from pellucid.findings import find_all
 from pellucid.findings.text import explanation
 from pellucid.torch.store.load import load_all
 from support import run_env, torch_version
+from views import disagreements
 
 RUNNER = Path(__file__).with_name("run_reports.py")
 
@@ -110,6 +111,7 @@ def test_the_answer_stands_in_the_first_ten_lines(group, torch, tmp_path):
     wanted = {**EXPECTED, **(SINCE_2_15 if torch_version() >= (2, 15) else {})}
     absent = [x for name in names for x in missing(tmp_path / name, wanted.get(name, []))]
     assert absent == []
+    assert disagreements([tmp_path / name for name in names], tmp_path / "views") == []
     for name in names:
         for finding in answer(tmp_path / name)[1]:
             assert finding.cause and (finding.remedy or finding.sure or finding.quoted)

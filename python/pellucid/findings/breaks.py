@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Break, CompileKey, Frame, Place, Skipped
 from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.names import label, scrub
 
-from .finding import Cost, Finding, Link, identify
+from .costs import caused_by_breaks
+from .finding import Finding, Line, Link, identify
 from .remedies import Advice, advise
 from .rewrites import block_around
 from .source import Program
@@ -28,9 +32,37 @@ def breaks(capture: Capture, program: Program) -> list[Finding]:
         groups.setdefault((place, event.kind), []).append(event)
     given_up = {event.key: event for event in capture.of(Skipped) if not event.raised}
     files = {frame.key: frame.file for frame in capture.of(Frame)}
-    return [
-        _finding(program, place, events, given_up, files) for (place, _), events in groups.items()
-    ]
+    resumed = caused_by_breaks(capture)
+    found = []
+    for (place, _), events in groups.items():
+        caused = [str(key) for event in events for key in resumed.get(event, ())]
+        found.append(_finding(program, place, events, given_up, files, caused))
+    return _merged(found)
+
+
+def _merged(found: list[Finding]) -> list[Finding]:
+    """Join what has one cause and one remedy, at however many lines."""
+    groups: dict[tuple[str, str, str, str], list[Finding]] = {}
+    for finding in found:
+        what = (finding.kind, finding.cause, finding.remedy, finding.sure)
+        groups.setdefault(what, []).append(finding)
+    return [group[0] if len(group) == 1 else _joined(group) for group in groups.values()]
+
+
+def _joined(group: list[Finding]) -> Finding:
+    return replace(
+        group[0],
+        diff="\n".join(dict.fromkeys(finding.diff for finding in group if finding.diff)),
+        count=len(group),
+        keys=_each(group, "keys"),
+        caused=_each(group, "caused"),
+        links=_each(group, "links")[:4],
+        lines=tuple(Line(f.place, f.code) for f in group if f.place is not None),
+    )
+
+
+def _each(group: list[Finding], name: str) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(value for finding in group for value in getattr(finding, name)))
 
 
 def _finding(
@@ -39,6 +71,7 @@ def _finding(
     events: list[Break],
     given_up: dict[CompileKey, Skipped],
     files: dict[CompileKey, str],
+    caused: list[str],
 ) -> Finding:
     first = events[0]
     advice = advise(program, place, first)
@@ -64,9 +97,8 @@ def _finding(
         remedy=advice.remedy,
         diff=advice.diff,
         sure=advice.sure,
-        cost=Cost(None, len(events), None),
-        count=len(events),
         keys=keys,
+        caused=tuple(dict.fromkeys(caused)),
         links=links[:4],
     )
 

@@ -9,7 +9,7 @@ from pellucid.torch.model.events import Break, Frame, Passed, Place, Skipped
 from pellucid.torch.model.failures import NO_REASON, is_own
 from pellucid.torch.model.names import label, scrub
 
-from .finding import Cost, Finding, identify
+from .finding import Finding, identify
 from .source import Program
 
 _WORDS = {
@@ -65,7 +65,6 @@ def _left(capture: Capture, program: Program) -> list[Finding]:
                 cause=f"`{name}` runs uncompiled; torch: {scrub(words)}",
                 quoted=scrub(events[0].reason.strip()),
                 sure="unknown",
-                cost=Cost(None, 0, None),
                 count=len(events),
                 keys=tuple(dict.fromkeys(str(event.key) for event in events)),
             )

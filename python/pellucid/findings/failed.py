@@ -10,7 +10,7 @@ from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Break, CompileKey, Graph, Place, Skipped, Specialized
 from pellucid.torch.model.names import as_written, label, scrub
 
-from .finding import Cost, Finding, identify
+from .finding import Finding, identify
 from .remedies import advise
 from .rewrites import test_of_size
 from .source import Program
@@ -83,6 +83,7 @@ def _finding(
     place = other or place
     if first.place is not None and (place is None or place.file != first.place.file):
         cause += f", while `{label(first.place.function)}` was compiled"
+    keys = tuple(dict.fromkeys(str(event.key) for event in events))
     return Finding(
         id=identify("failed", place, first.kind),
         kind="failed",
@@ -93,9 +94,9 @@ def _finding(
         remedy=remedy,
         diff=diff,
         sure=sure,
-        cost=Cost(None, 0, None),
         count=len(events),
-        keys=tuple(dict.fromkeys(str(event.key) for event in events)),
+        keys=keys,
+        caused=keys,
     )
 
 

@@ -12,11 +12,13 @@ from pellucid.torch.model.capture import Capture
 from .breaks import breaks
 from .cached import bypassed_caches
 from .caches import caches
+from .costs import charged, compile_seconds
+from .counts import BREAKS, RECOMPILES
 from .cudagraphs import cudagraphs
 from .differences import differences
 from .eager import eager
 from .failed import failed
-from .finding import Finding
+from .finding import Cost, Finding
 from .hooks import hooks
 from .limits import limits
 from .memory import memory
@@ -84,10 +86,7 @@ def find(capture: Capture) -> list[Finding]:
     """
     program = Program(capture)
     found = [finding for cause in CAUSES for finding in cause(capture, program)]
-    seconds = {str(times.key): 0.0 for times in capture.times}
-    for times in capture.times:
-        seconds[str(times.key)] += times.seconds.get("entire_frame_compile_time", 0.0)
-    told = [_timed(finding, seconds) for finding in found]
+    told = charged(found, compile_seconds(capture))
     return sorted(told, key=lambda finding: (ORDER.index(finding.kind), -finding.count))
 
 
@@ -100,21 +99,35 @@ def find_all(captures: Sequence[Capture]) -> list[Finding]:
             if first is None:
                 merged[finding.id] = finding
             else:
-                keys = tuple(dict.fromkeys((*first.keys, *finding.keys)))
-                merged[finding.id] = replace(
-                    first, keys=keys, count=max(first.count, finding.count)
-                )
+                merged[finding.id] = _both(first, finding)
     found = [*merged.values(), *ranks(captures)]
     return sorted(found, key=lambda finding: (ORDER.index(finding.kind), -finding.count))
 
 
+def _both(one: Finding, other: Finding) -> Finding:
+    """One finding of two processes: each took its time."""
+    seconds = [f.cost.seconds for f in (one, other) if f.cost.seconds is not None]
+    lines = tuple(dict.fromkeys((*one.lines, *other.lines)))
+    return replace(
+        one,
+        keys=tuple(dict.fromkeys((*one.keys, *other.keys))),
+        caused=tuple(dict.fromkeys((*one.caused, *other.caused))),
+        cost=Cost(sum(seconds)) if seconds else Cost(),
+        count=max(one.count, other.count, len(lines)),
+        lines=lines,
+    )
+
+
 def count_line(findings: Sequence[Finding]) -> str:
-    """Return how many findings there are of each kind, in words.
+    """Return how many there are of each kind, in words: breaks, recompiles, else findings.
 
     >>> count_line([])
     'no problems found'
     """
-    counts = Counter(finding.kind for finding in findings)
+    counts: Counter[str] = Counter()
+    for finding in findings:
+        kind = BREAKS[0] if finding.kind in BREAKS else finding.kind
+        counts[kind] += finding.count if kind in (*BREAKS, *RECOMPILES) else 1
     parts = []
     for kind in ORDER:
         number = counts[kind]
@@ -167,10 +180,3 @@ def name_of(kind: str) -> str:
     ('graph break', 'recompile')
     """
     return _WORDS.get(kind, kind)
-
-
-def _timed(finding: Finding, seconds: dict[str, float]) -> Finding:
-    known = [seconds[key] for key in dict.fromkeys(finding.keys) if key in seconds]
-    if not known or finding.cost.seconds is not None:
-        return finding
-    return replace(finding, cost=replace(finding.cost, seconds=round(sum(known), 3)))

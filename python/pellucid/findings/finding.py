@@ -13,11 +13,17 @@ class Cost:
     """What a cause costs, as far as the capture knows."""
 
     seconds: float | None = None
-    """The time that the compiles concerned took; another run takes another time."""
-    graphs: int = 0
-    """How often a graph was cut, or compiled again, because of it."""
-    eager_calls: int | None = None
-    """How many calls ran uncompiled because of it; None where that is not known."""
+    """The compile time that exists because of it, and that is no other finding's; another run takes
+    another time."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the program that a finding is about."""
+
+    place: Place
+    code: str
+    """Its text; empty where the capture does not have it."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +60,14 @@ class Finding:
     """``certain``, ``tried`` (on the capture's guards), ``likely``, or ``unknown``."""
     cost: Cost = Cost()
     count: int = 1
+    """How often it was met; of graph breaks and recompiles, how many they are."""
     keys: tuple[str, ...] = ()
     """The compiles concerned."""
+    caused: tuple[str, ...] = ()
+    """The compiles that exist because of it."""
     links: tuple[Link, ...] = field(default=())
+    lines: tuple[Line, ...] = field(default=())
+    """All lines of the same cause, where there are several; the first is ``place``."""
 
 
 def identify(kind: str, place: Place | None, more: str = "") -> str:

@@ -7,7 +7,7 @@ from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Frame, Place, Recompile, Skipped
 from pellucid.torch.model.names import label, scrub
 
-from .finding import Cost, Finding, identify
+from .finding import Finding, identify
 from .recompiles import causes_of
 from .source import Program
 
@@ -50,7 +50,6 @@ def _finding(capture: Capture, program: Program, events: list[Skipped]) -> Findi
         quoted=scrub(first.reason.strip()),
         remedy=f"fix the cause of the recompiles (see below); raising {first.limit} "
         f"only postpones it",
-        cost=Cost(None, len(versions), None),
         count=len(events),
         keys=tuple(dict.fromkeys([*(str(f.key) for f in versions), *(str(e.key) for e in events)])),
     )

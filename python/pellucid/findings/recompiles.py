@@ -15,13 +15,14 @@ from pellucid.torch.model.events import (
     GuardFailure,
     Place,
     Recompile,
+    Skipped,
     Started,
 )
-from pellucid.torch.model.failures import is_own
+from pellucid.torch.model.failures import NO_REASON, is_own
 from pellucid.torch.model.names import label, scrub
 
 from .changes import change
-from .finding import Cost, Finding, Link, identify
+from .finding import Finding, Line, Link, identify
 from .source import Program, root_of
 from .trials import entry_of, only_difference, value_in
 from .words import difference, times
@@ -36,6 +37,8 @@ class Group:
     place: Place | None
     function: Place | None
     """The program's function, also where it goes on after a break."""
+    places: list[Place] = field(default_factory=list)
+    """All lines for which the guards were made."""
     failures: list[tuple[CompileKey, GuardFailure]] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
 
@@ -50,10 +53,9 @@ class Group:
 
 def recompiles(capture: Capture, program: Program) -> list[Finding]:
     """Find why functions were compiled again."""
-    return [
-        _finding(capture, program, group)
-        for group in groups_of(capture, program, capture.of(Recompile))
-    ]
+    refused = {event.key for event in capture.of(Skipped) if event.limit}
+    events = [event for event in capture.of(Recompile) if event.key not in refused]
+    return [_finding(capture, program, group) for group in groups_of(capture, program, events)]
 
 
 def causes_of(
@@ -77,27 +79,25 @@ def groups_of(capture: Capture, program: Program, events: Sequence[Recompile]) -
     for event in events:
         frame = frames.get(event.key) or by_number.get(event.key.frame)
         failure = _told(capture, event, frame)
-        if failure is None:
-            continue
         start = starts.get(event.key)
         function = frame.place if frame is not None else None if start is None else start.place
-        root = function if frame is None else Place(frame.place.file, 0, root_of(capture, frame))
+        root = function if frame is None else Place(frame.place.file, 0, root_of(frame))
         place = _place(program, failure, function, () if start is None else start.stack)
-        key = (root, failure.kind, failure.source, place if failure.kind != "size" else None)
+        what = failure.source or failure.expected or first_line(failure)
+        key = (root, failure.kind, what)
         group = groups.setdefault(key, Group(failure.kind, failure.source, place, function))
         group.failures.append((event.key, failure))
+        if place is not None and place not in group.places:
+            group.places.append(place)
         group.texts += event.reasons[:1]
     return _merged(list(groups.items()))
 
 
-def _told(capture: Capture, event: Recompile, frame: Frame | None) -> GuardFailure | None:
+def _told(capture: Capture, event: Recompile, frame: Frame | None) -> GuardFailure:
     """The failure of the newest version, which torch tries first, with what came instead."""
     if not event.failures:
-        return (
-            None
-            if not event.reasons
-            else GuardFailure(None, "other", "", "", "", event.reasons[0], None)
-        )
+        words = event.reasons[0] if event.reasons else NO_REASON
+        return GuardFailure(None, "other", "", "", "", words, None)
     failure = event.failures[0]
     actual = failure.actual
     if not actual and failure.kind in ("int", "float", "value", "none"):
@@ -136,6 +136,7 @@ def _merged(groups: list[tuple[tuple[object, ...], Group]]) -> list[Group]:
             known = {(f.expected, f.actual) for _, f in other.failures}
             if group.kind == other.kind == "size" and root == other_root and pairs <= known:
                 other.failures += group.failures
+                other.places += [place for place in group.places if place not in other.places]
                 break
         else:
             kept.append((root, group))
@@ -175,11 +176,14 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
         remedy += f"; checked against the guards: {both} and {tried[0]} differ in nothing else"
         sure = "tried"
     if group.kind == "other":
-        words = first_line(group)
-        cause, sure = f"`{name}` was recompiled{often}; torch: {words}", "unknown"
+        words = first_line(group.failures[0][1])
+        words = words if words == NO_REASON else f"torch: {words}"
+        cause, sure = f"`{name}` was recompiled{often}; {words}", "unknown"
     else:
         cause = f"`{name}` was recompiled{often}: {_cause(group)}"
         cause += f"; {advice.why}" if advice.why else ""
+    places = dict.fromkeys(filter(None, (place, *group.places)))
+    lines = tuple(Line(at, program.code(at)) for at in places)
     files = {frame.key: frame.file for frame in capture.of(Frame)}
     links = tuple(Link(files[key], 0, "runs") for key, _ in group.failures if key in files)
     return Finding(
@@ -191,13 +195,14 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
         quoted=scrub("\n".join(dict.fromkeys(group.texts))),
         remedy=remedy,
         sure=sure,
-        cost=Cost(None, len(group.failures), None),
         count=number,
         keys=keys,
+        caused=keys,
         links=links[:4],
+        lines=lines if len(lines) > 1 else (),
     )
 
 
-def first_line(group: Group) -> str:
-    """Return torch's words for the first failure, in one line."""
-    return scrub(" ".join(group.failures[0][1].text.split()))[:200]
+def first_line(failure: GuardFailure) -> str:
+    """Return torch's words for a failure, in one line."""
+    return scrub(" ".join(failure.text.split()))[:200]

@@ -136,11 +136,11 @@ def without_line(program: Program, place: Place | None, name: str) -> str:
 
 
 def scalar_call(program: Program, place: Place | None) -> str:
-    """Return the call of a line that makes a number of a tensor, as it is written."""
+    """Return what makes a number of a tensor on a line: ``.item()``, ``int()``."""
     for call in _calls(program, place):
         name = _name(call.func).rpartition(".")[2] or getattr(call.func, "attr", "")
         if name in _NUMBERS:
-            return program.text_of(place.file, call).partition("\n")[0]  # type: ignore[union-attr]
+            return f"{'.' if isinstance(call.func, ast.Attribute) else ''}{name}()"
     return ".item()"
 
 

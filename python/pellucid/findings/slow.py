@@ -12,6 +12,7 @@ from pellucid.torch.model.events import CompileKey, Frame, Metrics, Place, Times
 from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.names import is_resumed
 
+from .costs import seconds_of
 from .finding import Cost, Finding, identify
 from .parts import (
     GUARDS,
@@ -27,7 +28,7 @@ from .source import Program, root_of
 
 _LONG = 30.0
 """So many seconds of one function are told; all compiles of its versions count."""
-_WHOLE, _BACKEND = "entire_frame_compile_time", "backend_compile_time"
+_BACKEND = "backend_compile_time"
 _BLOCK = "where one block repeats, compile the block instead of the model (block.compile())"
 
 
@@ -38,7 +39,7 @@ def slow(capture: Capture, program: Program) -> list[Finding]:
     for times in capture.times:
         frame = frames.get(times.key)
         if frame is not None:
-            groups.setdefault((frame.place.file, root_of(capture, frame)), []).append(times)
+            groups.setdefault((frame.place.file, root_of(frame)), []).append(times)
     result = []
     for (_file, name), times_of in groups.items():
         of_group = list(dict.fromkeys(times.key for times in times_of))
@@ -46,7 +47,7 @@ def slow(capture: Capture, program: Program) -> list[Finding]:
         result += _causes(capture, program, place, name, of_group)
         parts = {"tracing": 0.0, "backend": 0.0}
         for times in times_of:
-            whole = times.seconds.get("duration" if times.backward else _WHOLE, 0.0)
+            whole = seconds_of(times)
             backend = whole if times.backward else times.seconds.get(_BACKEND, 0.0)
             parts["backend"] += min(backend, whole)
             parts["tracing"] += max(0.0, whole - backend)
@@ -100,6 +101,7 @@ def _causes(
                 cost=Cost(round(part.seconds, 3)),
                 count=len(part.spans),
                 keys=tuple(map(str, part.keys)),
+                caused=tuple(map(str, part.keys)),
             )
         )
 
@@ -174,8 +176,8 @@ def _finding(
         + (f" ({of})" if of else ""),
         remedy=("fix the recompiles first; " if len(keys) > 2 else "") + remedy,
         sure="likely",
-        cost=Cost(round(seconds, 3)),
         keys=tuple(keys),
+        caused=tuple(keys),
     )
 
 

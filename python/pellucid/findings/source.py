@@ -236,6 +236,6 @@ def _first(node: ast.stmt) -> int:
     return min([int(node.lineno), *(int(d.lineno) for d in decorators)])
 
 
-def root_of(capture: Capture, frame: Frame) -> str:
+def root_of(frame: Frame) -> str:
     """Return the name of the function that a frame is of, also when it goes on after a break."""
     return broken_function(frame.place.function)[0]

@@ -7,7 +7,7 @@ from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Place, Stance
 from pellucid.torch.model.failures import failures_of
 
-from .finding import Cost, Finding, identify
+from .finding import Finding, identify
 from .source import Program
 from .words import difference
 
@@ -58,6 +58,5 @@ def _finding(program: Program, events: list[Stance]) -> Finding:
         quoted=first.reason,
         remedy=remedy,
         sure="certain",
-        cost=Cost(None, 0, len(events) if first.stance == "force_eager" else None),
         count=len(events),
     )

@@ -7,14 +7,14 @@ import textwrap
 from collections import Counter
 from typing import NamedTuple, Sequence
 
-from pellucid.torch.model.capture import Capture, count_graphs
+from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Break, Frame, Graph, Skipped
 from pellucid.torch.model.names import is_resumed
 
+from .counts import counts_of, versions_of
 from .find import NOTES, count_line, name_of
 from .finding import Finding
-from .source import Program, root_of
-from .words import counted, file_name, sentence, short, times
+from .words import counted, file_name, sentence, times, where
 
 _MOST = 3
 """So many findings are shown, and so many functions named."""
@@ -46,7 +46,7 @@ def summary(
         lines += [Line(line) for line in _wrapped(f"{title:<12}{text}", " " * 12, width)]
     kinds = max([0, *(len(name_of(finding.kind)) for finding in told[:_MOST])])
     for number, finding in enumerate(told[:_MOST], 1):
-        head = f"{number}. {name_of(finding.kind):{kinds}}  {short(finding.place)}"
+        head = f"{number}. {name_of(finding.kind):{kinds}}  {where(finding)}"
         lines.append(Line(_cut(f"{head}   {finding.code}".rstrip(), width), "bold"))
         cause = f"   {sentence(finding.cause)}{_often(finding)}"
         lines += [Line(line) for line in _wrapped(cause, "   ", width)]
@@ -75,55 +75,13 @@ def _wrapped(text: str, indent: str, width: int) -> list[str]:
     )
 
 
-def versions_of(captures: Sequence[Capture]) -> dict[tuple[str, int, str], int]:
-    """Return each compiled function (file, line, name) and in how many versions it was compiled.
-
-    What resumes after a graph break is part of a version. Ranks compile the same function: the one
-    with the most versions counts.
-    """
-    found: dict[tuple[str, int, str], int] = {}
-    for capture in captures:
-        program = Program(capture)
-        frames = capture.of(Frame)
-        counts: Counter[tuple[str, int, str]] = Counter()
-        whole = {(f.place.file, root_of(capture, f)) for f in frames if _is_whole(f)}
-        for frame in frames:
-            name = root_of(capture, frame)
-            if _is_whole(frame) or (frame.place.file, name) not in whole:
-                line = program.start(frame.place).line if _is_whole(frame) else 0
-                counts[frame.place.file, line, name] += 1
-        for function, number in counts.items():
-            found[function] = max(number, found.get(function, 0))
-    return found
-
-
-def _is_whole(frame: Frame) -> bool:
-    return not is_resumed(frame.place.function)
-
-
-def compiled_line(captures: Sequence[Capture]) -> str:
-    """Return how many functions were compiled, in how many versions, and how many graphs.
-
-    >>> compiled_line([])
-    'nothing compiled'
-    """
-    found = versions_of(captures)
-    graphs = sum(count_graphs(capture.of(Graph)) for capture in captures)
-    if not found:
-        only = f"{counted(graphs, 'graph')} compiled without a function"
-        return only if graphs else "nothing compiled"
-    versions = sum(found.values())
-    in_versions = f" in {counted(versions, 'version')}" if versions > len(found) else ""
-    return f"{counted(len(found), 'function')} compiled{in_versions}, {counted(graphs, 'graph')}"
-
-
 def _compiled(captures: Sequence[Capture]) -> str:
     found = versions_of(captures)
     names = [
         f"`{name}` ({file_name(file)}{f':{line}' if line else ''})" for file, line, name in found
     ]
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    told = compiled_line(captures).replace(" compiled", "", 1)
+    told = counts_of(captures, ()).compiled.replace(" compiled", "", 1)
     processes = f" in {len(captures)} processes" if len(captures) > 1 else ""
     return f"{told}{processes}: {', '.join(names[:_MOST])}{more}" if names else told
 
@@ -132,7 +90,7 @@ def _decompiled(captures: Sequence[Capture]) -> str:
     frames = [frame for capture in captures for frame in capture.of(Frame)]
     if not frames:
         return "nothing"
-    resumed = sum(not _is_whole(frame) for frame in frames)
+    resumed = sum(is_resumed(frame.place.function) for frame in frames)
     proven = Counter(frame.verdict.status for frame in frames if frame.verdict.proven)
     running = sum(frame.swapped for frame in frames)
     verb = "resumes" if resumed == 1 else "resume"

@@ -13,20 +13,23 @@ from pellucid.torch.model.events import Calls, Frame, Log, Place
 from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.names import is_resumed
 
+from .counts import counts_of, versions_of
 from .find import count_line
 from .finding import Finding
-from .shares import share_of_lines
-from .summary import compiled_line, versions_of
-from .words import counted, sentence, short, times
+from .words import counted, sentence, short, times, where
 
 _AT_ONCE = 7
 """So many findings are told in the first ten lines."""
 _WIDTH = 100
+_LISTED = 40
+"""So many lines of one finding are listed."""
 
 
 def explanation(captures: Sequence[Capture], findings: Sequence[Finding]) -> str:
     """Return what was found as text: the first ten lines answer, the rest says more."""
-    lines = [f"{count_line(findings)}; {_compiled(captures)}"]
+    processes = f", {len(captures)} processes" if len(captures) > 1 else ""
+    compiled = counts_of(captures, findings).compiled
+    lines = [f"{count_line(findings)}; {compiled}{processes}"]
     functions = _functions(captures)
     if functions:
         lines.append(f"compiled: {functions}")
@@ -47,15 +50,16 @@ def explanation(captures: Sequence[Capture], findings: Sequence[Finding]) -> str
 
 def one_line(finding: Finding) -> str:
     """Return a finding in one line: where, what, and what to change."""
-    where = f"{short(finding.place)}  " if finding.place is not None else ""
+    at = f"{where(finding)}  " if finding.place is not None else ""
     text = f"{sentence(finding.cause)} {sentence(finding.remedy)}"
-    return where + " ".join(text.split())
+    return at + " ".join(text.split())
 
 
 def _details(number: int, finding: Finding) -> list[str]:
-    where = f" {finding.place}" if finding.place is not None else ""
-    lines = [f"{number}. {finding.kind}{where}"]
-    if finding.code:
+    lines = [f"{number}. {finding.kind}{f' {finding.place}' if finding.place else ''}"]
+    if finding.lines:
+        lines += _listed(finding)
+    elif finding.code:
         lines.append(f"      {finding.code}")
     lines += _wrapped(sentence(finding.cause), "   ")
     if finding.remedy:
@@ -64,9 +68,9 @@ def _details(number: int, finding: Finding) -> list[str]:
     lines += [f"      {line}" for line in finding.diff.splitlines()]
     seconds = finding.cost.seconds
     cost = [f"confidence: {finding.sure}"]
-    if finding.count > 1:
+    if finding.count > 1 and not finding.lines:
         cost.append(f"seen {times(finding.count)}")
-    if seconds is not None:
+    if seconds:
         cost.append(f"{seconds:.2f} s of compile time")
     if finding.keys:
         more = f" and {len(finding.keys) - 8} more" if len(finding.keys) > 8 else ""
@@ -80,6 +84,15 @@ def _details(number: int, finding: Finding) -> list[str]:
     return lines
 
 
+def _listed(finding: Finding) -> list[str]:
+    """The lines of a finding that has several, each with its text."""
+    shown = finding.lines[:_LISTED]
+    width = max(len(short(line.place)) for line in shown)
+    lines = [f"      {short(line.place):{width}}  {line.code}".rstrip() for line in shown]
+    more = len(finding.lines) - _LISTED
+    return [*lines, f"      and {counted(more, 'more line')}"] if more > 0 else lines
+
+
 def _wrapped(text: str, indent: str) -> list[str]:
     return textwrap.wrap(
         text,
@@ -89,16 +102,6 @@ def _wrapped(text: str, indent: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def _compiled(captures: Sequence[Capture]) -> str:
-    parts = [compiled_line(captures)]
-    share = share_of_lines(captures)
-    if share is not None:
-        parts.append(f"{share[0]} of {share[1]} lines are in graphs")
-    if len(captures) > 1:
-        parts.append(f"{len(captures)} processes")
-    return ", ".join(parts)
 
 
 def _functions(captures: Sequence[Capture]) -> str:
@@ -126,11 +129,10 @@ def _calls(captures: Sequence[Capture]) -> str:
 
 def as_json(captures: Sequence[Capture], findings: Sequence[Finding]) -> str:
     """Return the same as JSON: an object with the captures' directories and a list of findings."""
-    share = share_of_lines(captures)
     record: dict[str, Any] = {
         "tool": "pellucid",
         "captures": [str(capture.directory) for capture in captures],
-        "lines_in_graphs": None if share is None else {"in_graphs": share[0], "of": share[1]},
+        "counts": asdict(counts_of(captures, findings)),
         "calls": {
             str(event.key): event.number for capture in captures for event in capture.of(Calls)
         },

@@ -7,6 +7,8 @@ import re
 
 from pellucid.torch.model.events import GuardFailure, Place
 
+from .finding import Finding
+
 
 def short(place: Place | None) -> str:
     """Return a place with its file's name alone.
@@ -15,6 +17,24 @@ def short(place: Place | None) -> str:
     'model.py:7'
     """
     return "" if place is None else f"{file_name(place.file)}:{place.line}"
+
+
+def where(finding: Finding, most: int = 4) -> str:
+    """Return the lines of a finding in short.
+
+    >>> from .finding import Finding, Line
+    >>> lines = [Place("/home/me/model.py", line) for line in (7, 9, 12)]
+    >>> found = Finding("", "break", lines[0], "", "", lines=tuple(Line(at, "") for at in lines))
+    >>> where(found), where(found, 2)
+    ('model.py:7, 9, 12', 'model.py:7, 9 and 1 more line')
+    """
+    places = [line.place for line in finding.lines[:most]] or filter(None, [finding.place])
+    told, file = [], ""
+    for place in places:
+        told.append(str(place.line) if place.file == file else short(place))
+        file = place.file
+    rest = len(finding.lines) - most
+    return ", ".join(told) + (f" and {counted(rest, 'more line')}" if rest > 0 else "")
 
 
 def file_name(file: str) -> str:

@@ -11,10 +11,10 @@ import re
 from typing import Any, Callable, Dict, List, Sequence
 
 from pellucid.findings import Finding, count_line, find
-from pellucid.findings.shares import share_of_lines
+from pellucid.findings.counts import counts_of
 from pellucid.findings.words import short
-from pellucid.torch.model.capture import PAGE, Capture, count_graphs
-from pellucid.torch.model.events import Frame, Graph, Place
+from pellucid.torch.model.capture import PAGE, Capture
+from pellucid.torch.model.events import Frame, Place
 
 from .style import STYLE
 
@@ -39,18 +39,13 @@ def capture_html(capture: Capture) -> str:
     """Return a capture as HTML: what was found, and what runs."""
     found = find(capture)
     frames = capture.of(Frame)
-    graphs = count_graphs(capture.of(Graph))
-    facts = [_counted(len(frames), "compiled version"), _counted(graphs, "graph")]
-    share = share_of_lines([capture])
-    if share is not None:
-        facts.append(f"{share[0]} of {share[1]} lines in graphs")
+    compiled = counts_of([capture], found).compiled
     parts = [
-        f"<p><b>{safe(count_line(found))}</b>"
-        f"<span class='soft'> · {safe(' · '.join(facts))}</span></p>",
+        f"<p><b>{safe(count_line(found))}</b><span class='soft'> · {safe(compiled)}</span></p>",
         *(_finding(finding) for finding in found[:_FINDINGS]),
         _more(len(found) - _FINDINGS, "finding"),
         *(_frame(capture, frame) for frame in frames[:_FRAMES]),
-        _more(len(frames) - _FRAMES, "version"),
+        _more(len(frames) - _FRAMES, "frame"),
         _where(capture),
     ]
     return _element(parts)
@@ -100,7 +95,10 @@ def _at(place: "Place | None") -> str:
 def _finding(finding: Finding) -> str:
     times = f" ({finding.count}x)" if finding.count > 1 else ""
     rows: List[str] = []
-    if finding.code:
+    if finding.lines:
+        listed = "\n".join(f"{short(line.place)}  {line.code}" for line in finding.lines)
+        rows.append(f"<pre>{safe(listed[:_WIDEST])}</pre>")
+    elif finding.code:
         rows.append(f"<pre>{safe(finding.code[:_WIDEST])}</pre>")
     if finding.remedy:
         rows.append(f"<p><b>change:</b> {safe(finding.remedy)}</p>")

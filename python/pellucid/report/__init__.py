@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
@@ -127,7 +128,10 @@ def findings_of(page: Page) -> dict[str, Any]:
     return {
         "tool": "pellucid",
         "schema": 1,
-        "captures": [{"names": view.names, "findings": view.findings} for view in page.views],
+        "captures": [
+            {"names": view.names, "counts": asdict(view.counts), "findings": view.findings}
+            for view in page.views
+        ],
     }
 
 
@@ -135,11 +139,11 @@ def write_dot(
     directories: Sequence[str | os.PathLike[str]], stage: str, folder: Path
 ) -> Iterator[Path]:
     """Write the graphs of a stage in the language of Graphviz; yield each file."""
+    from pellucid.findings.lines import nodes_of
     from pellucid.torch.model.events import Graph
     from pellucid.torch.store.load import load_all
 
     from .layout import dot
-    from .users import nodes_of
 
     for directory in directories:
         for capture in load_all(directory):

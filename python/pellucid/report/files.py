@@ -6,11 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Dict, List
 
+from pellucid.findings.lines import UserFile
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Frame, Graph, KernelFile, Wrappers
 
 from .pool import Pool
-from .users import UserFile
 
 USER, TRANSFORMED, FULL, GRAPH, PROGRAM, KERNEL, GUARDS = (
     *("user", "transformed", "full"),

@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, is_dataclass
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Sequence
 
-from pellucid.findings import find
-from pellucid.torch.model.capture import Capture
+from pellucid.findings import Finding
 from pellucid.torch.model.events import Place
 
 
-def shown(capture: Capture) -> List[Dict[str, Any]]:
-    """Return the findings, the dearest first, as plain values."""
-    return [_values(finding) for finding in find(capture)]
+def shown(findings: Sequence[Finding]) -> List[Dict[str, Any]]:
+    """Return findings as plain values."""
+    return [_values(finding) for finding in findings]
 
 
 def _values(finding: Any) -> Dict[str, Any]:

@@ -7,6 +7,7 @@ import hashlib
 import re
 from typing import Any, Dict, List, Sequence, Tuple
 
+from pellucid.findings.lines import break_place
 from pellucid.findings.ranks import is_folder, parting_of, settings_apart
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import (
@@ -22,8 +23,6 @@ from pellucid.torch.model.events import (
     Skipped,
     Started,
 )
-
-from .users import break_place
 
 _NOTABLE = (Break, Recompile, Skipped)
 _STAGES = ("captured", "joint", "forward", "backward", "inference")
@@ -122,7 +121,7 @@ def first_difference(
         "remedy": "",
         "diff": "",
         "sure": "certain",
-        "cost": {"seconds": None, "graphs": 0, "eager_calls": None},
+        "cost": {"seconds": None},
         "count": 1,
         "keys": keys,
         "links": [],

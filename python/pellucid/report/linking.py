@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
+from pellucid.findings.lines import UserFile
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import ExternCall, Frame, Graph, KernelFile, Place
 from pellucid.torch.model.program_flow import Consumers, given_to, results_of
@@ -25,7 +26,6 @@ from .links import (
     short_places,
     source_comments,
 )
-from .users import UserFile
 
 Nodes = Dict[str, Tuple[Any, ...]]
 

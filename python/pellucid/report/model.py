@@ -10,11 +10,12 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Sequence, Tuple
 
-from pellucid.findings.shares import share_of_lines
+from pellucid.findings import find
+from pellucid.findings.counts import Counts, counts_of
+from pellucid.findings.lines import UserFile, nodes_of, user_files
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import (
     AutogradCompile,
-    Break,
     CacheUse,
     Frame,
     Graph,
@@ -39,7 +40,6 @@ from .linking import Linker
 from .links import Links
 from .pool import Pool
 from .timeline import flame_of
-from .users import UserFile, nodes_of, share_in_graphs, user_files
 
 PICTURED = ("captured", "joint", "forward", "backward", "inference")
 
@@ -87,16 +87,12 @@ class View:
     nodes: Dict[str, Tuple[Any, ...]]
     links: Links
     findings: List[Dict[str, Any]]
+    counts: Counts
     bars: List[List[Any]]
     capture: Capture
     dropped: set[int] = field(default_factory=set)
     """The numbers of files whose content was left out."""
     redacted: bool = False
-
-    @property
-    def share(self) -> Tuple[int, int]:
-        """How many lines of the user's compiled functions are in graphs, and how many they are."""
-        return share_of_lines([self.capture]) or share_in_graphs(self.users)
 
 
 @dataclass
@@ -111,7 +107,7 @@ class Page:
 
 def view_of(capture: Capture, pool: Pool, name: str = "") -> View:
     """Return one capture as the page shows it."""
-    users = user_files(capture)
+    users, findings = user_files(capture), find(capture)
     files = Files(capture, users, pool)
     nodes = {
         graph.file: nodes_of(capture, graph.file)
@@ -137,7 +133,8 @@ def view_of(capture: Capture, pool: Pool, name: str = "") -> View:
         functions,
         nodes,
         links,
-        found.shown(capture),
+        found.shown(findings),
+        counts_of([capture], findings),
         flame_of(capture),
         capture,
     )
@@ -264,20 +261,6 @@ def _box(box: Box) -> List[Any]:
 
 def _short(op: str) -> str:
     return {"placeholder": "i", "output": "o", "get_attr": "a"}.get(op, "c")
-
-
-def counts_of(view: View) -> Dict[str, int]:
-    """Return the figures of the head of the page."""
-    capture = view.capture
-    return {
-        "compiles": len(capture.of(Frame)),
-        "functions": len(view.functions),
-        "breaks": len(capture.of(Break)),
-        "recompiles": len(capture.of(Recompile)),
-        "left": len(capture.of(Skipped)),
-        "lines": view.share[0],
-        "of": view.share[1],
-    }
 
 
 def rest_of(view: View) -> Dict[str, Any]:

@@ -13,10 +13,11 @@ from typing import Any, Dict, Iterator, List, Tuple
 from jinja2 import Environment, FileSystemLoader, Template
 
 from pellucid._version import __version__
+from pellucid.findings.counts import BREAKS, RECOMPILES
 from pellucid.torch.model.phases import OWNERS
 
 from .memory import memory_of
-from .model import Page, View, counts_of
+from .model import Page, View
 from .timeline import compiles_of, sums_of
 from .values import chunks_of
 
@@ -170,7 +171,7 @@ def _shown(view: View, editor: bool) -> Dict[str, Any]:
 
 
 def _facts(view: View) -> Iterator[Dict[str, str]]:
-    counts = counts_of(view)
+    counts = view.counts
     kinds = [finding["kind"] for finding in view.findings]
     if len(view.names) > 1 or view.label:
         yield {
@@ -178,23 +179,22 @@ def _facts(view: View) -> Iterator[Dict[str, str]]:
             "number": view.label,
             "words": "alike" if len(view.names) > 1 else "",
         }
-    yield _fact("", counts["compiles"], "compile", "compiles")
-    for kind, style, one, many in (
-        ("break", "bad", "cause of graph breaks", "causes of graph breaks"),
-        ("recompile", "again", "cause of recompiles", "causes of recompiles"),
-    ):
-        number = kinds.count(kind)
-        yield _fact(style if number else "good", number, one, many)
-    others = len([kind for kind in kinds if kind not in ("break", "recompile", *NOTES)])
+    yield _fact("", counts.functions, "function compiled", "functions compiled")
+    if counts.versions > counts.functions:
+        yield _fact("", counts.versions, "version", "versions")
+    yield _fact("", counts.graphs, "graph", "graphs")
+    breaks, recompiles = counts.breaks, counts.recompiles
+    yield _fact("bad" if breaks else "good", breaks, "graph break", "graph breaks")
+    yield _fact("again" if recompiles else "good", recompiles, "recompile", "recompiles")
+    others = len([kind for kind in kinds if kind not in (*BREAKS, *RECOMPILES, *NOTES)])
     if others:
         yield _fact("bad", others, "other finding", "other findings")
     notes = len([kind for kind in kinds if kind in NOTES])
     if notes:
         yield _fact("", notes, "note", "notes")
-    if counts["of"]:
-        share = f"{100 * counts['lines'] // counts['of']}%"
-        words = f"of {counts['of']} lines of your compiled functions are in graphs"
-        yield {"kind": "good", "number": share, "words": words}
+    if counts.of_lines:
+        number, _, words = counts.of_lines.partition(" ")
+        yield {"kind": "" if counts.left_out else "good", "number": number, "words": words}
 
 
 def _fact(kind: str, number: int, one: str, many: str) -> Dict[str, str]:
@@ -260,6 +260,8 @@ def _finding(view: View, finding: Dict[str, Any], editor: bool) -> Dict[str, Any
     place = finding.get("place")
     where = f"{os.path.basename(place['file'])}:{place['line']}" if place else ""
     code = finding.get("code") or _code(view, place)
+    if finding.get("lines"):
+        code = "\n".join(_line(line["place"], line["code"]) for line in finding["lines"])
     return {
         "kind": finding["kind"],
         "title": finding.get("title") or TITLES.get(finding["kind"], finding["kind"].capitalize()),
@@ -268,13 +270,17 @@ def _finding(view: View, finding: Dict[str, Any], editor: bool) -> Dict[str, Any
         "times": f"×{finding['count']}" if finding.get("count", 1) > 1 else "",
         "cost": " · ".join(_cost(finding)),
         "cause": _sentence(finding["cause"]),
-        "code": code.strip() if not finding.get("diff") else "",
+        "code": code.strip() if finding.get("lines") or not finding.get("diff") else "",
         "remedy": _sentence(finding.get("remedy", "")),
         "diff": _diff(finding.get("diff", "")),
         "sure": _sure(finding),
         "quoted": finding.get("quoted", ""),
         "links": list(_links(view, finding)),
     }
+
+
+def _line(place: Dict[str, Any], code: str) -> str:
+    return f"{os.path.basename(place['file'])}:{place['line']}  {code}".rstrip()
 
 
 def _links(view: View, finding: Dict[str, Any]) -> Iterator[Dict[str, Any]]:
@@ -316,14 +322,6 @@ def _cost(finding: Dict[str, Any]) -> Iterator[str]:
     cost = finding.get("cost") or {}
     if cost.get("seconds"):
         yield f"{cost['seconds']:.1f} s of compile time"
-    if cost.get("graphs"):
-        number = cost["graphs"]
-        if finding["kind"] in ("recompile", "limit"):
-            yield f"compiled {number} more time{'s' if number != 1 else ''}"
-        else:
-            yield f"{number} graph{'s' if number != 1 else ''} cut"
-    if cost.get("eager_calls"):
-        yield f"{cost['eager_calls']} eager calls"
 
 
 def _diff(text: str) -> List[Tuple[str, str]]:

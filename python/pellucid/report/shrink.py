@@ -67,7 +67,8 @@ def redact(page: Page) -> None:
 
 
 def _plain(finding: Dict[str, Any]) -> Dict[str, Any]:
-    kept = dict(finding, code="", diff="", quoted="")
+    lines = [{**line, "code": ""} for line in finding.get("lines", ())]
+    kept = dict(finding, code="", diff="", quoted="", lines=lines)
     made: Dict[str, Any] = clean(kept)
     return made
 

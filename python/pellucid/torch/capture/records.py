@@ -28,7 +28,7 @@ from ..model.program_text import add_origins, kernels_of_text
 from ..model.stages import kernels, program_stage, stage_of
 from ..model.trace_kinds import TAKEN, fate_of
 from ..store.session import Session
-from ..taps.fx_meta import describe
+from ..taps.fx_meta import callers, describe
 from ..taps.shapes import SHAPES
 from ..taps.trace import OURS, UNREADABLE, TraceRecord
 from ..text.dump import graph_name, graph_text, kernel_name, kernel_text, named_class
@@ -206,11 +206,13 @@ def write_graph(
     if stage != "captured":
         name = session.claim(name, (key, stage, text, told))
     needs = None
+    calls: tuple[Place, ...] = ()
     with session.guard(f"describing the inputs of {name}"):
         needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
         if needs is not None:
             needs = replace(needs, operators=process.operators(text))
-    event = Graph(key, stage, name, text, needs, subgraph, metadata=metadata)
+        calls = callers(module) if module is not None and stage == "captured" else ()
+    event = Graph(key, stage, name, text, needs, subgraph, metadata=metadata, calls=calls)
     written = graph_text(event)
     session.write(name, written)
     if not event.is_program:

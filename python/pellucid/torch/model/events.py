@@ -112,6 +112,8 @@ class Graph:
     """The same for graphs of the same operations, sizes and edges, whatever their names."""
     metadata: dict[str, Any] | None = field(default=None, hash=False, metadata=SPARSE)
     """What `dump_graph` was told of it: the range of sizes, the pass, the configuration."""
+    calls: tuple[Place, ...] = field(default=(), metadata=SPARSE)
+    """The program's lines that call what its operations are in, each once."""
 
     @property
     def told(self) -> str:

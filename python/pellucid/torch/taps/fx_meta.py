@@ -11,11 +11,14 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Iterator
 
+from ..model.breaks import calls_of
+from ..model.events import Place
+from ..model.failures import is_own
 from ..model.modules import ModulePath
 from ..model.names import as_written, scrub
 from ..model.needs import Needs, Tensor, Value
 from . import graph_hooks
-from .shapes import MODULE_KEYS, SHAPES, VALUE_KEYS
+from .shapes import LINE_KEY, MODULE_KEYS, SHAPES, VALUE_KEYS
 
 if TYPE_CHECKING:
     import torch
@@ -166,6 +169,13 @@ def _modules(graph: Any) -> Iterator[tuple[str, ModulePath]]:
                 path.append((as_written(str(entry[0])), name))
         if path:
             yield node.name, tuple(path)
+
+
+def callers(graph: Any) -> tuple[Place, ...]:
+    """The program's lines that call what the operations of a graph are in, each once."""
+    stacks = dict.fromkeys(str(node.meta.get(LINE_KEY) or "") for node in graph.graph.nodes)
+    outer = (place for stack in stacks for place in calls_of(stack)[:-1])
+    return tuple(dict.fromkeys(place for place in outer if is_own(place.file)))
 
 
 def _globals(graph: Any) -> list[tuple[str, Any]]:

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Container, Iterable, Mapping, Sequence
 
 from pellucid.findings import Finding, count_line
+from pellucid.findings.counts import counts_of
 from pellucid.findings.text import one_line
 
 from ..model.capture import count_graphs
@@ -55,7 +56,7 @@ def index_text(
     if not frames:
         parts.append(_nothing(session) + "\n")
     else:
-        parts.append(_summary(session, frames) + "\n")
+        parts.append(_summary(session, frames, findings) + "\n")
         parts.append(_HOW_TO_READ)
         parts.append(_functions(session, full))
     parts.append(_frameless(session))
@@ -113,18 +114,18 @@ Where a file runs, a breakpoint in it is hit.
 """
 
 
-def _summary(session: Session, frames: Sequence[Frame]) -> str:
+def _summary(session: Session, frames: Sequence[Frame], findings: Sequence[Finding]) -> str:
     refused = {event.key for event in session.of(Skipped) if event.raised}
     swapped = sum(frame.swapped and frame.key not in refused for frame in frames)
     proven = sum(frame.verdict.proven for frame in frames)
     running = len(session.running_graphs())
     graphs = len({graph.file for graph in session.of(Graph)})
+    compiled = counts_of([session.snapshot()], findings).compiled
     return (
-        f"{counted(len(frames), 'transformed frame')}: {proven} proven, "
+        f"{compiled[:1].upper()}{compiled[1:]}. "
+        f"{counted(len(frames), 'frame')}: {proven} proven, "
         f"{swapped} run from their files. "
-        f"{counted(graphs, 'graph file')}: {running} run from their files. "
-        f"{counted(len(session.of(Break)), 'graph break')}, "
-        f"{counted(len(session.of(Recompile)), 'recompile')}."
+        f"{counted(graphs, 'graph file')}: {running} run from their files."
     )
 
 

@@ -1,16 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's files, and what became of each of their lines."""
+"""The user's files, what became of each of their lines, and how many lines are compiled.
+
+A line is compiled if it, or anything that it calls, is in a graph.  It is left out if Python runs
+it: it breaks a graph, or its function runs uncompiled.  Lines that leave nothing to run (a size
+that is read, a branch that was not taken) are neither.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from pellucid.torch.model.breaks import break_of
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Break, Frame, Graph, Log, Place, Skipped, Source
+from pellucid.torch.model.events import (
+    Break,
+    Frame,
+    Graph,
+    Log,
+    Place,
+    Skipped,
+    Source,
+    Started,
+)
+from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.graph_text import FILE_COMMENT, nodes_of_text
 
 GRAPH, PYTHON, TRACED, BREAK, EAGER, NONE = "g", "p", "t", "b", "x", " "
@@ -33,6 +48,9 @@ class UserFile:
     outcome: str = ""
     """One letter a line: GRAPH, PYTHON, TRACED, BREAK, EAGER or NONE."""
     index: Dict[int, int] = field(default_factory=dict)
+    compiled: frozenset[int] = frozenset()
+    """The lines that are compiled, each the first of its statement."""
+    left_out: frozenset[int] = frozenset()
 
 
 def user_files(capture: Capture) -> List[UserFile]:
@@ -42,15 +60,20 @@ def user_files(capture: Capture) -> List[UserFile]:
         file.index = {number: i for i, number in enumerate(file.numbers)}
     reached = _Reached(capture)
     for file in files.values():
-        file.outcome = reached.outcome(file)
+        reached.tell(file)
     order = {path: i for i, path in enumerate(_paths(capture))}
     return sorted(files.values(), key=lambda file: (order.get(file.path, len(order)), file.path))
 
 
-def share_in_graphs(files: Iterable[UserFile]) -> Tuple[int, int]:
-    """Return how many lines are in graphs, and how many that run are there."""
-    text = "".join(file.outcome for file in files)
-    return text.count(GRAPH), sum(text.count(x) for x in (GRAPH, PYTHON, BREAK, EAGER))
+def compiled_lines(captures: Sequence[Capture]) -> Tuple[int, int]:
+    """Return how many lines of the program are compiled, and how many with those left out."""
+    compiled: set[Tuple[str, int]] = set()
+    left_out: set[Tuple[str, int]] = set()
+    for file in (file for capture in captures for file in user_files(capture)):
+        if is_own(file.path):
+            compiled |= {(file.path, line) for line in file.compiled}
+            left_out |= {(file.path, line) for line in file.left_out}
+    return len(compiled), len(compiled | left_out)
 
 
 def _paths(capture: Capture) -> Iterator[str]:
@@ -108,6 +131,7 @@ class _Reached:
 
     def __init__(self, capture: Capture) -> None:
         self.graph: Dict[str, set[int]] = {}
+        self.calls: Dict[str, set[int]] = {}
         self.python: Dict[str, set[int]] = {}
         self.breaks: Dict[str, set[int]] = {}
         self.frames: Dict[str, set[int]] = {}
@@ -116,6 +140,12 @@ class _Reached:
             if graph.stage == "captured":
                 for node in nodes_of(capture, graph.file):
                     self._add(self.graph, node.place)
+                for call in graph.calls:
+                    self._add(self.calls, call)
+        with_graph = {graph.key for graph in capture.of(Graph)}
+        for start in capture.of(Started):
+            for call in start.stack[:-1] if start.key in with_graph else ():
+                self._add(self.calls, call)
         for frame in capture.of(Frame):
             self._add(self.frames, frame.place)
             for link in getattr(frame, "links", ()):
@@ -133,8 +163,8 @@ class _Reached:
         if place is not None:
             to.setdefault(place.file, set()).add(place.line)
 
-    def outcome(self, file: UserFile) -> str:
-        """Return the letter of each line of a file."""
+    def tell(self, file: UserFile) -> None:
+        """Say what became of each line of a file."""
         path = file.path
         statements, functions = _shape(file)
         graph = {
@@ -149,6 +179,8 @@ class _Reached:
             for function in functions
             if any(function[2] <= line <= function[0] for line in self.eager.get(path, ()))
         }
+        calls = {statements.get(line, line) for line in self.calls.get(path, ())}
+        graph |= {line for line in calls if _innermost(functions, line) in traced | eager}
         for i, number in enumerate(file.numbers):
             first = statements.get(number)
             if first is None:
@@ -167,7 +199,14 @@ class _Reached:
         for line in self.breaks.get(path, ()):
             if line in file.index:
                 letters[file.index[line]] = BREAK
-        return "".join(letters)
+        file.outcome = "".join(letters)
+        of_letter: Dict[str, set[int]] = {}
+        for number, letter in zip(file.numbers, letters):
+            of_letter.setdefault(letter, set()).add(statements.get(number, number))
+        broken = {statements.get(line, line) for line in self.breaks.get(path, ())}
+        run = of_letter.get(PYTHON, set()) | of_letter.get(EAGER, set()) | broken
+        file.compiled = frozenset(of_letter.get(GRAPH, set()) | (graph & run))
+        file.left_out = frozenset(run - file.compiled)
 
 
 def _shape(file: UserFile) -> Tuple[Dict[int, int], List[Tuple[int, int, int]]]:

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What findings cost: each second of compile time is one finding's, or none's."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import replace
+from typing import Mapping, Sequence
+
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.dynamo_names import broken_function
+from pellucid.torch.model.events import Break, CompileKey, Frame, Skipped, Times
+
+from .finding import Cost, Finding
+
+_CLAIMS = ("failed", "recompile", "break", "disabled", "slow")
+"""The kinds that cost compile time.  What resumes after a break is compiled again by a recompile:
+that time is the recompile's, so the earlier kind comes first."""
+
+
+def seconds_of(times: Times) -> float:
+    """Return how long one compile took, or one backward graph that was compiled apart."""
+    whole = "duration" if times.backward else "entire_frame_compile_time"
+    return times.seconds.get(whole, 0.0)
+
+
+def compile_seconds(capture: Capture) -> dict[str, float]:
+    """Return how long each compile took, its backward graph included."""
+    found: dict[str, float] = defaultdict(float)
+    for times in capture.times:
+        found[str(times.key)] += seconds_of(times)
+    return dict(found)
+
+
+def charged(found: Sequence[Finding], left: Mapping[str, float]) -> list[Finding]:
+    """Return findings with what they cost, which together is never more than there is.
+
+    Args:
+        found: the findings.  One that knows its seconds (a part of some compiles) costs no more.
+        left: the seconds of each compile.
+    """
+    left = dict(left)
+    cost: dict[str, float] = {}
+    for finding in sorted(found, key=lambda f: _rank(f.kind)):
+        most = math.inf if finding.cost.seconds is None else finding.cost.seconds
+        for key in finding.caused:
+            taken = min(left.get(key, 0.0), most)
+            if taken > 0:
+                left[key] -= taken
+                most -= taken
+                cost[finding.id] = cost.get(finding.id, 0.0) + taken
+    # Rounded down, so that the sum stays within the whole.
+    told = {id: math.floor(seconds * 1000) / 1000 for id, seconds in cost.items()}
+    return [replace(f, cost=Cost(told.pop(f.id, None))) for f in found]
+
+
+def _rank(kind: str) -> int:
+    return _CLAIMS.index(kind) if kind in _CLAIMS else len(_CLAIMS)
+
+
+def caused_by_breaks(capture: Capture) -> Mapping[Break, list[CompileKey]]:
+    """Return the compiles that exist because of each break: those of what resumes after it.
+
+    The compile itself is among them where it came to nothing.
+    """
+    found: dict[Break, list[CompileKey]] = defaultdict(list)
+    breaks = capture.of(Break)
+    by_id: dict[tuple[str, int], list[Break]] = defaultdict(list)
+    for event in breaks:
+        by_id[event.key.id or "", event.key.epoch].append(event)
+    for frame in capture.of(Frame):
+        line = broken_function(frame.place.function)[1]
+        if line is not None:
+            within = by_id[frame.parent, frame.key.epoch] if frame.parent else breaks
+            at = [event for event in within if _passes(event, frame.place.file, line)]
+            for event in (at or (within if len(within) == 1 else []))[:1]:
+                found[event].append(frame.key)
+    given_up = {event.key for event in capture.of(Skipped) if not event.raised}
+    for event in breaks:
+        if event.key in given_up:
+            found[event].append(event.key)
+    return found
+
+
+def _passes(event: Break, file: str, line: int) -> bool:
+    """Whether a break is at a line of a function, or in what that line calls."""
+    places = event.frames if event.place is None else (*event.frames, event.place)
+    return any((place.file, place.line) == (file, line) for place in places)
