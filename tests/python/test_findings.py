@@ -404,7 +404,6 @@ def test_what_is_no_dump_is_refused_with_one_line(tmp_path):
         ("/opt/python/lib/python3.12/functools.py", False),
         ("<frozen runpy>", False),
         ("/src/pytorch/torch/nn/modules/module.py", False),
-        ("nn/modules/linear.py", False),
         ("<stdin>", True),
     ],
 )

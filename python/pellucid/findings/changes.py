@@ -11,6 +11,7 @@ from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import CompileKey, GuardFailure, Place, Specialized
 from pellucid.torch.model.names import as_written
 
+from .dispatch import keys_in_words
 from .rewrites import computed_in, grows, loops_over
 from .source import Program
 from .trials import entry_of
@@ -66,6 +67,9 @@ def change(
             f"pass `{source}` as a tensor: a Python float is a constant of the compiled code",
             True,
         )
+    if kind == "dispatch keys":
+        told = [keys_in_words(failure.expected, failure.actual)[1] for _, failure in failures]
+        return Change(next(filter(None, told), _BY_KIND[kind]))
     if source.endswith(".training"):
         return Change("warm up both training and evaluation: they are two versions")
     return Change(_BY_KIND.get(kind, ""), kind in ("stride",))
@@ -95,6 +99,8 @@ _BY_KIND = {
     "gone": "keep the object alive that the compiled code refers to",
     "backend": "compile the function once, and call that",
     "attribute": "set the attribute in __init__, so that it always exists",
+    "condition": "warm up both sides of the test, or test outside the compiled function: each "
+    "side has its own version",
     "shape": "warm up both sides of the size test, or test outside the compiled function: each "
     "side has its own version",
 }

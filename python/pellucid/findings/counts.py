@@ -86,7 +86,10 @@ def counts_of(captures: Sequence[Capture], findings: Sequence[Finding]) -> Count
 
 
 def versions_of(captures: Sequence[Capture]) -> dict[tuple[str, int, str], int]:
-    """Return each compiled function (file, line, name), and in how many versions."""
+    """Return each compiled function (file, line, name), and in how many versions.
+
+    A function that is wrapped has the name of its own and that of the code that torch compiled.
+    """
     found: dict[tuple[str, int, str], int] = {}
     for capture in captures:
         program = Program(capture)
@@ -97,7 +100,8 @@ def versions_of(captures: Sequence[Capture]) -> dict[tuple[str, int, str], int]:
             name = root_of(frame)
             if _is_whole(frame) or (frame.place.file, name) not in whole:
                 line = program.start(frame.place).line if _is_whole(frame) else 0
-                function = frame.place.file, line, name
+                inside = f", inside {frame.wrapper}" if frame.wrapper else ""
+                function = frame.place.file, line, name + inside
                 parts.setdefault(function, Counter())[frame.function] += 1
         for function, numbers in parts.items():
             # Of a function that was not compiled from its start, a part that resumes.

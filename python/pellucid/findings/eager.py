@@ -73,11 +73,11 @@ def _left(capture: Capture, program: Program) -> list[Finding]:
 
 
 def _passed(capture: Capture, program: Program) -> list[Finding]:
-    compiled = {(f.place.file, f.place.function) for f in capture.of(Frame)}
+    compiled = {(f.place.file, f.place.line) for f in capture.of(Frame)}
     result = []
     for event in capture.of(Passed):
         place = program.start(event.place)
-        if not is_own(place.file) or (place.file, place.function) in compiled:
+        if not is_own(place.file) or (place.file, event.place.line) in compiled:
             continue
         if any(word in event.reason for word in _QUIET):
             continue

@@ -14,6 +14,7 @@ from .finding import Finding, identify
 from .remedies import advise
 from .rewrites import test_of_size
 from .source import Program
+from .symbols import as_python, origins
 
 _GOT = re.compile(r"got (?P<error>\w+)\((?P<quote>[\"'])(?P<text>.*?)(?P=quote)\)", re.DOTALL)
 _OPERATOR = re.compile(
@@ -70,7 +71,7 @@ def _finding(
         _backend(capture, first)
         or _constraint(capture, program, first)
         or _narrowed(program, place, first)
-        or _data_dependent(first)
+        or _data_dependent(capture, program, first)
         or _break(program, place, first)
         or _operator(first)
         or _torchs_own(first)
@@ -190,13 +191,16 @@ def _narrowed(
     return cause, remedy, "", "certain", at
 
 
-def _data_dependent(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
+def _data_dependent(
+    capture: Capture, program: Program, event: Skipped
+) -> tuple[str, str, str, str, Place | None] | None:
     found = _DATA_DEPENDENT.search(event.reason)
     if found is None:
         return None
+    made = origins(capture, program, event.key, found["test"])
     cause = (
-        f"the code tests `{found['test']}`, but the number comes from a tensor's values, which "
-        "are only known at run time"
+        f"the code tests `{as_python(found['test'])}`, but the number comes from a tensor's "
+        f"values, which are only known at run time{f': {made}' if made else ''}"
     )
     remedy = (
         "state what holds with torch._check(…) after the line that produces the number, or keep "

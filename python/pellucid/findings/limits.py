@@ -9,7 +9,7 @@ from pellucid.torch.model.names import label, scrub
 
 from .finding import Finding, identify
 from .recompiles import causes_of
-from .source import Program
+from .source import Program, root_of
 
 
 def limits(capture: Capture, program: Program) -> list[Finding]:
@@ -19,6 +19,17 @@ def limits(capture: Capture, program: Program) -> list[Finding]:
         if event.limit:
             groups.setdefault((event.limit, event.place), []).append(event)
     return [_finding(capture, program, events) for events in groups.values()]
+
+
+def _shared(versions: list[Frame], why: str) -> str:
+    """Who shares the limit, where that is more than one function or module; else nothing."""
+    names = list(dict.fromkeys(f"`{root_of(frame)}`" for frame in versions))
+    if len(names) > 1:
+        wrapper = f" of the wrapper `{versions[0].wrapper}`" if versions[0].wrapper else ""
+        return f"; {' and '.join(names[:3])} share the code{wrapper} and its limit"
+    if "`self." in why and "self.training" not in why:
+        return "; all modules of the class share the limit"
+    return ""
 
 
 def _finding(capture: Capture, program: Program, events: list[Skipped]) -> Finding:
@@ -34,6 +45,7 @@ def _finding(capture: Capture, program: Program, events: list[Skipped]) -> Findi
     set_to = capture.configuration.get(f"torch._dynamo.config.{first.limit}", "")
     number = set_to or str(len(versions))
     because = f", because {why}" if why else ""
+    because += _shared(versions, why)
     cause = (
         f"the call raised {first.kind}: `{name}` has {len(versions)} versions, the limit "
         f"({first.limit} = {number}){because}"

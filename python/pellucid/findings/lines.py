@@ -28,6 +28,8 @@ from pellucid.torch.model.events import (
 from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.graph_text import FILE_COMMENT, nodes_of_text
 
+from .source import Program
+
 GRAPH, PYTHON, TRACED, BREAK, EAGER, NONE = "g", "p", "t", "b", "x", " "
 """In a graph; Python between graphs; nothing left of it; a break; never compiled; not reached."""
 
@@ -142,10 +144,11 @@ class _Reached:
                     self._add(self.graph, node.place)
                 for call in graph.calls:
                     self._add(self.calls, call)
+        program = Program(capture)
         with_graph = {graph.key for graph in capture.of(Graph)}
         for start in capture.of(Started):
             for call in start.stack[:-1] if start.key in with_graph else ():
-                self._add(self.calls, call)
+                self._add(self.calls, program.through(call))
         for frame in capture.of(Frame):
             self._add(self.frames, frame.place)
             for link in getattr(frame, "links", ()):

@@ -21,7 +21,7 @@ from pellucid.torch.model.events import (
 from pellucid.torch.model.failures import NO_REASON, is_own
 from pellucid.torch.model.names import label, scrub
 
-from .changes import change
+from .changes import Change, change
 from .finding import Finding, Line, Link, identify
 from .source import Program, root_of
 from .trials import entry_of, only_difference, value_in
@@ -169,6 +169,9 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
     advice = change(
         capture, program, group.kind, group.source, group.values, group.failures, group.place
     )
+    shared = _shares_code(capture, group)
+    if shared:
+        advice = Change(_SHARED, why=shared)
     place = advice.place or group.place
     remedy, sure = advice.remedy, "certain" if not advice.remedy else "likely"
     if tried and advice.makes_one:
@@ -180,8 +183,8 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
         words = words if words == NO_REASON else f"torch: {words}"
         cause, sure = f"`{name}` was recompiled{often}; {words}", "unknown"
     else:
-        cause = f"`{name}` was recompiled{often}: {_cause(group)}"
-        cause += f"; {advice.why}" if advice.why else ""
+        cause = f"`{name}` was recompiled{often}: {shared or _cause(group)}"
+        cause += f"; {advice.why}" if advice.why and not shared else ""
     places = dict.fromkeys(filter(None, (place, *group.places)))
     lines = tuple(Line(at, program.code(at)) for at in places)
     files = {frame.key: frame.file for frame in capture.of(Frame)}
@@ -200,6 +203,29 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
         caused=keys,
         links=links[:4],
         lines=lines if len(lines) > 1 else (),
+    )
+
+
+_SHARED = (
+    "no change needed unless the limit is hit: each function needs a version of its own. Then raise "
+    "torch._dynamo.config.recompile_limit, or compile what the functions wrap"
+)
+
+
+def _shares_code(capture: Capture, group: Group) -> str:
+    """Which functions share one code object, if that is why a version did not fit; else nothing."""
+    frames = {frame.key: frame for frame in capture.of(Frame)}
+    names: dict[str, str] = {}
+    for key, failure in group.failures:
+        one, other = frames.get(key), frames.get(failure.version or key)
+        if one is None or other is None or one.place.function == other.place.function:
+            return ""
+        names.update({root_of(frame): frame.wrapper for frame in (other, one)})
+    told = " and ".join(f"`{name}`" for name in list(names)[:3])
+    wrapper = next(iter(names.values()), "")
+    return (
+        f"{told} run the code of one wrapper, `{wrapper}`, so they share its versions and "
+        "their limit (recompile_limit)"
     )
 
 

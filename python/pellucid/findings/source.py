@@ -147,12 +147,12 @@ class Program:
 
     def start(self, place: Place) -> Place:
         """Return the line of the ``def`` for the line of a function's first decorator."""
-        line = self._starts(place.file).get((place.line, place.function))
+        line = self._starts(place.file).get(place.line)
         return place if line is None else Place(place.file, line, place.function)
 
     @_kept
-    def _starts(self, file: str) -> dict[tuple[int, str], int]:
-        return {(_first(node), node.name): node.lineno for node in self.functions(file)}
+    def _starts(self, file: str) -> dict[int, int]:
+        return {_first(node): node.lineno for node in self.functions(file)}
 
     @_kept
     def functions(self, file: str) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]:

@@ -78,12 +78,18 @@ def _wrapped(text: str, indent: str, width: int) -> list[str]:
 def _compiled(captures: Sequence[Capture]) -> str:
     found = versions_of(captures)
     names = [
-        f"`{name}` ({file_name(file)}{f':{line}' if line else ''})" for file, line, name in found
+        f"{_quoted(name)} ({file_name(file)}{f':{line}' if line else ''})"
+        for file, line, name in found
     ]
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     told = counts_of(captures, ()).compiled.replace(" compiled", "", 1)
     processes = f" in {len(captures)} processes" if len(captures) > 1 else ""
     return f"{told}{processes}: {', '.join(names[:_MOST])}{more}" if names else told
+
+
+def _quoted(name: str) -> str:
+    """The name of a function, and of what it is inside, as code."""
+    return f"`{name}`".replace(", inside ", "`, inside `")
 
 
 def _decompiled(captures: Sequence[Capture]) -> str:

@@ -7,6 +7,7 @@ import re
 
 from pellucid.torch.model.events import GuardFailure, Place
 
+from .dispatch import keys_in_words
 from .finding import Finding
 
 
@@ -83,6 +84,9 @@ def sentence(text: str) -> str:
     return text if not text or text[-1] in ".?!…:" else f"{text}."
 
 
+_INDEXED = re.compile(r"\.(size|stride)\(\)\[(\d+)\]")
+
+
 def difference(failure: GuardFailure, actual: str = "") -> str:
     """Say how a call differed from what the compiled version expects.
 
@@ -91,10 +95,17 @@ def difference(failure: GuardFailure, actual: str = "") -> str:
     """
     came = actual or failure.actual
     source, expected = f"`{failure.source}`", failure.expected
+    if failure.kind == "dispatch keys":
+        told = keys_in_words(expected, came)[0]
+        return f"{source} changed: {told}" if told else f"the dispatch keys of {source} changed"
+    if failure.kind in ("shape", "condition"):
+        told = _INDEXED.sub(r".\1(\2)", failure.source)
+        return f"`{told}` no longer holds"
     if failure.kind == "key":
         return f"the keys of `{failure.source.partition('[')[0]}` changed ({source})"
     if failure.kind == "type":
-        return f"the type of {source} changed" + (f": it was {expected}" if expected else "")
+        told = f": it was {expected}" if expected else f": it is {came}" if came else ""
+        return f"the type of {source} changed{told}"
     if failure.kind == "identity":
         return f"{source} is a different object"
     if failure.kind == "length":

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 from pellucid.findings import find
 from pellucid.findings.counts import Counts, counts_of
 from pellucid.findings.lines import UserFile, nodes_of, user_files
-from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.capture import Capture, place_of_versions
 from pellucid.torch.model.events import (
     AutogradCompile,
     CacheUse,
@@ -157,7 +157,7 @@ def _functions(capture: Capture, files: Files, nodes: Dict[str, Tuple[Any, ...]]
         functions.append(
             Function(
                 number,
-                label(first.place.function),
+                label(place_of_versions(frames).function),
                 first.place.file,
                 first.place.line,
                 _full_code(files, number),

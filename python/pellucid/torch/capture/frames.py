@@ -13,10 +13,11 @@ from ..dynamo.links import lines_behind_comments, links_of, resume_calls
 from ..dynamo.rewrite import Rewriting, rewrite
 from ..dynamo.terms import stack_values, terms
 from ..dynamo.user_lines import annotate, resumed_codes, resumed_line
+from ..model.dynamo_names import broken_function, renamed
 from ..model.events import Break, CompileKey, Frame, Graph, Place
 from ..model.names import is_resumed
 from ..store.session import Session
-from ..taps import doors, graph_hooks, hooks
+from ..taps import doors, graph_hooks, hooks, wrapping
 from ..text.dump import transformed_name, transformed_text
 from .summary import add_entry
 
@@ -55,8 +56,15 @@ def write_frame(
         state.globals,
     )
     wrapped = graph_hooks.wrapped_name(original, state.cells)
+    wrapper = ""
     if wrapped:
         place = replace(place, function=wrapped)
+    else:
+        with session.guard(f"finding what {place.function} wraps"):
+            inner = _wrapped(session, key, original, state)
+            if inner:
+                wrapper = broken_function(place.function)[0]
+                place = replace(place, function=renamed(place.function, inner))
     name = session.claim(transformed_name(key, place.function), (key, function))
     replacement, running = None, ""
     if not swap:
@@ -80,7 +88,8 @@ def write_frame(
         with session.guard(f"sending {name} to torch's trace"):
             hooks.send_artifact(name.rpartition(".")[0].strip("_"), text)
     source, verdict = rewriting.source, rewriting.verdict
-    event = Frame(key, function, place, source, verdict, name, replacement is not None, way=way)
+    runs = replacement is not None
+    event = Frame(key, function, place, source, verdict, name, runs, way=way, wrapper=wrapper)
     with session.guard(f"linking {name} to the user's lines"):
         called = {f"__compiled_fn_{key.slug}": graph.file for graph in captured[-1:]}
         lines = _user_lines(rewriting, uncommented[0], text)
@@ -89,6 +98,17 @@ def write_frame(
         session.resumes.note(key, resume_calls(text, resumed))
     session.record(event)
     return replacement
+
+
+def _wrapped(
+    session: Session, key: CompileKey, original: CodeType, state: graph_hooks.FrameState
+) -> str:
+    """The function that this one wraps, also where it resumes after a break; empty for none."""
+    if not is_resumed(original.co_name):
+        return wrapping.wrapped_function(original, state.cells)
+    parent = session.resumes.parent(original, key)
+    before = [f for f in session.of(Frame) if (f.key.id, f.key.epoch) == (parent, key.epoch)]
+    return broken_function(before[0].place.function)[0] if before and before[0].wrapper else ""
 
 
 def _compiled(

@@ -6,8 +6,9 @@ from __future__ import annotations
 import os
 import threading
 from types import CodeType
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
+from ..model.events import Place
 from ..store.session import Session
 from ..taps import graph_hooks, guard_ways, hooks, outcomes
 from ..taps.inductor import Origin, origins_of_buffers
@@ -30,6 +31,10 @@ class Process:
     def code(self) -> CodeType | None:
         """Return the code object that Dynamo works on now."""
         return graph_hooks.code_being_compiled()
+
+    def callers(self) -> Iterator[Place]:
+        """Return the calls that led to the frame that Dynamo works on now, innermost first."""
+        return graph_hooks.callers_of_compile()
 
     def graph(self, kind: str, payload: str) -> Any | None:
         """Return the graph module whose text an event carries."""

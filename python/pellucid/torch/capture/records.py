@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -19,6 +20,7 @@ from ..model.events import (
     Recompile,
     Specialized,
     Started,
+    Unbacked,
 )
 from ..model.failures import failures_of, innermost
 from ..model.graph_text import graph_hash, nodes_of_text
@@ -55,7 +57,8 @@ def on_record(
     if kind.startswith(f"artifact:{OURS}"):
         return None
     if kind == "dynamo_start":
-        place, stack = place_of(record.data, process), _stack(record.data, process)
+        place = place_of(record.data, process)
+        stack = _stack(record.data, place, process)
         session.record(Started(session.start(record.compile_id), place, stack))
         if place is not None:
             process.keep_source(session, place.file)
@@ -126,6 +129,14 @@ def _specialized(session: Session, key: CompileKey, record: TraceRecord, process
         session.record(Specialized(key, of, value, innermost(frames), frames))
 
 
+def _unbacked(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
+    if isinstance(record.data, dict):
+        frames = places_of(record.data.get("user_stack"), process)
+        event = Unbacked(key, str(record.data.get("symbol")), innermost(frames), frames)
+        if event not in session.of(Unbacked, key):
+            session.record(event)
+
+
 def _metrics(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
     facts.take_metrics(session, key, record, process)
     if record.kind == "compilation_metrics" and isinstance(record.data, Mapping):
@@ -142,6 +153,7 @@ TAKERS: Mapping[str, Taker] = {
     "breaks": _breaks,
     "recompile": _recompile,
     "specialized": _specialized,
+    "unbacked": _unbacked,
     "metrics": _metrics,
     "cache": facts.take_cache,
     "cache_not_saved": facts.take_unsaved,
@@ -284,8 +296,12 @@ def place_of(data: Any, process: Process = PROCESS) -> Place | None:
     return Place(file or "?", int(top.get("line") or 0), str(top.get("name") or ""))
 
 
-def _stack(data: Any, process: Process) -> tuple[Place, ...]:
+def _stack(data: Any, place: Place | None, process: Process) -> tuple[Place, ...]:
     """The user's calls that led to a frame, outermost first, the last of them the frame itself."""
+    callers = (call for call in process.callers() if process.is_users(call.file))
+    direct = tuple(itertools.islice(callers, _DEEPEST))
+    if direct and place is not None:
+        return (*reversed(direct), place)
     calls = data.get("stack") if isinstance(data, dict) else None
     found = [
         Place(str(process.string(call.get("filename"))), int(call["line"]), str(call.get("name")))

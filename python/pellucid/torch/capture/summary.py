@@ -10,7 +10,7 @@ from typing import Any, Callable, Container, Iterable, Mapping, Sequence
 from pellucid.findings import find
 
 from ..guards import translate as guards
-from ..model.capture import NODES
+from ..model.capture import NODES, place_of_versions
 from ..model.events import CacheEntry, CompileKey, Frame, Graph, Problem, Recompile, Started
 from ..model.guard_places import user_files, with_lines
 from ..model.names import definable
@@ -98,10 +98,9 @@ def add_entry(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:
 def _full_code_names(session: Session) -> dict[int, str]:
     """The file of each function that was compiled."""
     names: dict[int, str] = {}
-    for frame in session.of(Frame):
-        if frame.function not in names:
-            wanted = full_code_name(frame.key.frame, frame.place.function)
-            names[frame.function] = session.claim(wanted, frame.function)
+    for function, frames in _by_function(session).items():
+        wanted = full_code_name(frames[0].key.frame, place_of_versions(frames).function)
+        names[function] = session.claim(wanted, function)
     return names
 
 
@@ -155,7 +154,7 @@ def write_summary(session: Session) -> None:
         versions = frames.get(function)
         if not versions:
             continue
-        place = versions[0].place
+        place = place_of_versions(versions)
         with session.guard(f"writing the full code of {place.function}"):
             by_key = {frame.key: frame for frame in versions}
             recompiles = [event for key in by_key for event in session.of(Recompile, key)]

@@ -10,7 +10,7 @@ from typing import Any, Iterator, Mapping, Sequence
 
 from ..capture.process import Process
 from ..capture.sources import WHOLE, is_users
-from ..model.events import Source
+from ..model.events import Place, Source
 from ..model.failures import is_own, limit_in
 from ..store.session import Session
 from ..taps.guard_ways import Ways
@@ -115,6 +115,9 @@ class Answers(Process):
 
     def thread(self) -> int:
         return self.number_of_thread
+
+    def callers(self) -> Iterator[Place]:
+        return iter(())
 
     def is_users(self, file: str) -> bool:
         # Python's and other libraries' files lie elsewhere on the machine that wrote the log.

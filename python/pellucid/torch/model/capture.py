@@ -6,11 +6,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Iterable, Mapping, TypeVar
+from typing import Any, Iterable, Mapping, Sequence, TypeVar
 
-from .events import CacheEntry, CompileKey, Graph, Span, Times
+from .dynamo_names import renamed
+from .events import CacheEntry, CompileKey, Frame, Graph, Place, Span, Times
 from .graph_text import nodes_of_text
 from .nodes import Node, Nodes, nodes_from_bytes
 
@@ -40,6 +41,17 @@ def count_graphs(graphs: Iterable[Graph]) -> int:
         len(by_stage["captured"]) if "captured" in by_stage else max(map(len, by_stage.values()))
         for by_stage in stages.values()
     )
+
+
+def place_of_versions(frames: Sequence[Frame]) -> Place:
+    """Return the place of a function, by its compiled versions.
+
+    Where one wrapper's code is compiled for several functions, it is called by the wrapper.
+    """
+    first = frames[0]
+    if len({frame.place.function for frame in frames}) > 1 and first.wrapper:
+        return replace(first.place, function=renamed(first.place.function, first.wrapper))
+    return first.place
 
 
 class Shown:

@@ -74,6 +74,16 @@ def broken_function(name: str) -> tuple[str, int | None]:
     return (name, None) if found is None else (found[1], int(found[2]))
 
 
+def renamed(name: str, function: str) -> str:
+    """Return the name of the code of a function that is called something else.
+
+    >>> renamed("torch_dynamo_resume_in_wrapper_at_31", "Bert.forward"), renamed("wrapper", "f")
+    ('torch_dynamo_resume_in_Bert.forward_at_31', 'f')
+    """
+    line = broken_function(name)[1]
+    return function if line is None else f"torch_dynamo_resume_in_{function}_at_{line}"
+
+
 def with_stack_named(source: str, words: str) -> str:
     """Return the source of a value with ``words`` in the place of one that lay on the stack.
 

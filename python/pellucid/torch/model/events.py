@@ -27,6 +27,7 @@ from .traced import BackwardFailure as BackwardFailure
 from .traced import MinCut as MinCut
 from .traced import RankMismatch as RankMismatch
 from .traced import SideEffect as SideEffect
+from .traced import Unbacked as Unbacked
 from .traced import Wrappers as Wrappers
 
 _TRACEBACK_OF_TORCH = re.compile(
@@ -69,6 +70,8 @@ class Frame:
     way: str = field(default="", metadata=SPARSE)
     """How its code came, where Dynamo's hook was not called: ``ahead of time``, ``loaded`` (from a
     file) or ``package`` (from torch's cache of compiled code)."""
+    wrapper: str = field(default="", metadata=SPARSE)
+    """The name of its code, where that only wraps the function that ``place`` names."""
     parent: str = field(default="", metadata=SPARSE)
     """The compile id of the frame that this one continues after a break; empty for none."""
 

@@ -6,6 +6,8 @@ The words differ from release to release.  What cannot be read is of kind ``othe
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import re
 from typing import Callable, Match, Sequence
 
@@ -16,12 +18,15 @@ from .names import as_written, scrub
 NO_REASON = "torch gives no reason"
 """What is recorded of a frame that has no code, where torch says nothing: no operation is in it."""
 _VERSION = re.compile(r"^(?P<id>!?\d+(?:/\d+)+): ")
-# torch's comment after a guard: the user's line, and where it stands, cut at the left.
+# torch's comment after a guard: the user's line, and where it stands, cut at the left; then, or
+# alone, the place in torch that made the guard, in brackets.
+_TORCHS_PLACE = r"\([^()\n]+:\d+ in [^()\n]+\)"
 _COMMENT = re.compile(
-    r"\s*  # (?:(?P<code>.*?)  # )?(?P<file>[^\s#]+\.\w+):(?P<line>\d+) in (?P<function>\S+)"
-    r"(?P<more>.*)$",
+    r"\s*  # (?:(?P<code>.*?)  # )?(?P<file>[^\n#()]+\.\w+):(?P<line>\d+) in (?P<function>\S+)"
+    rf"(?: {_TORCHS_PLACE})?(?P<more>.*)$",
     re.DOTALL,
 )
+_COMMENT_OF_TORCH = re.compile(rf"\s*  # {_TORCHS_PLACE}$")
 _STACK = "\nUser stack trace:\n"
 _MAP_STACK = "from user code:\n"
 
@@ -39,6 +44,10 @@ _TWICE = re.compile(r"^Duplicate tensors found: (?P<source>.*)$")
 _EXPECTED = re.compile(
     r"^(?:expected type of|tensor) '(?P<source>.*?)' (?:to be a tensor type, |)"
     r"(?:.*?)expected (?P<expected>.*?),? (?:but found|actual) (?P<actual>.*)$"
+)
+# torch's own text has one quote that nothing closes.
+_SUBCLASS = re.compile(
+    r"^expected type of '(?P<source>.*?)' to be a tensor type, ' but found (?P<actual>.*)$"
 )
 _TYPE = re.compile(r"^___check_type_id\((?P<source>.*), \S+\)(?:, type=(?P<expected>.*))?$")
 _IDENTITY = re.compile(r"^___check_obj_id\((?P<source>.*), \S+\)(?:, type=(?P<expected>.*))?$")
@@ -61,6 +70,11 @@ _ALIAS = re.compile(r"^(?P<source>.*) is (?P<expected>[LG]\[.*\]|(?!None$)[\w.\[
 _NONE = re.compile(r"^(?P<source>.*) is (?P<expected>None)$")
 _BACKEND = re.compile(r"^___check_current_backend\(|BACKEND_MATCH|backend")
 _COMPARED = re.compile(r"^(?P<source>.*?) (?P<how>==|!=|<=|>=|<|>) (?P<expected>.*)$", re.DOTALL)
+_JOINED = re.compile(r" (?:and|or) |[<>=]=?.*[<>=]")
+# `((-1)*lr) == (-0.02)`: a guard on what Inductor computes of a number.
+_MULTIPLE = re.compile(
+    r"^\(*(?P<factor>-?[\d.e+-]+)\)?\*(?P<source>[A-Za-z_][\w.\[\]'\"]*)\)* == \(?(?P<value>-?[\d.e+-]+)\)?$"
+)
 _SIZES = re.compile(r"\.(?:size|stride|storage_offset)\(\)")
 
 
@@ -80,17 +94,28 @@ def _failure(key: CompileKey, reason: str) -> GuardFailure:
     version = None if found is None else CompileKey(found["id"], key.epoch)
     text = reason[found.end() :] if found is not None else reason
     text, stack, way = text.partition(_STACK)
-    place = None
-    comment = _COMMENT.search(text)
-    if comment is not None:
-        text = text[: comment.start()]
-        place = Place(comment["file"], int(comment["line"]), comment["function"])
+    text, place = without_comment(text)
     frames = stack_of(_MAP_STACK + way) if stack else ()
     place = innermost(frames) or place
     text = scrub(text.strip())
     kind, source, expected, actual = _read(text)
-    expected = _CLASS.sub(r"\1", _HINT.sub("", expected))
+    expected, actual = (_CLASS.sub(r"\1", _HINT.sub("", told)) for told in (expected, actual))
     return GuardFailure(version, kind, as_written(source), expected, actual, text, place)
+
+
+def without_comment(text: str) -> tuple[str, Place | None]:
+    """Return a guard without torch's comment, and the user's line that it names, as torch cuts it.
+
+    >>> without_comment("n == 3  # for _ in n:  # rc/toy.py:5 in f (_dynamo/t.py:26 in evaluate)")
+    ('n == 3', Place(file='rc/toy.py', line=5, function='f'))
+    >>> without_comment("-1*lr == -2  # (fx/passes/tensorify.py:429 in _tensorify)")
+    ('-1*lr == -2', None)
+    """
+    comment = _COMMENT.search(text)
+    if comment is None:
+        return _COMMENT_OF_TORCH.sub("", text), None
+    place = Place(comment["file"].strip(), int(comment["line"]), comment["function"])
+    return text[: comment.start()], place
 
 
 def innermost(frames: Sequence[Place]) -> Place | None:
@@ -122,7 +147,7 @@ def limit_in(text: str) -> str:
 _FOREIGN = re.compile(
     r"(?:^|[/\\])(?:site-packages|dist-packages)[/\\]|^<frozen |[/\\]lib[/\\]python\d\.\d+[/\\]"
     r"|(?:^|[/\\])torch[/\\](?:_\w+|nn|fx|optim|utils|distributed|autograd|library\.py)\b"
-    r"|^<eval_with_key>|(?:^|[/\\])__(?:transformed|compiled)_code_|[/\\]python[/\\]pellucid[/\\]|^(?:nn[/\\]modules|_dynamo)[/\\]"
+    r"|^<eval_with_key>|(?:^|[/\\])__(?:transformed|compiled)_code_|[/\\]python[/\\]pellucid[/\\]"
 )
 
 
@@ -139,11 +164,28 @@ def is_own(file: str) -> bool:
 
 def _read(text: str) -> tuple[str, str, str, str]:
     """The kind of a guard, its source, what it expects and what came."""
+    if _is_compound(text):
+        return "shape" if _SIZES.search(text) else "condition", text, "", ""
     for pattern, read in _FORMS:
         found = pattern.search(text)
         if found is not None:
             return read(found)
     return "other", "", "", ""
+
+
+def _is_compound(text: str) -> bool:
+    """Whether a guard is several tests in one: none of them is told alone.
+
+    >>> _is_compound("k == 2 and len(x) == 3"), _is_compound("2 <= n <= 4"), _is_compound("k == 2")
+    (True, True, False)
+    """
+    if not _JOINED.search(text):
+        return False
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return isinstance(tree, ast.BoolOp) or (isinstance(tree, ast.Compare) and len(tree.ops) > 1)
 
 
 def _part(found: Match[str], name: str) -> str:
@@ -194,6 +236,10 @@ def _global(found: Match[str]) -> tuple[str, str, str, str]:
 
 def _compared(found: Match[str]) -> tuple[str, str, str, str]:
     source, how, expected = found["source"], found["how"], found["expected"]
+    times = _MULTIPLE.match(found[0])
+    with contextlib.suppress(ValueError, ZeroDivisionError):
+        if times is not None:
+            source, expected = times["source"], str(float(times["value"]) / float(times["factor"]))
     if _SIZES.search(f"{source} {expected}"):
         return "shape", f"{source} {how} {expected}", "", ""
     if how != "==":
@@ -212,6 +258,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Match[str]], tuple[str, str, str,
     (_TENSOR, _tensor),
     (_TWICE, _of("alias")),
     (_ACCESS, _of("identity")),
+    (_SUBCLASS, _of("type")),
     (_EXPECTED, _of("type")),
     (_TYPE, _of("type")),
     (_IDENTITY, _of("identity")),

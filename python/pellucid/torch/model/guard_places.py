@@ -1,16 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where guards stand: in the dumped file, and for which line of the user's they were made."""
+"""Where guards stand: in the dumped file, and for which line of the user's they were made.
+
+torch cuts the paths that it names beside a guard.  What it cut is found again here, for guards and
+for those that failed alike, among the files that a capture knows.
+"""
 
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import replace
 from typing import Any, Iterable, Mapping, Sequence
 
-from .events import CacheEntry, Frame, Guard, Place, Source, Started
-
-_USER_LINE = re.compile(r"(?:^|# )([^#\n]+):(\d+) in (\S+)$")
+from .events import (
+    Break,
+    CacheEntry,
+    Frame,
+    Guard,
+    GuardFailure,
+    Place,
+    Recompile,
+    Source,
+    Started,
+)
+from .failures import without_comment
 
 
 def with_lines(entry: CacheEntry, text: str) -> CacheEntry:
@@ -34,12 +46,31 @@ def with_lines(entry: CacheEntry, text: str) -> CacheEntry:
     return replace(entry, guards=guards)
 
 
+def with_whole_paths(events: Iterable[Any], files: Iterable[str]) -> tuple[Any, ...]:
+    """Return events whose failed guards name files of the user's, or no place."""
+    known = sorted(set(files))
+
+    def whole(failure: GuardFailure) -> GuardFailure:
+        place = failure.place
+        if place is None or os.path.isabs(place.file) or place.file in known:
+            return failure
+        file = whole_path(place.file, known)
+        return replace(failure, place=None if file is None else replace(place, file=file))
+
+    return tuple(
+        replace(event, failures=tuple(map(whole, event.failures)))
+        if isinstance(event, Recompile)
+        else event
+        for event in events
+    )
+
+
 def with_places(
     caches: Mapping[int, Sequence[CacheEntry]], files: Iterable[str]
 ) -> dict[int, tuple[CacheEntry, ...]]:
     """Return cache entries whose guards know the user's place that they were made for.
 
-    torch cuts its path to the last folders; ``files`` are those that it may be.
+    ``files`` are those that it may be in.
     """
     known = sorted(set(files))
     found: dict[str, Place | None] = {}
@@ -65,6 +96,9 @@ def user_files(events: Iterable[Any]) -> set[str]:
             files.add(event.file)
         elif isinstance(event, (Frame, Started)) and event.place is not None:
             files.add(event.place.file)
+        if isinstance(event, (Break, Started)):
+            calls = event.frames if isinstance(event, Break) else event.stack
+            files |= {place.file for place in calls}
     return files
 
 
@@ -74,13 +108,15 @@ def place_of(user_line: str, files: Sequence[str]) -> Place | None:
     >>> place_of("y = x + 1  # rc/job/toy.py:7 in toy", ["/home/me/src/job/toy.py", "/toy.py"])
     Place(file='/home/me/src/job/toy.py', line=7, function='toy')
     """
-    found = _USER_LINE.search(user_line)
-    if found is None:
-        return None
-    # torch keeps so many letters of the end, and may begin within a folder's name.
-    end = found[1].strip()
-    matching = [file for file in files if file == end or file.endswith(os.sep + end)]
-    matching = matching or [file for file in files if file.endswith(end)]
-    if len(matching) != 1:
-        return None
-    return Place(matching[0], int(found[2]), found[3])
+    cut = without_comment(f"  # {user_line}")[1]
+    file = None if cut is None else whole_path(cut.file, files)
+    return None if cut is None or file is None else replace(cut, file=file)
+
+
+def whole_path(cut: str, files: Sequence[str]) -> str | None:
+    """Return the one file whose path torch has cut to this; None for none, or for several."""
+    # What the path shares with torch's own is cut, and one letter more: of a folder's name, if
+    # that is all of the path but its root.
+    matching = [file for file in files if file == cut or file.endswith(os.sep + cut)]
+    matching = matching or [file for file in files if file.endswith(cut)]
+    return matching[0] if len(matching) == 1 else None

@@ -134,7 +134,7 @@ KINDS: Mapping[str, Fate] = {
     "artifact:*_MODIFIED_BYTECODE": Fate(LOG),
     # Not kept.
     "create_symbol": Fate(DROPPED, _SYMBOLS),
-    "create_unbacked_symbol": Fate(DROPPED, _SYMBOLS),
+    "create_unbacked_symbol": Fate(TAKEN, "unbacked"),
     "guard_added_fast": Fate(DROPPED, _SYMBOLS),
     "propagate_real_tensors": Fate(DROPPED, "draft export's own report says the same"),
     "describe_source": Fate(DROPPED, _TENSORS),

@@ -57,6 +57,19 @@ class MinCut:
 
 
 @dataclass(frozen=True)
+class Unbacked:
+    """A number that comes from a tensor's values, for which torch made a symbol."""
+
+    key: CompileKey
+    symbol: str
+    """As it stands in sizes and tests: ``u0``."""
+    place: Place | None
+    """The innermost line that made it."""
+    frames: tuple[Place, ...] = field(default=(), metadata=SPARSE)
+    """The calls that led there, outermost first."""
+
+
+@dataclass(frozen=True)
 class RankMismatch:
     """Inductor compared the graphs of all ranks, and they differ."""
 

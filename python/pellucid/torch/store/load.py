@@ -22,7 +22,7 @@ from pellucid.errors import NotADump
 from ..model import events
 from ..model.capture import Capture
 from ..model.events import CacheEntry, CacheUse, Source, Span, Times, Unknown
-from ..model.guard_places import user_files, with_places
+from ..model.guard_places import user_files, with_places, with_whole_paths
 from .record import KEYS, RECORD, SOURCES, TIMES
 from .values import Mismatch, value_of
 
@@ -55,13 +55,14 @@ def load(directory: str | os.PathLike[str]) -> Capture:
             for cache in record.get("caches") or ()
         }
         times, spans = _times(folder)
+        files = user_files(found)
         return Capture(
             directory=folder.resolve(),
             schema=int(record["schema"]),
             versions=_strings(record.get("versions")),
             configuration=_strings(record.get("configuration")),
-            events=found,
-            caches=with_places(caches, user_files(found)),
+            events=with_whole_paths(found, files),
+            caches=with_places(caches, files),
             files=tuple(map(str, record.get("files") or ())),
             times=times,
             spans=spans,

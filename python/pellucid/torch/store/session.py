@@ -33,7 +33,7 @@ from ..model.events import (
     Started,
     Times,
 )
-from ..model.guard_places import user_files, with_places
+from ..model.guard_places import user_files, with_places, with_whole_paths
 from ..model.names import scrub
 from ..model.nodes import Node
 from .directories import (
@@ -431,13 +431,15 @@ class Session(Shown):
         """Return what is known now as the same data that a dump gives when it is loaded."""
         with self._lock:
             apart = (Times, Span)
+            files = user_files(self._events)
+            events = (event for event in self._events if not isinstance(event, apart))
             return Capture(
                 directory=self.directory,
                 schema=SCHEMA,
                 versions=dict(self.versions),
                 configuration={name: scrub(v) for name, v in self.configuration.items()},
-                events=tuple(e for e in self._events if not isinstance(e, apart)),
-                caches=with_places(dict(sorted(self._caches.items())), user_files(self._events)),
+                events=with_whole_paths(events, files),
+                caches=with_places(dict(sorted(self._caches.items())), files),
                 files=tuple(sorted({*self.files(), RECORD})),
                 times=tuple(self.of(Times)),
                 spans=tuple(self.of(Span)),

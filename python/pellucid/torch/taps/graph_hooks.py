@@ -23,6 +23,7 @@ from types import (
 )
 from typing import Any, Callable, Iterator, Mapping, NamedTuple
 
+from ..model.events import Place
 from ..model.stages import program_direction
 from .hooks import PROBE, Remove, invisible, never_compile, no_op
 from .shapes import (
@@ -100,6 +101,19 @@ def code_being_compiled() -> CodeType | None:
                 return code
     SHAPES.missed("code that is being compiled")
     return None
+
+
+def callers_of_compile() -> Iterator[Place]:
+    """The calls that led to the frame that Dynamo works on now, innermost first.
+
+    torch's own account of them lacks the one that called the frame.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != COMPILER:
+        frame = frame.f_back
+    while frame is not None:
+        yield Place(frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_name)
+        frame = frame.f_back
 
 
 class FrameState(NamedTuple):

@@ -22,6 +22,7 @@ from typing import Callable, Iterable, Mapping, Sequence
 from ..dynamo.closures import wrap
 from ..dynamo.rewrite import rewrite
 from ..guards import checks as guard_checks
+from ..model.dynamo_names import renamed
 from ..model.events import CacheEntry, CompileKey, Frame, Place, Recompile
 from ..model.names import as_comment, definable, identifier, label
 from .dump import counted, frame_status, is_python, recompile_lines, valid
@@ -52,7 +53,8 @@ def full_code_text(
     ``code`` is None when the program has dropped the function since; ``bind`` makes the lines that
     bind global names which the file uses.
     """
-    name = definable(place.function)
+    wrapper = next((frame.wrapper for frame in frames.values() if frame.wrapper), "")
+    name = definable(renamed(place.function, wrapper) if wrapper else place.function)
     versions = [entry for entry in entries if entry.key in frames]
     known = {entry.key for entry in versions}
     count = counted(len(frames), "compiled version")

@@ -11,7 +11,7 @@ from pellucid.findings import Finding, count_line
 from pellucid.findings.counts import counts_of
 from pellucid.findings.text import one_line
 
-from ..model.capture import count_graphs
+from ..model.capture import count_graphs, place_of_versions
 from ..model.events import (
     AutogradCompile,
     BackwardFailure,
@@ -138,14 +138,14 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
     lines: list[str] = []
     kernels, wrappers = _kernels(session), session.of(Wrappers)
     refused = {event.key: event.kind for event in session.of(Skipped) if event.raised}
-    names = Counter(label(versions[0].place.function) for versions in full.values())
+    names = Counter(label(place_of_versions(versions).function) for versions in full.values())
     for file, versions in full.items():
-        place = versions[0].place
+        place = place_of_versions(versions)
         name = label(place.function)
         # Every module has a `forward`; the frame's number is in the names of its files as well.
         which = f", frame {versions[0].key.frame}" if names[name] > 1 else ""
         lines += [
-            f"## {_code(name)}{which}\n",
+            f"## {_code(name)}{_inside(versions[0], name)}{which}\n",
             f"`{os.path.basename(place.file)}:{place.line}` · full code: {_link(file)}\n",
             "| compile | transformed code | verdict |",
             "| --- | --- | --- |",
@@ -164,6 +164,10 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
                 lines.append(f"- [{frame.key}] {_FROM_CACHE}")
         lines.append("")
     return "\n".join(lines)
+
+
+def _inside(frame: Frame, name: str) -> str:
+    return f", inside {_code(frame.wrapper)}" if frame.wrapper not in ("", name) else ""
 
 
 def _wrappers(event: Wrappers) -> str:

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the dispatch keys of a tensor mean, by those that one call had and another had not."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_KEY = re.compile(r"\w+")
+
+
+class Meaning(NamedTuple):
+    """What a key says of a tensor that has it, of one that has not, and what to change."""
+
+    with_it: str
+    without: str
+    remedy: str
+
+
+# torch guards the keys of the tensor and of the mode together, and guards the mode before them: so
+# of these two, which inference_mode takes from a tensor, it is the tensor that lacks one.
+_OF_INFERENCE = Meaning(
+    "it was made outside inference_mode",
+    "it was made inside inference_mode",
+    "make it in the same mode each time: clone what was made inside inference_mode outside it "
+    "(`.clone()`)",
+)
+_MEANINGS: tuple[tuple[re.Pattern[str], Meaning], ...] = (
+    (
+        re.compile(r"FuncTorch|FuncTorchBatched"),
+        Meaning(
+            "it is inside a transform of torch.func (vmap, grad)",
+            "it is outside the transforms of torch.func",
+            "no change needed if both calls are meant: each has its own version; otherwise compile "
+            "the function that calls the transform",
+        ),
+    ),
+    (
+        re.compile("Conjugate"),
+        Meaning(
+            "it is a conjugate view",
+            "it is not a conjugate view",
+            "call `.resolve_conj()` on it first",
+        ),
+    ),
+    (
+        re.compile("Negative"),
+        Meaning(
+            "it is a negated view", "it is not a negated view", "call `.resolve_neg()` on it first"
+        ),
+    ),
+    (
+        re.compile("Autocast"),
+        Meaning(
+            "the call is under autocast",
+            "the call is not under autocast",
+            "call it under the same state of autocast each time",
+        ),
+    ),
+    (
+        re.compile("Python"),
+        Meaning(
+            "it is a tensor subclass, or under a dispatch mode",
+            "it is a plain tensor, under no dispatch mode",
+            "pass the same kind of tensor each time",
+        ),
+    ),
+    (re.compile("Autograd|ADInplaceOrView"), _OF_INFERENCE),
+)
+
+
+def keys_in_words(expected: str, actual: str) -> tuple[str, str]:
+    """Return how a tensor changed, by its dispatch keys, and what to change; empty for nothing.
+
+    >>> before, after = "DispatchKeySet(CPU, AutogradCPU)", "DispatchKeySet(CPU)"
+    >>> keys_in_words(before, after)[0]
+    'it was made outside inference_mode, then it was made inside inference_mode'
+    """
+    old, new = (set(_KEY.findall(text.partition("(")[2])) for text in (expected, actual))
+    for pattern, meaning in _MEANINGS:
+        gained = any(map(pattern.match, new - old))
+        if gained or any(map(pattern.match, old - new)):
+            first, then = (meaning.without, meaning.with_it)[:: 1 if gained else -1]
+            return f"{first}, then {then}", meaning.remedy
+    return "", ""
