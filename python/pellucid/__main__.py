@@ -325,9 +325,9 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "first ten lines are a summary. PyTorch is not needed.",
         epilog="exit status: 0 on success, 1 if a kind named by --fail-on was found, 2 for wrong\n"
         "usage or if there is no readable capture\n\n"
-        "kinds for --fail-on: failed, nothing, limit, ranks, stance, hook, nan, difference, "
-        "eager, disabled,\n"
-        "break, recompile, cached, cudagraph, slow, memory, precision, cache",
+        "kinds for --fail-on: failed, nothing, limit, ranks, stance, hook, filtered, nan, "
+        "difference, eager, disabled,\n"
+        "break, recompile, cached, cudagraph, slow, memory, fallback, precision, cache",
         formatter_class=_Help,
     )
     add.add_argument("directory", metavar="DIR", help="the directory of the capture")

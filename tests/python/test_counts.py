@@ -158,3 +158,19 @@ def test_the_word_for_a_break_is_the_same_however_it_came():
     why = "torch.compiler.disable"
     made = capture(frame(), broken(10, *PRINTED), break_of(KEY, broken(5, why).text))
     assert count_line(find(made)) == "2 graph breaks"
+
+
+def test_the_line_of_a_break_is_not_compiled_by_what_resumes_after_it():
+    """A frame that resumes is called by the line of the break."""
+    resume = Place(FILE, 10, "torch_dynamo_resume_in_step_at_10")
+    inner = Graph(CompileKey("1/0"), "captured", "h.py", "")
+    start = Started(CompileKey("1/0"), resume, (Place(FILE, 10, "step"), resume))
+    events = [frame(), broken(10, *PRINTED), resumed("1/0", 10, "0/0", 1), GRAPH, inner, start]
+    made = capture(*events, nodes={"g.py": (node(5),), "h.py": (node(7),)})
+    assert compiled_lines([made]) == (2, 3)
+
+
+def test_where_nothing_is_compiled_no_line_is_counted():
+    made = capture(broken(10, *PRINTED), Skipped(KEY, Place(FILE, 4, "step"), "Unsupported", "…"))
+    assert counts_of([made], find(made)).compiled == "nothing compiled"
+    assert counts_of([made], find(made)).left_out == 0

@@ -77,3 +77,18 @@ def test_functions_behind_one_wrapper_share_its_code_and_limit():
     found = only(events)
     assert "`A.forward` and `B.forward` run the code of one wrapper, `wrapper`" in found.cause
     assert "recompile_limit" in found.cause and found.remedy.startswith("no change needed")
+
+
+def test_an_object_that_is_freed_ends_the_version_that_was_compiled_for_it():
+    found = recompiled("0/0: Cache line invalidated because L['model'].mask got deallocated")
+    assert "`model.mask` was freed, and its compiled version with it" in found.cause
+    assert "make it once, outside the call" in found.remedy
+
+
+def test_a_cache_that_grows_by_one_is_told_of_the_static_one():
+    text = "0/0: tensor 'past_key_values.layers[0].keys' size mismatch at index 2. "
+    found = recompiled(text + "expected 9, actual 10")
+    assert "grows by one with every step" in found.cause
+    assert 'cache_implementation = "static"' in found.remedy
+    plain = recompiled("0/0: tensor 'x' size mismatch at index 0. expected 9, actual 10")
+    assert "mark_dynamic" in plain.remedy

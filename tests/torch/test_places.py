@@ -1,4 +1,4 @@
-"""The lines and names that a capture gives: of the call, of what is wrapped, of no place in torch."""
+"""The lines and names that a capture gives: of the call, and of what a function wraps."""
 
 import functools
 

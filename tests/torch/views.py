@@ -42,7 +42,7 @@ def _index(directory: Path) -> Figures:
     text = (directory / "index.md").read_text(encoding="utf-8")
     found = re.search(r"^## Findings\n\n(.*)$", text, re.MULTILINE)
     told = [line for line in text.splitlines() if "compiled" in line and " graph file" in line]
-    only = re.findall(r"^(\d+ graphs?) .*without a function.*$", text, re.MULTILINE)
+    only = re.findall(r"^(\d+ graphs?) \w+ compiled inside this capture", text, re.MULTILINE)
     return read(" ".join([found[1] if found else "", *told, *only]))
 
 

@@ -11,6 +11,7 @@ KINDS = (
     "process",
     "version",
     "setting",
+    "operator",
     "skipped",
     "frame",
     "break",

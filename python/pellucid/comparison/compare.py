@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Iterator, Mapping, Sequence
 
 from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import Operator
 
 from .change import KINDS, Change, Comparison, Line
 from .functions import Function, functions_of
@@ -54,6 +55,7 @@ def compare_captures(one: Capture, two: Capture) -> list[Change]:
     changes = [*_tables("version", one.versions, two.versions)]
     settings = [*_tables("setting", one.configuration, two.configuration)]
     changes += settings
+    changes += _tables("operator", _operators(one), _operators(two))
     explained = bool(changes)
     a, b = functions_of(one), functions_of(two)
     changes += skipped_changes(one, two)
@@ -94,8 +96,14 @@ def _tables(kind: str, one: Mapping[str, str], two: Mapping[str, str]) -> Iterat
         )
         default = "; the other has the default" if kind == "setting" and len(lines) == 1 else ""
         has = "first" if name in one else "second"
-        words = f"the {kind} differs" if len(lines) == 2 else f"only the {has} capture sets it"
+        differs = "the schema differs" if kind == "operator" else f"the {kind} differs"
+        words = differs if len(lines) == 2 else f"only the {has} capture sets it"
         yield Change(kind, name, words + default, lines)
+
+
+def _operators(capture: Capture) -> dict[str, str]:
+    """The schemas of the operators that are not torch's own, by their names."""
+    return {event.name: "; ".join(event.schemas) for event in capture.of(Operator)}
 
 
 def _pairs(

@@ -18,6 +18,7 @@ from .trials import entry_of
 
 _DIMENSION = re.compile(r"^(?P<tensor>.*)\.size\((?P<index>\d+)\)$")
 _PLAIN = re.compile(r"^[A-Za-z_]\w*$")
+_CACHE = re.compile(r"cache|past_key|(?:^|\.)(?:keys|values)\b", re.IGNORECASE)
 _ON_MODULE = re.compile(r"^self(?:\.\w+)+$")
 
 
@@ -70,6 +71,11 @@ def change(
     if kind == "dispatch keys":
         told = [keys_in_words(failure.expected, failure.actual)[1] for _, failure in failures]
         return Change(next(filter(None, told), _BY_KIND[kind]))
+    if kind == "gone" and source.startswith("value of line"):
+        return Change(
+            "remove the break after which the value is used: it is a new object in each call, and "
+            "torch drops a version with the object for which it was compiled"
+        )
     if source.endswith(".training"):
         return Change("warm up both training and evaluation: they are two versions")
     return Change(_BY_KIND.get(kind, ""), kind in ("stride",))
@@ -96,7 +102,8 @@ _BY_KIND = {
     "marked": "mark the tensor before the first call as well, so that all versions are for "
     "marked tensors",
     "alias": "always or never pass the same tensor twice: clone one",
-    "gone": "keep the object alive that the compiled code refers to",
+    "gone": "keep the object alive between the calls: make it once, outside the call, and pass the "
+    "same one",
     "backend": "compile the function once, and call that",
     "attribute": "set the attribute in __init__, so that it always exists",
     "condition": "warm up both sides of the test, or test outside the compiled function: each "
@@ -181,6 +188,14 @@ def _size(
         return Change(
             f"warm up both versions, or use torch._dynamo.decorators.mark_unbacked({tensor}, "
             f"{index}): sizes 0 and 1 always have their own version"
+        )
+    numbers = [int(value) for value in values if value.isdigit()]
+    grows_by_one = len(numbers) > 1 and numbers[1] == numbers[0] + 1
+    if grows_by_one and _CACHE.search(tensor):
+        return Change(
+            "give the cache its largest size before the first call, and write into it: with "
+            'Transformers, model.generation_config.cache_implementation = "static"',
+            why="the cache grows by one with every step",
         )
     event = _fixed(capture, source, failures)
     if event is not None:

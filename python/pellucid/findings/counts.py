@@ -72,7 +72,7 @@ def counts_of(captures: Sequence[Capture], findings: Sequence[Finding]) -> Count
     Ranks compile the same function: the one with the most versions counts.
     """
     versions = versions_of(captures)
-    compiled, of = compiled_lines(captures)
+    compiled, of = compiled_lines(captures) if versions else (0, 0)
     return Counts(
         functions=len(versions),
         versions=sum(versions.values()),

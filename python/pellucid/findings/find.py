@@ -18,6 +18,8 @@ from .cudagraphs import cudagraphs
 from .differences import differences
 from .eager import eager
 from .failed import failed
+from .fallbacks import fallbacks
+from .filtered import filtered
 from .finding import Cost, Finding
 from .hooks import hooks
 from .limits import limits
@@ -42,6 +44,7 @@ CAUSES: tuple[Cause, ...] = (
     limits,
     stances,
     hooks,
+    filtered,
     eager,
     nans,
     differences,
@@ -49,6 +52,7 @@ CAUSES: tuple[Cause, ...] = (
     recompiles,
     bypassed_caches,
     cudagraphs,
+    fallbacks,
     slow,
     memory,
     precision,
@@ -62,6 +66,7 @@ ORDER = (
     "limit",
     "stance",
     "hook",
+    "filtered",
     "nan",
     "difference",
     "eager",
@@ -72,6 +77,7 @@ ORDER = (
     "cudagraph",
     "slow",
     "memory",
+    "fallback",
     "precision",
     "cache",
 )
@@ -143,6 +149,8 @@ _PLURALS = {
     "limit": "limits hit",
     "difference": "differences from eager",
     "hook": "hooks too late",
+    "filtered": "guard filters",
+    "fallback": "notes on kernels",
     "ranks": "differences between processes",
     "slow": "slow compiles",
     "precision": "notes on precision",
@@ -160,6 +168,8 @@ _WORDS = {
     "limit": "limit hit",
     "ranks": "difference between processes",
     "hook": "hook too late",
+    "filtered": "guard filter",
+    "fallback": "note on kernels",
     "eager": "not compiled",
     "cudagraph": "CUDA graph skipped",
     "slow": "slow compile",
@@ -169,7 +179,7 @@ _WORDS = {
 }
 
 
-NOTES = ("precision", "cache")
+NOTES = ("fallback", "precision", "cache")
 """The kinds that say what is worth knowing, and ask for no change."""
 
 

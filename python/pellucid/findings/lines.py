@@ -27,6 +27,7 @@ from pellucid.torch.model.events import (
 )
 from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.graph_text import FILE_COMMENT, nodes_of_text
+from pellucid.torch.model.names import is_resumed
 
 from .source import Program
 
@@ -147,8 +148,10 @@ class _Reached:
         program = Program(capture)
         with_graph = {graph.key for graph in capture.of(Graph)}
         for start in capture.of(Started):
-            for call in start.stack[:-1] if start.key in with_graph else ():
-                self._add(self.calls, program.through(call))
+            for call, called in zip(start.stack, start.stack[1:]):
+                # Where a function resumes it is called by the line of the break.
+                if start.key in with_graph and not is_resumed(called.function):
+                    self._add(self.calls, program.through(call))
         for frame in capture.of(Frame):
             self._add(self.frames, frame.place)
             for link in getattr(frame, "links", ()):
@@ -169,14 +172,14 @@ class _Reached:
     def tell(self, file: UserFile) -> None:
         """Say what became of each line of a file."""
         path = file.path
-        statements, functions = _shape(file)
+        statements, functions, lambdas = _shape(file)
         graph = {
             first for line in self.graph.get(path, ()) for first in [statements.get(line, line)]
         }
         letters = [NONE] * len(file.numbers)
         starts = set(statements.values())
         places = [*graph, *self.frames.get(path, ())]
-        traced = {_innermost(functions, line) for line in places} - {None}
+        traced = {_innermost([*functions, *lambdas], line) for line in places} - {None}
         eager = {
             function
             for function in functions
@@ -212,8 +215,11 @@ class _Reached:
         file.left_out = frozenset(run - file.compiled)
 
 
-def _shape(file: UserFile) -> Tuple[Dict[int, int], List[Tuple[int, int, int]]]:
-    """Return the first line of the statement of each line, and the functions of a file.
+Spans = List[Tuple[int, int, int]]
+
+
+def _shape(file: UserFile) -> Tuple[Dict[int, int], Spans, Spans]:
+    """Return the first line of the statement of each line, and a file's functions and lambdas.
 
     A function is its body's first and last line and the line of its first decorator.
     """
@@ -227,10 +233,14 @@ def _shape(file: UserFile) -> Tuple[Dict[int, int], List[Tuple[int, int, int]]]:
             tree = None
     if tree is None:
         shown = {n: n for n, text in zip(file.numbers, file.lines) if _is_code(text)}
-        return shown, _blocks(file)
+        return shown, _blocks(file), []
     statements: Dict[int, int] = {}
-    functions: List[Tuple[int, int, int]] = []
+    functions: Spans = []
+    lambdas: Spans = []
     for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda):
+            first = node.body.lineno + offset
+            lambdas.append((first, _end(node) + offset, first))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             start = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             functions.append((_first(node) + offset, _end(node) + offset, start + offset))
@@ -246,16 +256,16 @@ def _shape(file: UserFile) -> Tuple[Dict[int, int], List[Tuple[int, int, int]]]:
                     for line in range(child.lineno, last + 1):
                         if _is_code(file.lines[line - 1]):
                             statements[line + offset] = child.lineno + offset
-    return statements, sorted(functions)
+    return statements, sorted(functions), lambdas
 
 
-def _innermost(functions: List[Tuple[int, int, int]], line: int) -> Tuple[int, int, int] | None:
+def _innermost(functions: Spans, line: int) -> Tuple[int, int, int] | None:
     within = [function for function in functions if function[2] <= line <= function[1]]
     return max(within, key=lambda function: function[2]) if within else None
 
 
-def _blocks(file: UserFile) -> List[Tuple[int, int, int]]:
-    found: List[Tuple[int, int, int]] = []
+def _blocks(file: UserFile) -> Spans:
+    found: Spans = []
     start = last = 0
     for number, text in zip(file.numbers, file.lines):
         if start and (number != last + 1 or text.lstrip().startswith("def ")):

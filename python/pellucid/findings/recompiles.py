@@ -207,8 +207,8 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
 
 
 _SHARED = (
-    "no change needed unless the limit is hit: each function needs a version of its own. Then raise "
-    "torch._dynamo.config.recompile_limit, or compile what the functions wrap"
+    "no change needed unless the limit is hit: each function needs a version of its own. Then "
+    "raise torch._dynamo.config.recompile_limit, or compile what the functions wrap"
 )
 
 

@@ -124,7 +124,8 @@ def difference(failure: GuardFailure, actual: str = "") -> str:
     if failure.kind == "backend":
         return "the backend is different, or was created again"
     if failure.kind == "gone":
-        return "an object no longer exists"
+        what = source if failure.source else "an object that it was compiled for"
+        return f"{what} was freed, and its compiled version with it"
     if failure.kind == "iterator":
         return f"the loop's iterator has advanced ({expected})"
     if failure.source and expected:

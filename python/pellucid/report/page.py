@@ -67,11 +67,13 @@ TITLES = {
     "cached": "Compile cache passed by",
     "hook": "Hook too late",
     "precision": "Precision",
+    "filtered": "Guards are dropped",
+    "fallback": "Eager's kernel in Inductor's program",
     "slow": "Slow to compile",
     "memory": "Much kept for backward",
     "ranks": "Captures differ",
 }
-NOTES = ("cache", "cached", "precision")
+NOTES = ("cache", "cached", "fallback", "precision")
 """The kinds of findings that stop nothing."""
 _SURE = {
     "certain": "Certain: torch says so.",

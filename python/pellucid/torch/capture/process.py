@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 import threading
 from types import CodeType
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterable, Iterator, Mapping
 
 from ..model.events import Place
 from ..store.session import Session
-from ..taps import graph_hooks, guard_ways, hooks, outcomes
+from ..taps import graph_hooks, guard_filter, guard_ways, hooks, outcomes
 from ..taps.inductor import Origin, origins_of_buffers
-from ..taps.operators import operators_to_register
+from ..taps.operators import operators_to_register, schemas_of
 from ..taps.outcomes import Failure
 from . import sources
 
@@ -55,6 +55,14 @@ class Process:
     def ways(self) -> guard_ways.Ways:
         """Tell how torch came to the guards that it makes now."""
         return guard_ways.guard_ways()
+
+    def filtered(self) -> guard_filter.Filtered | None:
+        """Tell which guards a filter of the program's drops of those that torch makes now."""
+        return guard_filter.filtered_guards()
+
+    def schemas(self, names: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
+        """Tell the schemas of operators, of all overloads of each."""
+        return schemas_of(names)
 
     def failure(self, kind: str, values: Mapping[str, Any]) -> Failure:
         """Tell of the error of class ``kind`` with which a compile ends now.

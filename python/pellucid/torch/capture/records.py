@@ -14,8 +14,10 @@ from ..model.events import (
     Break,
     CompileKey,
     ExternCall,
+    FilteredGuards,
     Graph,
     KernelFile,
+    Operator,
     Place,
     Recompile,
     Specialized,
@@ -25,7 +27,7 @@ from ..model.events import (
 from ..model.failures import failures_of, innermost
 from ..model.graph_text import graph_hash, nodes_of_text
 from ..model.names import identifier, scrub
-from ..model.needs import needs_of_text
+from ..model.needs import Needs, needs_of_text
 from ..model.program_text import add_origins, kernels_of_text
 from ..model.stages import kernels, program_stage, stage_of
 from ..model.trace_kinds import TAKEN, fate_of
@@ -101,6 +103,10 @@ def _program(
 
 def _ways(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
     session.ways[key] = process.ways()
+    with session.guard("reading which guards are filtered"):
+        filtered = process.filtered()
+        if filtered is not None:
+            session.record(FilteredGuards(key, *filtered))
 
 
 def _spans(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
@@ -223,6 +229,8 @@ def write_graph(
         needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
         if needs is not None:
             needs = replace(needs, operators=process.operators(text))
+        if needs is not None and stage == "captured":
+            _operators(session, needs, process)
         calls = callers(module) if module is not None and stage == "captured" else ()
     event = Graph(key, stage, name, text, needs, subgraph, metadata=metadata, calls=calls)
     written = graph_text(event)
@@ -234,6 +242,13 @@ def write_graph(
     if module is not None and runs:
         graph_files.follow(session, event, module)
     return event
+
+
+def _operators(session: Session, needs: Needs, process: Process) -> None:
+    for name, schemas in process.schemas(name for name, _ in needs.operators).items():
+        event = Operator(name, schemas)
+        if event not in session.of(Operator):
+            session.record(event)
 
 
 def _short(metadata: dict[str, Any] | None) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from types import CodeType
-from typing import Any, Iterator, Mapping, Sequence
+from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 from ..capture.process import Process
 from ..capture.sources import WHOLE, is_users
@@ -115,6 +115,12 @@ class Answers(Process):
 
     def thread(self) -> int:
         return self.number_of_thread
+
+    def filtered(self) -> None:
+        return None
+
+    def schemas(self, names: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
+        return {}
 
     def callers(self) -> Iterator[Place]:
         return iter(())

@@ -24,7 +24,9 @@ from .observed import Parting as Parting
 from .observed import Values as Values
 from .traced import AutogradCompile as AutogradCompile
 from .traced import BackwardFailure as BackwardFailure
+from .traced import FilteredGuards as FilteredGuards
 from .traced import MinCut as MinCut
+from .traced import Operator as Operator
 from .traced import RankMismatch as RankMismatch
 from .traced import SideEffect as SideEffect
 from .traced import Unbacked as Unbacked

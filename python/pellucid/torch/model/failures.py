@@ -64,6 +64,7 @@ _GLOBAL = re.compile(
     r"^(?:GLOBAL_STATE changed: (?P<expected>.*)|___check_global_state\(\).*)$", re.S
 )
 _MODES = re.compile(r"^___check_torch_function_mode_stack\(\)|^utils_device\.CURRENT_DEVICE == ")
+_FREED = re.compile(r"^Cache line invalidated because (?P<source>.*) got deallocated")
 _DEAD = re.compile(r"weakref|is invalidated|cache entry is invalid", re.IGNORECASE)
 _MARKED = re.compile(r"_dynamo_(?:\w+_)?indices|_dynamo_dim_marking|dynamic_indices")
 _ALIAS = re.compile(r"^(?P<source>.*) is (?P<expected>[LG]\[.*\]|(?!None$)[\w.\[\]'\"]+)$")
@@ -73,7 +74,8 @@ _COMPARED = re.compile(r"^(?P<source>.*?) (?P<how>==|!=|<=|>=|<|>) (?P<expected>
 _JOINED = re.compile(r" (?:and|or) |[<>=]=?.*[<>=]")
 # `((-1)*lr) == (-0.02)`: a guard on what Inductor computes of a number.
 _MULTIPLE = re.compile(
-    r"^\(*(?P<factor>-?[\d.e+-]+)\)?\*(?P<source>[A-Za-z_][\w.\[\]'\"]*)\)* == \(?(?P<value>-?[\d.e+-]+)\)?$"
+    r"^\(*(?P<factor>-?[\d.e+-]+)\)?\*(?P<source>[A-Za-z_][\w.\[\]'\"]*)\)* == "
+    r"\(?(?P<value>-?[\d.e+-]+)\)?$"
 )
 _SIZES = re.compile(r"\.(?:size|stride|storage_offset)\(\)")
 
@@ -264,6 +266,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Match[str]], tuple[str, str, str,
     (_IDENTITY, _of("identity")),
     (_GLOBAL, _global),
     (_MODES, _of("global state")),
+    (_FREED, _of("gone")),
     (_DEAD, _of("gone")),
     (_ITEM, _of("key")),
     (_CONTAINS, _contains),

@@ -192,6 +192,7 @@ _IN_MODULE = re.compile(
     r"\.(?:__dict__\['_(?:modules|parameters|buffers)'\]|_(?:modules|parameters|buffers))"
     r"\['(\w+)'\]"
 )
+_OF_CLASS = re.compile(r"\bdict\(type\(([^()]*)\)\.__dict__\)\['(\w+)'\]")
 _SCOPE = re.compile(r"^[LG]\['(\w+)'\]")
 
 
@@ -204,8 +205,10 @@ def as_written(source: str) -> str:
     'self.ff.0'
     >>> as_written("getattr(getattr(L['self'].blocks, '0').rest, '1')"), as_written("L['k']['a']")
     ('self.blocks.0.rest.1', "k['a']")
+    >>> as_written("dict(type(L['self']).__dict__)['gain']")
+    'self.gain'
     """
-    path, count = _IN_MODULE.sub(r".\1", source), 1
+    path, count = _IN_MODULE.sub(r".\1", _OF_CLASS.sub(r"\1.\2", source)), 1
     while count:
         path, count = _GETATTR.subn(r"\1.\2", path)
     return _SCOPE.sub(r"\1", path)

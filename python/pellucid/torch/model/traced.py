@@ -69,6 +69,42 @@ class Unbacked:
     """The calls that led there, outermost first."""
 
 
+GUARDS_OF_VALUES = ("EQUALS_MATCH", "CONSTANT_MATCH", "BOOL_MATCH", "SEQUENCE_LENGTH")
+"""torch's names for the guards of numbers, texts and lengths."""
+
+
+@dataclass(frozen=True)
+class FilteredGuards:
+    """The guards that a ``guard_filter_fn`` has dropped of those of a compiled version."""
+
+    key: CompileKey
+    name: str
+    """The name of the filter."""
+    dropped: tuple[tuple[str, str], ...]
+    """The kind of each guard that was dropped, and the value that it is about."""
+    number: int
+    """How many guards there were before."""
+    place: Place | None
+    """The line for which the first of those that are about a value was made."""
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """What the guards that were dropped are about: values, or else whatever it is."""
+        of_values = [name for kind, name in self.dropped if kind in GUARDS_OF_VALUES]
+        every = of_values or [name for _, name in self.dropped]
+        return tuple(dict.fromkeys(filter(None, every)))
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator in a graph that is not torch's own, as it was when the graph was captured."""
+
+    name: str
+    """As ``namespace.name``."""
+    schemas: tuple[str, ...]
+    """What it takes, mutates and returns, for each overload."""
+
+
 @dataclass(frozen=True)
 class RankMismatch:
     """Inductor compared the graphs of all ranks, and they differ."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import sys
 from types import ModuleType
-from typing import Any, Iterator
+from typing import Any, Iterable, Iterator
 
 from ..model.installed import is_of_a_package
 
@@ -31,6 +31,24 @@ def operators_to_register(body: str) -> tuple[tuple[str, str], ...]:
         if module not in _IMPORTED_BY_TORCH:
             found.append((f"{namespace}.{name}", module))
     return tuple(found)
+
+
+def schemas_of(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the schemas of operators as torch has them now, of all overloads of each.
+
+    Args:
+        names: the operators, as ``namespace.name``.
+    """
+    import torch
+
+    found = {}
+    for full in names:
+        namespace, _, name = full.partition(".")
+        packet: Any = getattr(getattr(torch.ops, namespace, None), name, None)
+        overloads = packet.overloads() if hasattr(packet, "overloads") else ()
+        schemas = [getattr(getattr(packet, each), "_schema", None) for each in overloads]
+        found[full] = tuple(str(schema) for schema in schemas if schema is not None)
+    return {full: schemas for full, schemas in found.items() if schemas}
 
 
 def _registered_by(namespace: str, name: str) -> str:

@@ -51,6 +51,8 @@ TABLES_OF_SCHEDULER = ("name_to_buf", "name_to_node", "name_to_fused_node")
 """Its scheduler's tables of buffers, newer and older, and of what is computed at once."""
 GUARDS_MADE = ("CheckFunctionManager", "sorted_guards", "guards")
 """The class that makes the check of a version's guards, and the locals that have all of them."""
+FILTERS_OF_GUARDS = ("_guard_filter_fn", "guard_filter_fn")
+"""The locals beside them that have what chooses among the guards, the program's first."""
 TRACE_CALL = ("name", "metadata_fn", "payload_fn")
 """The locals of ``trace_structured`` that say what an event is."""
 TRACER = ("run", "self", "f_code", "lineno")

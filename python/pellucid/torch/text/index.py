@@ -24,6 +24,7 @@ from ..model.events import (
     Log,
     MinCut,
     NonFinite,
+    Operator,
     Parting,
     Problem,
     RankMismatch,
@@ -63,7 +64,7 @@ def index_text(
     parts += [_breaks(session), _recompiles(session), _autograd(session), _effects(session)]
     parts += [_non_finite(session), _differences(session), _mismatches(session)]
     parts += [_failed(session), _skipped(session), saved_text(session.of(Saved))]
-    parts += [_budget(session)]
+    parts += [_budget(session), _operators(session)]
     parts += [_caches(session), _others(session)]
     parts += [_setting(session), _problems(session)]
     return "\n".join(part for part in parts if part).rstrip("\n") + "\n"
@@ -276,6 +277,12 @@ def _budget(session: Session) -> str:
             f"{size:g} GB (at least {least:g}, at most {most:g}); recomputed: {again or 'none'}"
         )
     return "\n".join(["## Memory budget of the backward pass\n", *lines, ""]) if lines else ""
+
+
+def _operators(session: Session) -> str:
+    """What the graphs call that is not torch's own, with what each takes, mutates and returns."""
+    lines = [f"- `{schema}`" for event in session.of(Operator) for schema in event.schemas]
+    return "\n".join(["## Operators that are not PyTorch's own\n", *lines, ""]) if lines else ""
 
 
 def _non_finite(session: Session) -> str:

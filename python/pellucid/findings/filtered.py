@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Guards that the program's own ``guard_filter_fn`` drops."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.events import FilteredGuards, Frame, Place
+
+from .finding import Finding, identify
+from .source import Program, root_of
+from .words import counted
+
+_NAMED = 3
+
+
+def filtered(capture: Capture, program: Program) -> list[Finding]:
+    """Find compiled versions that are used whatever became of values that they depend on."""
+    frames = {frame.key: frame for frame in capture.of(Frame)}
+    groups: dict[tuple[str, str], list[FilteredGuards]] = {}
+    for event in capture.of(FilteredGuards):
+        name = root_of(frames[event.key]) if event.key in frames else "a function"
+        groups.setdefault((name, event.name), []).append(event)
+    return [
+        _finding(program, frames[e[0].key].place if e[0].key in frames else None, name, e)
+        for (name, _), e in groups.items()
+    ]
+
+
+def _finding(
+    program: Program, function: Place | None, name: str, events: list[FilteredGuards]
+) -> Finding:
+    first = max(events, key=lambda event: len(event.dropped))
+    place = first.place or function
+    names = first.values
+    told = ", ".join(f"`{value}`" for value in names[:_NAMED])
+    more = f" and {counted(len(names) - _NAMED, 'more value')}" if len(names) > _NAMED else ""
+    kinds = Counter(kind for kind, _ in first.dropped)
+    return Finding(
+        id=identify("filtered", place, first.name),
+        kind="filtered",
+        place=place,
+        code=program.code(place),
+        cause=f"guard_filter_fn (`{first.name}`) drops {len(first.dropped)} of "
+        f"{counted(first.number, 'guard')} of `{name}`, among them those of {told}{more}: "
+        "when such a value changes, the old compiled code still runs, and its result may be wrong",
+        quoted="\n".join(f"{kind}: {number} dropped" for kind, number in kinds.items()),
+        remedy="return True for the guards on values that may change, or call "
+        "torch._dynamo.reset() after such a change",
+        count=len(events),
+        keys=tuple(dict.fromkeys(str(event.key) for event in events)),
+    )

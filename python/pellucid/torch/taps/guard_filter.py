@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which guards a ``guard_filter_fn`` of the program's drops, asked while torch makes the rest."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any, NamedTuple
+
+from ..model.events import Place
+from ..model.failures import innermost
+from ..model.names import as_written, scrub
+from ..model.traced import GUARDS_OF_VALUES
+from .shapes import FILTERS_OF_GUARDS, GUARDS_MADE
+
+_OF_TORCH_ITSELF = "torch._dynamo"
+
+
+class Filtered(NamedTuple):
+    """What one filter left of the guards of a version."""
+
+    name: str
+    """The name of the filter."""
+    dropped: tuple[tuple[str, str], ...]
+    """The kind of each guard that was dropped, and the value that it is about."""
+    number: int
+    """How many guards there were."""
+    place: Place | None
+    """The line for which the first of those was made that is about a value."""
+
+
+def filtered_guards() -> Filtered | None:
+    """Return which guards are dropped for the version that torch makes guards of now."""
+    frame: FrameType | None = sys._getframe(1)
+    for _ in range(25):
+        if frame is None:
+            return None
+        local = frame.f_locals if frame.f_code.co_name == "__init__" else {}
+        if type(local.get("self")).__name__ == GUARDS_MADE[0]:
+            return _filtered(local)
+        frame = frame.f_back
+    return None
+
+
+def _filtered(local: dict[str, Any]) -> Filtered | None:
+    kept, before = (local.get(name) for name in GUARDS_MADE[1:])
+    # torch may put a filter of its own around the program's.
+    given = next((local[name] for name in FILTERS_OF_GUARDS if local.get(name) is not None), None)
+    module = str(getattr(given, "__module__", ""))
+    if given is None or kept is None or before is None or module.startswith(_OF_TORCH_ITSELF):
+        return None
+    left = {id(guard) for guard in kept}
+    every = list(before)
+    gone = sorted(
+        (guard for guard in every if id(guard) not in left),
+        key=lambda guard: (_kind(guard) not in GUARDS_OF_VALUES, str(guard.name)),
+    )
+    told = tuple((_kind(guard), scrub(as_written(str(guard.name)))) for guard in gone)
+    name = str(getattr(given, "__qualname__", type(given).__name__)).rpartition("<locals>.")[2]
+    return Filtered(name, told, len(every), _place(gone[0]) if gone else None) if gone else None
+
+
+def _kind(guard: Any) -> str:
+    return str(guard.create_fn_name())
+
+
+def _place(guard: Any) -> Place | None:
+    calls = getattr(guard, "user_stack", None) or ()
+    return innermost([Place(c.filename, int(c.lineno or 0), c.name) for c in calls])
