@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pellucid import utils as utils
     from pellucid.decompilation import (
         Decompilation,
-        Verdict,
         decompile,
         decompile_ex,
         decompile_pyc,
@@ -37,11 +36,12 @@ if TYPE_CHECKING:
     )
     from pellucid.torch.logs.folder import import_log
     from pellucid.torch.store.load import load
+    from pellucid.verdicts import Verdict
 
 # Loaded on first use: importing pellucid imports neither torch nor the extension.
 _LAZY: Dict[str, str] = {
     "Decompilation": "pellucid.decompilation",
-    "Verdict": "pellucid.decompilation",
+    "Verdict": "pellucid.verdicts",
     "decompile": "pellucid.decompilation",
     "decompile_ex": "pellucid.decompilation",
     "decompile_pyc": "pellucid.decompilation",

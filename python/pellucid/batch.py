@@ -22,11 +22,12 @@ from typing import (
     TypeVar,
 )
 
-from pellucid.decompilation import Decompilation, Verdict, decompile_pyc, of_source, prove_pyc
+from pellucid.decompilation import Decompilation, decompile_pyc, of_source, prove_pyc
 from pellucid.errors import CannotPrint, DecompileError, complain, printable
 from pellucid.inputs import Job
 from pellucid.summary import Summary, shown_progress
 from pellucid.terminal import highlighted, interrupts_kept, is_terminal
+from pellucid.verdicts import Verdict
 
 T = TypeVar("T")
 

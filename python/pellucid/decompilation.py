@@ -10,8 +10,6 @@ from typing import (
     Callable,
     Dict,
     List,
-    Literal,
-    NamedTuple,
     Optional,
     Sequence,
     Tuple,
@@ -24,75 +22,7 @@ from pellucid.errors import CannotStandIn, DecompileError
 from pellucid.interpreters import compile_to_marshal, find_interpreter
 from pellucid.recompile import stand_in
 from pellucid.signature import with_defaults
-
-Status = Literal["identical", "equivalent", "unproven"]
-Tier = Literal["recompiled", "relowered"]
-_RANKS = {"unproven": 0, "equivalent": 1, "identical": 2}
-
-
-class LineMapEntry(NamedTuple):
-    """Where a line of the source comes from; lines are counted from 1, offsets in bytes."""
-
-    line: int
-    original_line: Optional[int]
-    offset: Optional[int]
-    code: str  # the path of the code object, "<module>/f/<lambda>"
-
-
-class Diagnostic(NamedTuple):
-    """What a reader should know about a part of the result that is not as it should be.
-
-    Where a code object is `refused` its source is missing. Else it is there, as a loop over a
-    state, and the message says what stood in the way of structure.
-    """
-
-    code: str
-    offset: int
-    message: str
-    refused: bool = True
-
-
-class CodeVerdict(NamedTuple):
-    """The verdict on one code object; the offsets are those of the first place of difference."""
-
-    status: Status
-    code: str
-    reason: str
-    offset: int
-    recompiled_offset: int
-    number: int = 0  # of the code object: several may have one path
-
-    @property
-    def place(self) -> str:
-        """Return where the proof stops, and why, in words."""
-        return f"{self.code}: {self.reason} at byte 0x{self.offset:x}"
-
-
-@dataclasses.dataclass(frozen=True)
-class Verdict:
-    """How far the source is proven to mean the same as the bytecode.
-
-    `status` is "identical", "equivalent" or "unproven"; `tier` says what was compared:
-    "recompiled" (the text, compiled by a matching CPython), "relowered" (the syntax tree behind
-    the text, compiled by pellucid itself; never "identical") or "none". `reason` is empty unless
-    the status is "unproven".
-    """
-
-    status: Status
-    tier: Literal["recompiled", "relowered", "none"]
-    reason: str = ""
-    codes: Tuple[CodeVerdict, ...] = ()
-
-    def at_least(self, status: Status) -> bool:
-        """Say whether the verdict is as good as `status` or better.
-
-        >>> Verdict("identical", "recompiled").at_least("equivalent")
-        True
-        """
-        return _RANKS[self.status] >= _RANKS[status]
-
-    def __str__(self) -> str:
-        return f"{self.status}: {self.reason}" if self.reason else self.status
+from pellucid.verdicts import CodeVerdict, Diagnostic, LineMapEntry, Status, Tier, Verdict
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,8 +153,7 @@ class Decompilation:
     def _recompiled(self) -> types.CodeType:
         """What `compile` makes without a file name: the code that the verdict is about."""
         assert self._code is not None
-        name = f"<pellucid {self._code.co_name}>"
-        return stand_in(self.source, self._code, name, self.renamed, self.globals, self.completed)
+        return self.compile_text(self.source, f"<pellucid {self._code.co_name}>")
 
     def compile(self, filename: Optional[str] = None) -> types.CodeType:
         """Return a code object that may stand in for the original.
@@ -243,11 +172,18 @@ class Decompilation:
             )
             assert isinstance(code, types.CodeType)
             return code
-        if not filename:
-            return self._recompiled
-        return stand_in(
-            self.source, self._code, filename, self.renamed, self.globals, self.completed
-        )
+        return self.compile_text(self.source, filename) if filename else self._recompiled
+
+    def compile_text(
+        self, text: str, filename: str, constants: "Optional[Dict[str, Any]]" = None
+    ) -> types.CodeType:
+        """Return a code object of another text, as `compile` does of the source.
+
+        `constants` maps further names in the text to the objects that they stand for.
+        """
+        assert self._code is not None
+        known = {**self.globals, **(constants or {})}
+        return stand_in(text, self._code, filename, self.renamed, known, self.completed)
 
 
 def _verdict(
@@ -329,8 +265,9 @@ def _unproven(verdict: Verdict) -> float:
 def decompile(obj: Any, *, name: Optional[str] = None) -> str:
     """Return the source of a function, method, generator, coroutine, class, module or code object.
 
-    `name` is the name to print instead of the object's own. Raises TypeError if the object has no
-    code, DecompileError if its code is invalid.
+    `name` is the name to print instead of the object's own. Code that Dynamo generated reads as in
+    the files of a capture. Raises TypeError if the object has no code, DecompileError if its code
+    is invalid.
 
     >>> def add(a, b):
     ...     return a + b
@@ -338,7 +275,7 @@ def decompile(obj: Any, *, name: Optional[str] = None) -> str:
     def add(a, b):
         return a + b
     """
-    return _decompiled(obj, name, False, {}, None).source
+    return (_of_torch(obj, name) or _decompiled(obj, name, False, {}, None)).source
 
 
 def decompile_ex(
@@ -347,11 +284,11 @@ def decompile_ex(
     name: Optional[str] = None,
     unstructured: bool = False,
     facts: Optional[Dict[str, List[str]]] = None,
-    reword: "Optional[Callable[[str], str]]" = None,
 ) -> Decompilation:
     """Decompile `obj`; return its source, verdict, line map and opaque constants.
 
-    A body that is not proven is tried in other forms, down to a loop over a state.
+    A body that is not proven is tried in other forms, down to a loop over a state. What is known of
+    code that Dynamo generated in this process is used, unless `facts` or `unstructured` is given.
 
     Args:
         obj: a function, method, generator, coroutine, class, module or code object.
@@ -360,26 +297,50 @@ def decompile_ex(
         facts: what is known about generated code beyond its bytecode (see `src/object/facts.h`).
             Source and verdict build on it, and the source keeps nothing alive longer than the
             code does.
-        reword: changes the text, for instance its names, before it is judged.
 
     Raises:
         TypeError: `obj` has no Python code.
         DecompileError: its code is invalid.
     """
-
-    def written(unstructured: bool, forms: "Dict[str, int]", apart: bool = False) -> Decompilation:
-        found = _decompiled(obj, name, unstructured, forms, facts, apart)
-        return found if reword is None else dataclasses.replace(found, source=reword(found.source))
-
     if unstructured:
-        return written(True, {})
-    found, verdict = _search(lambda forms: written(False, forms), "best")
+        return _decompiled(obj, name, True, {}, facts)
+    generated = _of_torch(obj, name) if facts is None else None
+    return generated or search_live(obj, name, facts)
+
+
+def _of_torch(obj: Any, name: Optional[str]) -> Optional[Decompilation]:
+    """Return the decompilation of code that Dynamo generated; None for any other code."""
+    if "torch._dynamo.convert_frame" not in sys.modules:
+        return None
+    # Importing here keeps the PyTorch side out of a process without it.
+    from pellucid.torch.adapter import decompile_generated
+
+    return decompile_generated(obj, name)
+
+
+def search_live(
+    obj: Any,
+    name: Optional[str],
+    facts: Optional[Dict[str, List[str]]],
+    names: Optional[Dict[str, str]] = None,
+    revise: "Callable[[Decompilation], Decompilation]" = lambda found: found,
+) -> Decompilation:
+    """Decompile `obj` in the first form that is proven, knowing of it only what is given.
+
+    `names` maps globals to the names that the source shows for them: one-to-one, and to none that
+    the code has already. `revise` changes the text before it is judged.
+    """
+
+    def written(forms: "Dict[str, int]", apart: bool = False) -> Decompilation:
+        return revise(_decompiled(obj, name, False, forms, facts, apart, names or {}))
+
+    found, verdict = _search(written, "best")
     if verdict.status != "unproven" or facts:
         return found
     # A text has one object for equal literals. Where the code has several, the others get names.
-    if written(False, {}, True).globals.keys() == written(False, {}).globals.keys():
+    if written({}, True).globals.keys() == written({}).globals.keys():
         return found
-    other, better = _search(lambda forms: written(False, forms, True), "best")
+    other, better = _search(lambda forms: written(forms, True), "best")
     return other if better.status != "unproven" else found
 
 
@@ -390,19 +351,31 @@ def _decompiled(
     forms: "Dict[str, int]",
     facts: "Optional[Dict[str, List[str]]]",
     apart: bool = False,
+    names: "Optional[Dict[str, str]]" = None,
 ) -> Decompilation:
-    code = code_of(obj)
+    code = shown = code_of(obj)
     if name is not None:
-        code = code.replace(co_name=name)
+        code = shown = code.replace(co_name=name)
+    shown_facts = facts
+    if names:
+        shown = code.replace(co_names=tuple(names.get(each, each) for each in code.co_names))
+        shown_facts = facts and {k: [_shown(e, names) for e in v] for k, v in facts.items()}
     raw = _core.decompile_code(
-        code, unstructured=unstructured, forms=forms, facts=facts, apart=apart
+        shown, unstructured=unstructured, forms=forms, facts=shown_facts, apart=apart
     )
     found = _result(raw, code, None, _facts=facts, _apart=apart)
+    found.renamed.update({shown: real for real, shown in (names or {}).items()})
     function = getattr(obj, "__func__", obj)
     if isinstance(function, types.FunctionType):
         source, bindings = with_defaults(found.source, function)
         found = dataclasses.replace(found, source=source, globals={**found.globals, **bindings})
     return found
+
+
+def _shown(name: str, names: "Dict[str, str]") -> str:
+    """Return a global's name, or "module.attribute", as the source shows it."""
+    module, dot, attribute = name.partition(".")
+    return names.get(module, module) + dot + attribute
 
 
 def decompile_pyc(

@@ -22,7 +22,6 @@ from pellucid import decompilation
 from pellucid.code_objects import code_of
 from pellucid.decompilation import decompile_ex
 from pellucid.errors import CannotStandIn, DecompileError
-from pellucid.recompile import stand_in
 from pellucid.torch.dynamo.closures import unwrap, wrap
 
 __all__ = ["DecompilationError", "Decompiler", "DecompilerState", "decompile"]
@@ -133,8 +132,8 @@ class _Source:
     """The text of one file, and the code that runs from it."""
 
     def __init__(self, code: CodeType, name: str, indentation: int) -> None:
-        self._code = code.replace(co_name=name)
-        self._result = decompile_ex(self._code)
+        self._name = name
+        self._result = decompile_ex(code, name=name)
         source = self._result.source
         self.text = source if indentation == 4 else _indented(source, indentation)
         if code.co_freevars and "nonlocal" in source:
@@ -142,12 +141,12 @@ class _Source:
             self.text = wrap(self.text, code.co_freevars, "closure", name) + "\n"
 
     def compile_like(self, reference: CodeType, filename: str) -> CodeType:
-        name, result = self._code.co_name, self._result
+        name, result = self._name, self._result
         if not result.verdict.at_least("equivalent"):
             raise _Unfit(f"the source of {name} is not proven: {result.verdict}")
         text = unwrap(self.text)
         try:
-            made = stand_in(text, self._code, filename, result.renamed, result.globals)
+            made = result.compile_text(text, filename)
         except (CannotStandIn, SyntaxError) as error:
             raise _Unfit(f"{name} does not compile to what may run: {error}") from error
         for field in ("co_argcount", "co_kwonlyargcount", "co_freevars", "co_cellvars"):

@@ -111,7 +111,7 @@ def _compile_function(
     free = [shown.get(name, name) for name in original.co_freevars]
     tree.body[tree.body.index(function)] = _outer(function, free)
     function.name = _INNER
-    context = _context(original)
+    context = _context(original, shown)
     if context:
         tree.body.append(_never(context, function))
     code = _find(_compile(tree, filename, original))
@@ -142,7 +142,7 @@ def _outer(function: ast.stmt, free: Sequence[str]) -> ast.stmt:
     return outer
 
 
-def _context(original: CodeType) -> List[str]:
+def _context(original: CodeType, shown: Dict[str, str]) -> List[str]:
     """Return module-level statements that the compiler must have seen to choose the same ops.
 
     Since 3.11 `a.f()` is no method call if the module imports `a`; since 3.12 `super()` is a plain
@@ -163,6 +163,7 @@ def _context(original: CodeType) -> List[str]:
             if first.op != dis.opmap["LOAD_GLOBAL"] or first.arg >> 1 >= len(code.co_names):
                 continue
             name, does = code.co_names[first.arg >> 1], dis.opname[then.op]
+            name = shown.get(name, name)
             if does in ("LOAD_ATTR", "LOAD_METHOD"):
                 by_method = does == "LOAD_METHOD" or (
                     sys.version_info >= (3, 12) and bool(then.arg & 1)

@@ -20,6 +20,7 @@ from pellucid.torch.dynamo.user_lines import annotate, resumed_codes, resumed_li
 from pellucid.torch.model import names
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Break, CacheUse, CompileKey, Frame, Place, Verdict
+from pellucid.torch.model.origin import Origin
 from pellucid.torch.store.session import Session, write_atomic
 from pellucid.torch.taps import compat
 from pellucid.torch.taps.trace import UNREADABLE, Listeners, TraceHandler, parse_trace
@@ -300,8 +301,9 @@ def test_resume_functions_are_shown_without_their_mark():
         __is_tracing_resume_prologue = False
         return a * b
 
-    shown = rewrite(resumed.__code__, "x", resumed.__code__)
-    assert shown.source == "def resumed(a, b):\n    return a * b\n"
+    code = resumed.__code__.replace(co_name="torch_dynamo_resume_in_f_at_1")
+    shown = rewrite(code, Origin(code))
+    assert shown.source == "def torch_dynamo_resume_in_f_at_1(a, b):\n    return a * b\n"
     assert shown.verdict.proven
 
 
@@ -438,7 +440,7 @@ def test_code_of_a_file_keeps_its_lines_when_it_is_moved_there():
     def original(a):
         return a + 1
 
-    made = rewrite(original.__code__, "x", original.__code__)
+    made = rewrite(original.__code__, Origin(original.__code__))
     text = f"# one\n# two\n\n{made.source}"
     code = made.compile(text, "there.py")
     lines = {line for _, line in dis.findlinestarts(code) if line is not None}

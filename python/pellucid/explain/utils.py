@@ -22,7 +22,7 @@ from pellucid.torch.capture.summary import entry_of
 from pellucid.torch.dynamo.rewrite import Rewriting, rewrite
 from pellucid.torch.model.events import CompileKey, Frame
 from pellucid.torch.model.names import definable, slug
-from pellucid.torch.taps import graph_hooks, hooks
+from pellucid.torch.taps import graph_hooks, hooks, origins
 from pellucid.torch.text.dump import transformed_name
 from pellucid.torch.text.full_code import full_code_text
 from pellucid.utils import decompile_ensure
@@ -114,10 +114,10 @@ class CacheResult:
         manager = getattr(cache, "guard_manager", None) or getattr(cache, "check_fn", None)
         compile_id = getattr(cache, "compile_id", None)
         key = CompileKey(None if compile_id is None else str(compile_id))
-        parameters = hooks.resume_parameters(original_code)
-        rewriting = rewrite(self.transformed_code, key.slug, original_code, parameters)
         name = transformed_name(key, original_code.co_name)
         raw = hooks.RawEntry(key.id, self.transformed_code, manager)
+        origin = replace(origins.origin_of_entry(original_code, raw), tag=key.slug)
+        rewriting = rewrite(self.transformed_code, origin)
         self.entry = entry_of(key, original_code, raw)
         self.frame = _frame(key, original_code, rewriting, self.transformed_code, name)
         self.guard = [guard.text for guard in self.entry.guards]

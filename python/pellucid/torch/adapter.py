@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 from types import CodeType
+from typing import TYPE_CHECKING, Any
 
-from .dynamo.rewrite import rewrite
+from .dynamo.rewrite import decompilation_behind, decompiled, rewrite
 from .model.names import identifier
-from .taps import hooks
+from .taps import origins
+
+if TYPE_CHECKING:
+    from pellucid.decompilation import Decompilation
 
 
 class NotProven(ValueError):
@@ -20,7 +25,7 @@ def roundtrip(original: CodeType, transformed: CodeType) -> CodeType:
 
     Raises whatever went wrong, and :class:`NotProven` on a verdict below ``equivalent``.
     """
-    rewriting = rewrite(transformed, "x", original, hooks.resume_parameters(original))
+    rewriting = rewrite(transformed, origins.origin_in_hook(original))
     if rewriting.source is None:
         raise ValueError(rewriting.verdict.reason)
     if not rewriting.verdict.proven:
@@ -30,3 +35,19 @@ def roundtrip(original: CodeType, transformed: CodeType) -> CodeType:
     lines = rewriting.source.splitlines(keepends=True)
     linecache.cache[filename] = (len(rewriting.source), None, lines, filename)
     return code
+
+
+def decompile_generated(value: Any, name: str | None = None) -> Decompilation | None:
+    """Decompile what Dynamo generated as a capture does; return None for anything else.
+
+    ``value`` is code, or what has code; ``name`` takes the place of the function's own.
+    """
+    from pellucid.code_objects import code_of
+
+    value = origins.runs(value)
+    with contextlib.suppress(Exception):  # what goes wrong here goes without what is known
+        code = code_of(value)
+        running = decompilation_behind(code) if name is None else None
+        origin = None if running else origins.origin_of(code)
+        return decompiled(value, origin, name=name) if origin else running
+    return None

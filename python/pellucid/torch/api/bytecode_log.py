@@ -11,8 +11,8 @@ import logging
 import threading
 from types import CodeType
 
-from ..dynamo.rewrite import rewrite
-from ..model.names import slug
+from pellucid.decompilation import decompile_ex
+
 from ..taps import hooks
 
 _lock = threading.Lock()
@@ -42,11 +42,8 @@ def log_source(original: CodeType, transformed: CodeType) -> None:
         log = hooks.bytecode_log()
         if log is None or not log.isEnabledFor(logging.DEBUG):
             return
-        compile_id = hooks.current_compile_id()
-        rewriting = rewrite(
-            transformed, slug(compile_id), original, hooks.resume_parameters(original)
-        )
-        verdict = rewriting.verdict
+        found = decompile_ex(transformed)
+        verdict = found.verdict
         why = f": {verdict.reason}" if verdict.reason else ""
         log.debug(
             "DECOMPILED BYTECODE %s %s line %s (%s%s)\n%s",
@@ -55,7 +52,7 @@ def log_source(original: CodeType, transformed: CodeType) -> None:
             original.co_firstlineno,
             verdict.status,
             why,
-            rewriting.source or "",
+            found.source,
         )
     except Exception:  # a log line is not worth an exception in the program
         logging.getLogger("pellucid").exception("no decompiled source of %s", original.co_name)

@@ -9,15 +9,16 @@ from dataclasses import replace
 from types import CodeType
 from typing import Mapping
 
-from ..dynamo.links import lines_behind_comments, links_of, resume_calls
+from ..dynamo.links import links_of, resume_calls
 from ..dynamo.rewrite import Rewriting, rewrite
 from ..dynamo.terms import stack_values, terms
-from ..dynamo.user_lines import annotate, resumed_codes, resumed_line
+from ..dynamo.user_lines import resumed_codes, resumed_line
 from ..model.dynamo_names import broken_function, renamed
 from ..model.events import Break, CompileKey, Frame, Graph, Place
 from ..model.names import is_resumed
+from ..model.origin import Origin
 from ..store.session import Session
-from ..taps import doors, graph_hooks, hooks, wrapping
+from ..taps import doors, graph_hooks, hooks, origins, wrapping
 from ..text.dump import transformed_name, transformed_text
 from .summary import add_entry
 
@@ -39,22 +40,10 @@ def write_frame(
     key = session.key(compile_id)
     captured = [g for g in session.of(Graph, key) if g.stage == "captured"]
     graphs = [graph.text for graph in captured]
-    uncommented = [""]
     state = state or graph_hooks.frame_being_compiled(original)
     resumed = resumed_codes(transformed, state.globals)
-
-    def comment(source: str) -> str:
-        uncommented[0] = source
-        return annotate(source, original, graphs, resumed)
-
-    rewriting = rewrite(
-        transformed,
-        key.slug,
-        original,
-        hooks.resume_parameters(original),
-        comment,
-        state.globals,
-    )
+    origin = Origin(original, key.slug, hooks.resume_parameters(original), state.globals)
+    rewriting = rewrite(transformed, origin, graphs)
     wrapped = graph_hooks.wrapped_name(original, state.cells)
     wrapper = ""
     if wrapped:
@@ -92,7 +81,7 @@ def write_frame(
     event = Frame(key, function, place, source, verdict, name, runs, way=way, wrapper=wrapper)
     with session.guard(f"linking {name} to the user's lines"):
         called = {f"__compiled_fn_{key.slug}": graph.file for graph in captured[-1:]}
-        lines = _user_lines(rewriting, uncommented[0], text)
+        lines = _user_lines(rewriting, text)
         links = links_of(text, original, called, _broken(session, key, place), lines, resumed)
         event = replace(event, links=links, parent=session.resumes.parent(original, key))
         session.resumes.note(key, resume_calls(text, resumed))
@@ -135,12 +124,11 @@ def _broken(session: Session, key: CompileKey, place: Place) -> set[int]:
 _BROKEN = re.compile(r"Graph break in user code at (.+):(\d+)$", re.MULTILINE)
 
 
-def _user_lines(rewriting: Rewriting, source: str, text: str) -> list[tuple[int, int]]:
+def _user_lines(rewriting: Rewriting, text: str) -> list[tuple[int, int]]:
     """Pairs of a line of the file and the user's, where the bytecode has one."""
     shown = (rewriting.source or "").strip("\n")
     first = text.partition(shown)[0].count("\n") if shown else 0
-    places = lines_behind_comments(source.strip("\n"), shown)
-    return [(first + places[a], b) for a, b in rewriting.lines if a in places]
+    return [(first + a, b) for a, b in rewriting.lines]
 
 
 def _text(
@@ -188,7 +176,8 @@ def add_made_before(session: Session) -> None:
 
 def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:
     key, place, function = CompileKey(raw.compile_id), place_of(code), session.function(code)
-    rewriting = rewrite(raw.code, key.slug, code, hooks.resume_parameters(code))
+    origin = replace(origins.origin_of_entry(code, raw), tag=key.slug)
+    rewriting = rewrite(raw.code, origin)
     name = session.claim(transformed_name(key, code.co_name), (key, function))
     why = "it was compiled before the capture began, and is shown only"
     session.write(name, _text(session, key, place, rewriting, why, {}))

@@ -10,7 +10,7 @@ once; ``src/object/facts.h`` says what each kind means.
 from __future__ import annotations
 
 from types import CodeType
-from typing import Dict, List, Mapping
+from typing import Dict, List
 
 from pellucid.recompile import def_name
 
@@ -38,12 +38,10 @@ _MAKERS = ("_create_nested_fn",)
 _READS = ("call_size", "call_stride", "call_storage_offset")
 
 
-def facts(original: CodeType, code: CodeType, shown: Mapping[str, str] | None = None) -> Facts:
+def facts(original: CodeType, code: CodeType) -> Facts:
     """Say what is known of ``code``, which Dynamo made of ``original``.
 
     A resume function is Dynamo's own too: it may be given as both.
-
-    ``shown`` maps global names to others that stand for them in what the facts are for.
 
     >>> def toy(a):
     ...     return a
@@ -65,21 +63,20 @@ def facts(original: CodeType, code: CodeType, shown: Mapping[str, str] | None = 
     } - {_PROLOGUE}
     locals_ = [name for made in (code, *resumed) for name in made.co_varnames]
     names = list(dict.fromkeys(code.co_names))
-    seen = {name: (shown or {}).get(name, name) for name in names}
     modules = [name for name in names if OWN_IMPORT.match(name)]
     attributes = [name for name in names if not name.startswith("__")]
-    own = [f"{seen[module]}.{name}" for module in modules for name in attributes]
+    own = [f"{module}.{name}" for module in modules for name in attributes]
     fixed = []
     if {_BUILTINS, *_SETATTR} <= {*names}:
-        fixed = [f"{seen[_BUILTINS]}.object", f"{seen[_BUILTINS]}.object.__setattr__"]
+        fixed = [f"{_BUILTINS}.object", f"{_BUILTINS}.object.__setattr__"]
     return {
         "temporaries": [name for name in dict.fromkeys(locals_) if name not in chosen],
-        "steady": [seen[name] for name in names if INSTALLED.match(name)] + own + fixed,
+        "steady": [name for name in names if INSTALLED.match(name)] + own + fixed,
         "apart": [name for name in own if name.rpartition(".")[2] in _MARKS],
         "reads": [name for name in own if name.rpartition(".")[2] in _READS],
         "objects": [name for name in own if name.rpartition(".")[2] == _MARKS[0]],
         "makers": [name for name in own if name.rpartition(".")[2] in _MAKERS],
         "owned": [name for name in _OWNED if name in names] + ["_modules[]"],
-        "graphs": [seen[name] for name in names if GRAPH.match(name)],
+        "graphs": [name for name in names if GRAPH.match(name)],
         "nested": list(dict.fromkeys(def_name(nested) for nested in resumed)),
     }

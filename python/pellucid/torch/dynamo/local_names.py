@@ -16,9 +16,7 @@ from typing import Collection, Iterable, Iterator, Mapping, Sequence
 
 from ..model.dynamo_names import CONTEXT, GRAPH, RESUME
 from ..model.expressions import walk
-
-Parameters = Mapping[int, Sequence[Sequence[str]]]
-"""By byte offset: the parameters of each resume function that starts there."""
+from ..model.origin import Parameters
 
 _OURS = re.compile(r"(?:temp|result|condition|iterator)_\d+\Z")
 _NO_NAME = re.compile(r"___|__nested_|__is_tracing|\.")

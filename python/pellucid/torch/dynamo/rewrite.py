@@ -14,16 +14,23 @@ import io
 import operator
 import struct
 import warnings
-from dataclasses import dataclass, field
+import weakref
+from dataclasses import dataclass, replace
 from types import CodeType
-from typing import Any, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence
 
 from ..model.events import Verdict
 from ..model.names import known_globals, scrub, stable_globals
+from ..model.origin import Origin
 from .closures import unwrap
 from .counting import COUNT, counted
 from .generated import facts
-from .local_names import Parameters, named
+from .links import lines_behind_comments
+from .local_names import named
+from .user_lines import annotate, resumed_codes
+
+if TYPE_CHECKING:
+    from pellucid.decompilation import Decompilation
 
 
 @dataclass(frozen=True)
@@ -34,14 +41,11 @@ class Rewriting:
     """Dynamo's code."""
     source: str | None
     verdict: Verdict
-    names: Mapping[str, str] = field(default_factory=dict)
-    """Dynamo's global names and the stable ones that the source shows."""
-    shown: CodeType | None = None
-    _result: Any = None
+    _result: Decompilation | None = None
 
     @property
     def lines(self) -> list[tuple[int, int]]:
-        """Pairs of a line of the source, without comments, and the line of the bytecode there."""
+        """Pairs of a line of the source, and the line of the bytecode there."""
         entries = () if self._result is None else self._result.line_map
         return [(e.line, e.original_line) for e in entries if e.original_line is not None]
 
@@ -59,9 +63,7 @@ class Rewriting:
         that run.  Raises ValueError when the text is not the proven source, or Dynamo would refuse
         the code.  ``count`` is called before everything else, where the text has room for that.
         """
-        from pellucid.recompile import stand_in
-
-        if self._result is None or self.shown is None:
+        if self._result is None:
             raise ValueError("there is no source to compile")
         result = self._result
         with _no_warnings():
@@ -70,68 +72,82 @@ class Rewriting:
             if first is not None:
                 made = _moved(proven, filename, first)
             else:
-                made = stand_in(
-                    *(unwrap(text), self.shown, filename),
-                    *(result.renamed, result.globals, result.completed),
-                )
+                made = result.compile_text(unwrap(text), filename)
         if first is None and not same_instructions(proven, made):
             raise ValueError("the file does not compile to the code that was proven")
         variant = None if count is None else counted(unwrap(text))
         if variant is not None:
-            constants = {**result.globals, COUNT: count}
             with _no_warnings():
-                made = stand_in(
-                    *(variant, self.shown, filename),
-                    *(result.renamed, constants, result.completed),
-                )
-        made = _with_names(made, {shown: real for real, shown in self.names.items()})
+                made = result.compile_text(variant, filename, {COUNT: count})
         made = with_functions_of(made, self.code)
         require_interface(made, self.code)
+        key = id(made)
+        _STAND_INS[key] = (weakref.ref(made, lambda _: _STAND_INS.pop(key, None)), result)
         return made
 
 
-def rewrite(
-    code: CodeType,
-    tag: str,
-    original: CodeType | None = None,
-    parameters: Parameters | None = None,
-    comment: Callable[[str], str] = str,
-    scope: Mapping[str, Any] | None = None,
-) -> Rewriting:
-    """Decompile a transformed frame; ``tag`` is the slug of its compile.  Raises nothing.
+_STAND_INS: dict[int, tuple[weakref.ref[CodeType], Decompilation]] = {}
 
-    With ``original``, of which Dynamo made it, the source is what a person would write: it builds
-    on what is known of Dynamo's code (:mod:`.generated`).  ``parameters`` are those of the resume
-    functions, by the offset where they resume.  ``comment`` puts comments into the source; what is
-    proven is the source that has them.  ``scope`` are the function's globals.
-    """
+
+def decompilation_behind(code: CodeType) -> Decompilation | None:
+    """What a code object was compiled from that runs in the place of Dynamo's; None for others."""
+    made, result = _STAND_INS.get(id(code), (None, None))
+    return result if made is not None and made() is code else None
+
+
+def rewrite(code: CodeType, origin: Origin, graphs: Sequence[str] = ()) -> Rewriting:
+    """Decompile a transformed frame as :func:`decompiled` does.  Raises nothing."""
     try:
-        # Importing here keeps the engine out of a process that never compiles anything.
-        from pellucid import decompile_ex
-
-        result = None
-        known_names = known_globals(code.co_names, scope or {})
-        used = _used_names(code) if known_names else code.co_names
-        names = stable_globals(used, _all_names(code), tag, known_names)
-        shown = _with_names(code, names)
-        with _no_warnings():
-            if original is not None:
-                known = facts(original, code, names)
-                result = decompile_ex(
-                    shown,
-                    facts=known,
-                    reword=lambda text: comment(
-                        named(text, known["temporaries"], parameters or {})
-                    ),
-                )
-            # Where the proof falls short of that, every step as it stands in the bytecode.
-            if result is None or not result.verdict.at_least("equivalent"):
-                result = decompile_ex(shown, reword=comment)
-            verdict = Verdict(result.verdict.status, scrub(_reason(result)))
-        return Rewriting(code, result.source, verdict, names, shown, result)
+        result = decompiled(code, origin, graphs)
+        verdict = Verdict(result.verdict.status, scrub(_reason(result)))
+        return Rewriting(code, result.source, verdict, result)
     except Exception as error:
         reason = str(error).strip() or "no message"
         return Rewriting(code, None, Verdict("failed", scrub(f"{type(error).__name__}: {reason}")))
+
+
+def decompiled(
+    code: Any, origin: Origin, graphs: Sequence[str] = (), name: str | None = None
+) -> Decompilation:
+    """Decompile what Dynamo made, or a bytecode hook of it, to what a person would write.
+
+    The source builds on what is known of Dynamo's code (:mod:`.generated`) where it is Dynamo's.
+    Comments tie it to the user's lines, with those of the printed ``graphs`` that it calls; what is
+    proven is the source that has them.  Raises what ``decompile_ex`` raises.
+    """
+    # Importing here keeps the engine out of a process that never compiles anything.
+    from pellucid.code_objects import code_of
+    from pellucid.decompilation import search_live
+
+    made = code_of(code)
+    known = known_globals(made.co_names, origin.scope)
+    used = _used_names(made) if known else made.co_names
+    names = stable_globals(used, _all_names(made), origin.tag, known)
+    resumed = resumed_codes(made, origin.scope)
+    sure = facts(origin.original, made) if origin.made(made) else None
+
+    def revised(found: Decompilation) -> Decompilation:
+        plain = found.source
+        if found._facts is not None:
+            plain = named(plain, found._facts["temporaries"], origin.parameters)
+        text = annotate(plain, origin.original, graphs, resumed)
+        places = lines_behind_comments(plain, text)
+        return replace(
+            found,
+            source=text,
+            line_map=tuple(entry._replace(line=places[entry.line]) for entry in found.line_map),
+            _first_lines=tuple(places.get(line, line) for line in found._first_lines),
+        )
+
+    with _no_warnings():
+        if sure is not None:
+            result = search_live(code, name, sure, names, revised)
+            if result.verdict.at_least("equivalent"):
+                return result
+        # Where the proof falls short of that, every step as it stands in the bytecode.
+        result = search_live(code, name, None, names, revised)
+        result.verdict  # noqa: B018  # computed here, where the compiler keeps quiet
+    return result
 
 
 def _first_line(text: str, source: str) -> int | None:
@@ -358,10 +374,3 @@ def _all_names(code: CodeType) -> tuple[str, ...]:
         if isinstance(const, CodeType):
             names += (*const.co_names, *_all_names(const))
     return names
-
-
-def _with_names(code: CodeType, names: Mapping[str, str]) -> CodeType:
-    """Replace global names; code objects nested inside are Dynamo's own and stay as they are."""
-    if not names:
-        return code
-    return code.replace(co_names=tuple(names.get(name, name) for name in code.co_names))

@@ -116,7 +116,8 @@ def stable_globals(
     """Map each name that differs from run to run to one that does not.
 
     ``names`` are a code object's global and attribute names, ``taken`` all other names it uses,
-    ``tag`` is the slug of its compile id, and ``known`` names some as :func:`known_globals` does.
+    ``tag`` is the slug of its compile id, without which a graph keeps its number, and ``known``
+    names some as :func:`known_globals` does.
     The map is one-to-one and never meets a name in use.
 
     >>> stable_globals(["torch", "__compiled_fn_1_bfd0a77c_ce1c_411a_b1af_d05db5785f3c"], [], "0_0")
@@ -130,7 +131,7 @@ def stable_globals(
             continue
         numbered = NUMBERED.match(name)
         if NUMBERED_GRAPH.match(name):
-            wanted = f"__compiled_fn_{tag}"
+            wanted = f"__compiled_fn_{tag}" if tag else without_ids(name)
         elif IMPORT.match(name):
             wanted = _module(name)
         elif known and name in known:

@@ -122,9 +122,15 @@ TABLE: tuple[Capability, ...] = (
         "what resume functions are given is named by where it comes from",
     ),
     Capability(
+        "resumed_code",
+        ("torch._dynamo.resume_execution:ContinueExecutionCache.generated_code_metadata",),
+        "decompile() shows what Dynamo has put before the code that it resumes",
+        of_captures=False,
+    ),
+    Capability(
         "compiled_before",
         ("torch._dynamo.convert_frame:orig_code_map",),
-        "code compiled before the capture is not shown",
+        "code compiled before the capture is not shown, and decompile() cannot tell Dynamo's",
     ),
     Capability(
         "format_graph",

@@ -207,10 +207,10 @@ def traceable(function: Any) -> Any:
 
     Anything else is returned as it is.
     """
-    owner, _ = PROBE.place("aot_function") or (None, "") if _exists("aot_function") else (None, "")
-    if type(function) is not owner:
+    made = compiled_ahead(function)
+    if made is None:
         return function
-    made, code = function.fn, function._artifacts.original_code
+    code = function._artifacts.original_code
     cells = dict(zip(made.__code__.co_freevars, made.__closure__ or ()))
     closure = tuple(cells.get(name) or CellType() for name in code.co_freevars)
     plain = FunctionType(code, made.__globals__, code.co_name, made.__defaults__, closure)
@@ -218,18 +218,29 @@ def traceable(function: Any) -> Any:
     return plain
 
 
+def compiled_ahead(function: Any) -> FunctionType | None:
+    """What a function runs that was compiled ahead of time, or loaded; None for anything else."""
+    made = getattr(function, "fn", None) if type(function) is _class_of_ahead() else None
+    return made if isinstance(made, FunctionType) else None
+
+
+def _class_of_ahead() -> Any:
+    if "torch._dynamo.aot_compile" not in sys.modules or not _exists("aot_function"):
+        return None
+    return (PROBE.place("aot_function") or (None, ""))[0]
+
+
 _SEEN: weakref.WeakSet[FunctionType] = weakref.WeakSet()
+
+
+def all_ahead() -> list[Arrival]:
+    """All functions compiled ahead of time, or loaded; all objects are searched for them."""
+    owner = _class_of_ahead()
+    objects = [] if owner is None else [each for each in gc.get_objects() if type(each) is owner]
+    return [found for found in (_of_function(each, AHEAD, None) for each in objects) if found]
 
 
 def made_before() -> list[Arrival]:
     """The functions compiled ahead of time, or loaded, that no capture was told of."""
-    if "torch._dynamo.aot_compile" not in sys.modules or not _exists("aot_function"):
-        return []
-    owner, _ = PROBE.place("aot_function") or (None, "")
-    found = []
-    for each in gc.get_objects():
-        if type(each) is owner:
-            arrival = _of_function(each, AHEAD, None)
-            if arrival is not None and each.fn not in _SEEN:
-                found.append(arrival)
-    return found
+    seen = {id(function.__code__) for function in _SEEN}
+    return [arrival for arrival in all_ahead() if id(arrival.code) not in seen]

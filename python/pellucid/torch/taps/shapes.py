@@ -37,8 +37,8 @@ EMITTER_LOCAL: Mapping[str, str] = {
     "aot_inference_graph": "fw_module",
     "aot_backward_graph": "bw_module",
 }
-COMPILER, COMPILED_CODE = "_compile", "code"
-"""The function of Dynamo's that works on one frame, and its local that has the frame's code."""
+COMPILER, COMPILED_CODE, MADE_CODE = "_compile", "code", "out_code"
+"""The function of Dynamo's that works on one frame, and its locals: the code, what it made."""
 OUTCOME_LOCALS = ("one_graph", "convert_frame_box", "locals", "closure")
 """The locals of that function that say what becomes of an error, and have what was called."""
 HOOK_TABLES = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
@@ -96,9 +96,8 @@ class Shape:
 
 def _compiler_has_code() -> bool | None:
     place = resolve(f"torch._dynamo.convert_frame:{COMPILER}")
-    return (
-        None if place is None else any(COMPILED_CODE in locals_of(c) for c in code_objects(place))
-    )
+    known = {COMPILED_CODE, MADE_CODE}
+    return None if place is None else any(known <= set(locals_of(c)) for c in code_objects(place))
 
 
 def _maker_has_guards() -> bool | None:

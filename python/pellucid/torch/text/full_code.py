@@ -25,6 +25,7 @@ from ..guards import checks as guard_checks
 from ..model.dynamo_names import renamed
 from ..model.events import CacheEntry, CompileKey, Frame, Place, Recompile
 from ..model.names import as_comment, definable, identifier, label
+from ..model.origin import Origin
 from .dump import counted, frame_status, is_python, recompile_lines, valid
 from .full_code_names import global_names, names_bound, names_of, names_of_guards
 
@@ -165,7 +166,7 @@ def _original(code: CodeType, name: str) -> str:
     text = user_source(code)
     note = f"# {code.co_filename}:{code.co_firstlineno}\n"
     if text is None:
-        rewriting = rewrite(code, "x", code)
+        rewriting = rewrite(code, Origin(code, "x"))
         if rewriting.source is None:
             return note + _stub(target, f"no source: {rewriting.verdict.reason}")
         text, note = rewriting.source, note + "# Decompiled from the bytecode.\n"

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What comes with a source: the verdict on it, its lines, and what a reader should know."""
+
+import dataclasses
+from typing import Literal, NamedTuple, Optional, Tuple
+
+Status = Literal["identical", "equivalent", "unproven"]
+Tier = Literal["recompiled", "relowered"]
+_RANKS = {"unproven": 0, "equivalent": 1, "identical": 2}
+
+
+class LineMapEntry(NamedTuple):
+    """Where a line of the source comes from; lines are counted from 1, offsets in bytes."""
+
+    line: int
+    original_line: Optional[int]
+    offset: Optional[int]
+    code: str  # the path of the code object, "<module>/f/<lambda>"
+
+
+class Diagnostic(NamedTuple):
+    """What a reader should know about a part of the result that is not as it should be.
+
+    Where a code object is `refused` its source is missing. Else it is there, as a loop over a
+    state, and the message says what stood in the way of structure.
+    """
+
+    code: str
+    offset: int
+    message: str
+    refused: bool = True
+
+
+class CodeVerdict(NamedTuple):
+    """The verdict on one code object; the offsets are those of the first place of difference."""
+
+    status: Status
+    code: str
+    reason: str
+    offset: int
+    recompiled_offset: int
+    number: int = 0  # of the code object: several may have one path
+
+    @property
+    def place(self) -> str:
+        """Return where the proof stops, and why, in words."""
+        return f"{self.code}: {self.reason} at byte 0x{self.offset:x}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """How far the source is proven to mean the same as the bytecode.
+
+    `status` is "identical", "equivalent" or "unproven"; `tier` says what was compared:
+    "recompiled" (the text, compiled by a matching CPython), "relowered" (the syntax tree behind
+    the text, compiled by pellucid itself; never "identical") or "none". `reason` is empty unless
+    the status is "unproven".
+    """
+
+    status: Status
+    tier: Literal["recompiled", "relowered", "none"]
+    reason: str = ""
+    codes: Tuple[CodeVerdict, ...] = ()
+
+    def at_least(self, status: Status) -> bool:
+        """Say whether the verdict is as good as `status` or better.
+
+        >>> Verdict("identical", "recompiled").at_least("equivalent")
+        True
+        """
+        return _RANKS[self.status] >= _RANKS[status]
+
+    def __str__(self) -> str:
+        return f"{self.status}: {self.reason}" if self.reason else self.status
