@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 from dataclasses import replace
 from typing import Any, Callable, Mapping
@@ -60,7 +61,7 @@ def on_record(
         return None
     if kind == "dynamo_start":
         place = place_of(record.data, process)
-        stack = _stack(record.data, place, process)
+        stack = _stack(record.data, place, session, process)
         session.record(Started(session.start(record.compile_id), place, stack))
         if place is not None:
             process.keep_source(session, place.file)
@@ -311,9 +312,15 @@ def place_of(data: Any, process: Process = PROCESS) -> Place | None:
     return Place(file or "?", int(top.get("line") or 0), str(top.get("name") or ""))
 
 
-def _stack(data: Any, place: Place | None, process: Process) -> tuple[Place, ...]:
+def _stack(data: Any, place: Place | None, session: Session, process: Process) -> tuple[Place, ...]:
     """The user's calls that led to a frame, outermost first, the last of them the frame itself."""
-    callers = (call for call in process.callers() if process.is_users(call.file))
+    # A file of the dump that runs in place of a function is no line of the user's.
+    dump = os.path.join(str(session.directory), "")
+    callers = (
+        call
+        for call in process.callers()
+        if process.is_users(call.file) and not call.file.startswith(dump)
+    )
     direct = tuple(itertools.islice(callers, _DEEPEST))
     if direct and place is not None:
         return (*reversed(direct), place)
