@@ -78,7 +78,12 @@ FORBIDDEN_HEADERS: Dict[str, List[str]] = {
 }
 
 # Python: the modules (by prefix) that may import torch, and what everything else may import.
-TORCH_ONLY_IN = ("pellucid.torch.taps", "pellucid.torch.api", "pellucid.optimization")
+TORCH_ONLY_IN = (
+    "pellucid.torch.taps",
+    "pellucid.torch.api",
+    "pellucid.torch.trying",
+    "pellucid.optimization",
+)
 TORCH_INTERNALS_ONLY_IN = ("pellucid.torch.taps",)
 TORCH_INTERNALS = ("torch._", "torch.fx._", "torch.utils._")
 # The decompiler's face, and what asks whether bytes are code or a table.
@@ -124,6 +129,12 @@ PYTHON_LAYERS: Dict[str, List[str]] = {
         "pellucid.torch.text",
         "pellucid.torch.capture",
     ],
+    "pellucid.torch.trying": [
+        *_READ,
+        "pellucid.torch.taps",
+        "pellucid.findings",
+        "pellucid.torch.api",
+    ],
 }
 # What talks to torch; everything else can be imported where there is none.
 _API = "pellucid.torch.api"
@@ -141,6 +152,8 @@ IMPORTS_TORCH = (
     f"{_API}.recording",
     f"{_API}.search",
     f"{_API}.stages",
+    "pellucid.torch.trying.compiled",
+    "pellucid.torch.trying.results",
 )
 
 # How many folders a layer may have that is one of folders, and how many files each may have: who

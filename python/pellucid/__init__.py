@@ -2,15 +2,15 @@
 """pellucid opens the opaque box of the PyTorch compiler.
 
 `decompile`, `decompile_ex`, `load` and `report` do not need PyTorch. What works on `torch.compile`
-does (`prepare_debug`, `debug`, `find_nan`, `find_difference`, `install`, `uninstall`). Each name is
-loaded on first use.
+does (`prepare_debug`, `debug`, `find_nan`, `find_difference`, `try_remedy`, `install`,
+`uninstall`). Each name is loaded on first use.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any, Dict, List
 
 from pellucid._version import __version__
-from pellucid.errors import CannotStandIn, DecompileError, NotADump, NotALog
+from pellucid.errors import CannotStandIn, CannotTry, DecompileError, NotADump, NotALog
 
 if TYPE_CHECKING:
     from pellucid import code_transform as code_transform
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from pellucid.torch.logs.folder import import_log
     from pellucid.torch.store.load import load
+    from pellucid.torch.trying.trial import try_remedy
     from pellucid.verdicts import Verdict
 
 # Loaded on first use: importing pellucid imports neither torch nor the extension.
@@ -54,6 +55,7 @@ _LAZY: Dict[str, str] = {
     "install": "pellucid.torch",
     "load": "pellucid.torch.store.load",
     "report": "pellucid.report",
+    "try_remedy": "pellucid.torch.trying.trial",
     "uninstall": "pellucid.torch",
     # Modules, and the class, that programs written for depyf reach through it.
     "Decompiler": "pellucid.decompiler",
@@ -65,6 +67,7 @@ _LAZY: Dict[str, str] = {
 
 __all__ = [
     "CannotStandIn",
+    "CannotTry",
     "Decompilation",
     "DecompileError",
     "Decompiler",
@@ -84,6 +87,7 @@ __all__ = [
     "load",
     "prepare_debug",
     "report",
+    "try_remedy",
     "uninstall",
 ]
 

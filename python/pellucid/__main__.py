@@ -14,10 +14,10 @@ from pellucid import argument_types, terminal
 from pellucid._version import __version__
 from pellucid.comparison.command import add_diff
 from pellucid.corpus.command import add_corpus
-from pellucid.errors import CannotPrint, NotADump
+from pellucid.errors import CannotPrint
 from pellucid.report.command import add_report
 from pellucid.shell.command import add_shell
-from pellucid.torch.commands import add_find_difference
+from pellucid.torch.commands import add_explain, add_find_difference, explain
 from pellucid.torch.logs.command import add_import
 
 STAGES = {
@@ -41,9 +41,15 @@ GROUPS = {
 def main(argv: Optional[List[str]] = None) -> int:
     """Run one command; return the exit status, which is 2 for wrong usage."""
     given = sys.argv[1:] if argv is None else argv
-    if next((a for a in given if not a.startswith("-")), "") != "run":  # a script has its own
+    command = next((a for a in given if not a.startswith("-")), "")
+    if command != "run":  # a script has its own
         given = [re.sub("^--verify=", "--verify-by=", argument) for argument in given]
+    program: List[str] = []
+    if command == "explain" and "--" in given:  # what follows is a program with its arguments
+        at = given.index("--")
+        given, program = given[:at], given[at + 1 :]
     arguments = make_parser().parse_args(given)
+    arguments.program = program
     arguments.colours = terminal.shows_colours()
     status: int = 0
     try:
@@ -317,30 +323,7 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add.add_argument("arguments", nargs=argparse.REMAINDER, metavar="argument", help="passed on")
     add.set_defaults(command=_run)
 
-    add = commands.add_parser(
-        "explain",
-        help="list the problems in a capture, and what to change",
-        description="List the problems in a capture: graph breaks, recompiles, code that failed\n"
-        "to compile or ran uncompiled. Each has its line, its cause and what to change. The\n"
-        "first ten lines are a summary. PyTorch is not needed.",
-        epilog="exit status: 0 on success, 1 if a kind named by --fail-on was found, 2 for wrong\n"
-        "usage or if there is no readable capture\n\n"
-        "kinds for --fail-on: failed, nothing, limit, ranks, stance, hook, filtered, nan, "
-        "difference, eager, disabled,\n"
-        "break, recompile, cached, cudagraph, slow, memory, fallback, precision, cache",
-        formatter_class=_Help,
-    )
-    add.add_argument("directory", metavar="DIR", help="the directory of the capture")
-    add.add_argument("--json", action="store_true", help="print JSON instead of text")
-    add.add_argument(
-        "--fail-on",
-        type=_kinds,
-        default=(),
-        metavar="KINDS",
-        help="exit with 1 if one of these was found, for example break,recompile,eager",
-    )
-    add.set_defaults(command=_explain)
-
+    add_explain(commands, _Help)
     add_import(commands, _Help)
     add_find_difference(commands, _Help)
     add_diff(commands, _Help)
@@ -438,35 +421,6 @@ def _run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _kinds(text: str) -> Tuple[str, ...]:
-    from pellucid.findings.find import ORDER
-
-    kinds = tuple(part.strip() for part in text.split(",") if part.strip())
-    for kind in kinds:
-        if kind not in ORDER:
-            raise argparse.ArgumentTypeError(
-                f"unknown kind of finding: {kind} (choose from {', '.join(ORDER)})"
-            )
-    return kinds
-
-
-def _explain(arguments: argparse.Namespace) -> int:
-    from pellucid.findings import find_all
-    from pellucid.findings.text import as_json, explanation
-    from pellucid.torch.store.load import load_all
-
-    try:
-        captures = load_all(arguments.directory)
-    except NotADump as error:
-        print(f"pellucid: {error}", file=sys.stderr)
-        return 2
-    findings = find_all(captures)
-    text = as_json(captures, findings) if arguments.json else explanation(captures, findings)
-    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-    sys.stdout.flush()
-    return 1 if any(finding.kind in arguments.fail_on for finding in findings) else 0
-
-
 def _demo(arguments: argparse.Namespace) -> int:
     missing = _needs_torch()
     if missing:
@@ -478,7 +432,7 @@ def _demo(arguments: argparse.Namespace) -> int:
     return status
 
 
-_LONG = (_decompile, _dump, _inspect, _explain)
+_LONG = (_decompile, _dump, _inspect, explain)
 """The commands that print more than a screen."""
 
 

@@ -57,5 +57,9 @@ class NotALog(ValueError):
         self.reason = reason
 
 
+class CannotTry(ValueError):
+    """A remedy cannot be applied or the program cannot be run again; the message says why."""
+
+
 class CannotPrint(Exception):
     """Standard output cannot be written: it is closed, or its device is full."""

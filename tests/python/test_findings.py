@@ -592,3 +592,70 @@ def test_a_skipped_cuda_graph_names_the_line_and_what_to_change(reason, words, l
     assert found.kind == "cudagraph" and words in found.remedy
     assert (found.place.line if found.place else 0) == line
     assert "Found from" not in found.cause and "File" not in found.cause
+
+
+WRONG_IN_EAGER = "Your code may result in an error when running in eager."
+
+
+@pytest.mark.parametrize(
+    ("kind", "hints", "remedy"),
+    [
+        ("Unsupported Tensor.backward() call", [], "trace_autograd_ops = True"),
+        (
+            "using `torch.autograd.grad` with `torch._dynamo.config.trace_autograd_ops=False`",
+            ["Change `torch._dynamo.config.trace_autograd_ops` to `True`."],
+            "trace_autograd_ops = True",
+        ),
+        (
+            "autograd.grad with output that requires grad",
+            ["Call .detach() on the output before returning it."],
+            "torch advises: call .detach()",
+        ),
+        (
+            "attempted to trace torch._numpy.random function with use_numpy_random_stream=True",
+            [],
+            "use_numpy_random_stream = False",
+        ),
+        ("Dynamic shape operator (no meta kernel)", [], "register a fake kernel"),
+        (
+            "P2P compilation disabled for isend/irecv",
+            ["Set TORCHDYNAMO_ENABLE_P2P_COMPILATION=1 to enable."],
+            "TORCHDYNAMO_ENABLE_P2P_COMPILATION=1",
+        ),
+        ("torch.cond: improper args/kwargs", [WRONG_IN_EAGER], "force_eager"),
+        (
+            "Unsupported conversion for slice assignment",
+            ["Use a constant slice."],
+            "constant slice",
+        ),
+        (
+            "Call to `torch.compiler.disable()`",
+            ["Move the `torch.compiler.disable()` call outside the compiled function."],
+            "torch advises: move",
+        ),
+        ("Data-dependent assertion failed (cannot compile partial graph)", [], "torch._assert"),
+        ("Unsupported autograd.Function context `mark_dirty`", [], "save_for_backward"),
+    ],
+)
+def test_a_kind_of_break_has_the_remedy_that_fits_it(kind, hints, remedy):
+    text = "".join(f"  Hint: {hint}\n" for hint in hints)
+    found = only([frame(), broken(5, kind, "It says why", more=text)])
+    assert remedy in found.remedy, found.remedy
+
+
+def test_what_torch_advises_can_be_tried():
+    hint = "Set `torch._dynamo.config.some_setting = True` to trace it."
+    found = only([frame(), broken(5, "Some new kind", "Why", more=f"  Hint: {hint}\n")])
+    assert [(r.kind, r.code) for r in found.remedies if r.kind != "by hand"] == [
+        ("setting", "torch._dynamo.config.some_setting = True")
+    ]
+
+
+def test_what_a_function_sets_itself_asks_for_no_change():
+    program = "import torch\n\ndef forward(self, x):\n    if self.kind is None:\n"
+    program += "        self.kind = 'one'\n    return x\n"
+    failure = f"0/0: self.kind is None  # if self.kind is None:  # {FILE}:4 in forward"
+    events = [frame("0/0", 3, "forward"), frame("0/1", 3, "forward"), recompiled(failure)]
+    made = dataclasses.replace(capture(), events=(Source(FILE, program, ""), *events))
+    (found,) = find(made)
+    assert found.remedy.startswith("no change needed: the function sets `self.kind` itself")

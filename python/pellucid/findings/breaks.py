@@ -13,7 +13,7 @@ from pellucid.torch.model.names import label, scrub
 
 from .costs import caused_by_breaks
 from .finding import Finding, Line, Link, identify
-from .remedies import Advice, advise
+from .remedies import advise
 from .rewrites import block_around
 from .source import Program
 from .words import short
@@ -94,8 +94,7 @@ def _finding(
         code=program.code(place),
         cause=cause,
         quoted=scrub(first.explanation),
-        remedy=advice.remedy,
-        diff=advice.diff,
+        remedies=advice.remedies,
         sure=advice.sure,
         keys=keys,
         caused=tuple(dict.fromkeys(caused)),
@@ -111,6 +110,3 @@ def _gave_up(event: Break, skipped: Skipped, block: str) -> str:
     if block:
         return f"torch cannot resume inside this `{block}`, so all of {name} runs uncompiled"
     return f"torch could not continue after it, so all of {name} runs uncompiled"
-
-
-__all__ = ["Advice", "breaks"]

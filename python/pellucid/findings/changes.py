@@ -11,13 +11,14 @@ from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import CompileKey, GuardFailure, Place, Specialized
 from pellucid.torch.model.names import as_written
 
+from . import remedy as forms
 from .dispatch import keys_in_words
-from .rewrites import computed_in, grows, loops_over
+from .remedy import Remedy, by_hand
+from .rewrites import computed_in, counts_to, grows, is_argument, loops_over, sets, with_tensor
 from .source import Program
 from .trials import entry_of
 
 _DIMENSION = re.compile(r"^(?P<tensor>.*)\.size\((?P<index>\d+)\)$")
-_PLAIN = re.compile(r"^[A-Za-z_]\w*$")
 _CACHE = re.compile(r"cache|past_key|(?:^|\.)(?:keys|values)\b", re.IGNORECASE)
 _ON_MODULE = re.compile(r"^self(?:\.\w+)+$")
 
@@ -26,7 +27,7 @@ _ON_MODULE = re.compile(r"^self(?:\.\w+)+$")
 class Change:
     """What to change; ``makes_one`` where it takes away the guard that failed."""
 
-    remedy: str
+    remedies: tuple[Remedy, ...] = ()
     makes_one: bool = False
     why: str = ""
     """What the cause leaves to say."""
@@ -42,43 +43,96 @@ def change(
     values: Sequence[str],
     failures: Sequence[tuple[CompileKey, GuardFailure]],
     place: Place | None,
+    function: Place | None = None,
+    reasons: Sequence[str] = (),
 ) -> Change:
-    """Return what to change; nothing where that is not known."""
+    """Return what to change; nothing where that is not known.
+
+    Args:
+        capture: the capture.
+        program: its text.
+        kind: the kind of the guard that failed.
+        source: what it is about.
+        values: what that was, in order.
+        failures: each failure with its compile.
+        place: the line that the guard is for.
+        function: the function that was compiled again.
+        reasons: torch's own words, with its hints.
+    """
     if kind == "size":
-        return _size(capture, program, source, values, failures)
+        return _size(capture, program, source, values, failures, function)
+    if len(failures) == 1 and sets(program, place, source):
+        return Change(
+            by_hand(
+                f"no change needed: the function sets `{source}` itself, and is compiled once more "
+                "for the new value. To avoid that, set it before the first call"
+            )
+        )
     if kind == "length":
-        return _length(program, source, place)
+        return Change(by_hand(_length(program, source, place)))
     if kind == "identity" and _ON_MODULE.match(source):
         return Change(
-            f"share one `{source}` between the modules, or compile the function that calls them: "
-            "each module has its own"
+            by_hand(
+                f"share one `{source}` between the modules, or compile the function that calls "
+                "them: each module has its own"
+            )
         )
     if kind == "int":
-        return _int(program, source, failures, place)
+        return _int(program, source, reasons, place, function)
+    if kind == "shape" and any(_ZERO_ONE in reason for reason in reasons):
+        found = _SHAPE.search(failures[0][1].text)
+        if found is not None:
+            return Change(_unbacked(found["tensor"], found["index"], function))
     if kind == "float":
-        if "lr" in source:
-            return Change(
-                "make the learning rate a tensor (lr=torch.tensor(…)), so that compiled code reads "
-                "it",
-                True,
-            )
-        if source.startswith("value of line"):
-            return Change("keep it a tensor, or compute it outside the compiled function")
-        return Change(
-            f"pass `{source}` as a tensor: a Python float is a constant of the compiled code",
-            True,
-        )
+        return _float(program, source, place, function)
     if kind == "dispatch keys":
-        told = [keys_in_words(failure.expected, failure.actual)[1] for _, failure in failures]
-        return Change(next(filter(None, told), _BY_KIND[kind]))
+        words = [keys_in_words(failure.expected, failure.actual)[1] for _, failure in failures]
+        return Change(by_hand(next(filter(None, words), _BY_KIND[kind])))
     if kind == "gone" and source.startswith("value of line"):
         return Change(
-            "remove the break after which the value is used: it is a new object in each call, and "
-            "torch drops a version with the object for which it was compiled"
+            by_hand(
+                "remove the break after which the value is used: it is a new object in each call, "
+                "and torch drops a version with the object for which it was compiled"
+            )
         )
     if source.endswith(".training"):
-        return Change("warm up both training and evaluation: they are two versions")
-    return Change(_BY_KIND.get(kind, ""), kind in ("stride",))
+        return Change(by_hand("warm up both training and evaluation: they are two versions"))
+    told = _BY_KIND.get(kind, "")
+    if kind == "stride":
+        name = source.partition(".stride(")[0]
+        value = f"{name}.contiguous()"
+        return Change((_passed(program, name, value, function, told, "copies it"),), True)
+    return Change(by_hand(told))
+
+
+def _passed(
+    program: Program,
+    name: str,
+    value: str,
+    function: Place | None,
+    words: str,
+    caution: str = "",
+) -> Remedy:
+    """Another value for what the function is given by this name."""
+    given = function if is_argument(program, function, name) else None
+    return forms.argument(name, value, given, words, caution)
+
+
+def _float(program: Program, source: str, place: Place | None, function: Place | None) -> Change:
+    if "lr" in source:
+        words = (
+            "make the learning rate a tensor (lr=torch.tensor(…)), so that compiled code reads it"
+        )
+        diff, at = with_tensor(program, place, "lr")
+        return Change(forms.edit(diff, at, words), True)
+    if source.startswith("value of line"):
+        return Change(by_hand("keep it a tensor, or compute it outside the compiled function"))
+    words = f"pass `{source}` as a tensor: a Python float is a constant of the compiled code"
+    value = f"torch.tensor({source})"
+    return Change((_passed(program, source, value, function, words, _ROUNDS),), True)
+
+
+_ROUNDS = "a tensor of float32 has fewer digits than a Python float"
 
 
 _BY_KIND = {
@@ -88,8 +142,8 @@ _BY_KIND = {
     "type": "pass the same type each time, or accept one version per type",
     "identity": "pass the same object each time, or pass what it holds (tensors, numbers) instead",
     "key": "pass the same keys each time: the keys of a dict are constants of the compiled code",
-    "requires_grad": "detach the input, or always use torch.no_grad(), if it need not be called "
-    "both with and without gradients",
+    "requires_grad": "warm up both: with and without gradients are two versions; detach the input "
+    "only if no gradient has to flow back through it",
     "dtype": "convert before the call, so that it is the same type each time",
     "device": "move it before the call, so that it is on the same device each time",
     "stride": "make the input contiguous before the call (.contiguous())",
@@ -113,19 +167,19 @@ _BY_KIND = {
 }
 
 
-def _length(program: Program, source: str, place: Place | None) -> Change:
+def _length(program: Program, source: str, place: Place | None) -> str:
     name = source.replace("global ", "").rpartition(".")[2]
     if loops_over(program, place, name):
-        return Change(
+        return (
             "pass the same number of items, or stack them into one tensor: the loop over it is "
             "unrolled"
         )
     if grows(program, place, name):
-        return Change(
+        return (
             "append to it outside the compiled function and pass in only what you need, or write "
             "into a tensor of a fixed size: it grows with every call"
         )
-    return Change("pass the same number of items each time: it is a constant of the compiled code")
+    return "pass the same number of items each time: it is a constant of the compiled code"
 
 
 def _fixed(
@@ -159,17 +213,35 @@ def _by_the_code(program: Program, event: Specialized, meets_parameter: bool) ->
     own = place is not None and bool(program.code(place))
     why = f"torch made it dynamic, but {'this line' if own else 'the code'} fixes its value"
     if meets_parameter:
+        line = "torch._dynamo.config.force_parameter_static_shapes = False"
+        words = (
+            "set {} to make the sizes of parameters dynamic: they are constants, and so is any "
+            "size that must equal one"
+        )
         return Change(
-            "set torch._dynamo.config.force_parameter_static_shapes = False to make the sizes of "
-            "parameters dynamic: they are constants, and so is any size that must equal one",
+            (forms.setting(line, words),),
             why=f"{why}, as it must equal the size of a parameter",
             place=place,
         )
     return Change(
-        "make the line work for every size (no int(), no table or index by it); marking it dynamic "
-        "would raise an error instead",
+        by_hand(
+            "make the line work for every size (no int(), no table or index by it); marking it "
+            "dynamic would raise an error instead"
+        ),
         why=why,
         place=place,
+    )
+
+
+_ZERO_ONE = "0/1 specialization"
+_SHAPE = re.compile(r"\b(?P<tensor>[A-Za-z_][\w.]*)\.size\(\)\[(?P<index>\d+)\]")
+
+
+def _unbacked(tensor: str, index: str, function: Place | None) -> tuple[Remedy, ...]:
+    call = f"torch._dynamo.decorators.mark_unbacked({tensor}, {index})"
+    return (
+        forms.mark(call, function),
+        *by_hand("warm up both versions: sizes 0 and 1 always have their own version"),
     )
 
 
@@ -179,77 +251,83 @@ def _size(
     source: str,
     values: Sequence[str],
     failures: Sequence[tuple[CompileKey, GuardFailure]],
+    function: Place | None,
 ) -> Change:
     found = _DIMENSION.match(source)
     if found is None:
-        return Change("")
+        return Change()
     tensor, index = found["tensor"], found["index"]
     if "1" in values or "0" in values:
-        return Change(
-            f"warm up both versions, or use torch._dynamo.decorators.mark_unbacked({tensor}, "
-            f"{index}): sizes 0 and 1 always have their own version"
-        )
+        return Change(_unbacked(tensor, index, function))
     numbers = [int(value) for value in values if value.isdigit()]
     grows_by_one = len(numbers) > 1 and numbers[1] == numbers[0] + 1
     if grows_by_one and _CACHE.search(tensor):
         return Change(
-            "give the cache its largest size before the first call, and write into it: with "
-            'Transformers, model.generation_config.cache_implementation = "static"',
+            by_hand(
+                "give the cache its largest size before the first call, and write into it: with "
+                'Transformers, model.generation_config.cache_implementation = "static"'
+            ),
             why="the cache grows by one with every step",
         )
     event = _fixed(capture, source, failures)
     if event is not None:
         return _by_the_code(program, event, _meets_parameter(capture, event.key, tensor))
-    call = f"torch._dynamo.mark_dynamic({tensor}, {index})"
-    remedy = f"call `{call}` before the first call, or use torch.compile(dynamic=True)"
+    # mark_dynamic raises where the code turns out to fix the size; this one does not.
+    call = f"torch._dynamo.maybe_mark_dynamic({tensor}, {index})"
     newest = entry_of(capture, failures[-1][0])
-    text = (
-        next((g.text for g in newest.guards if g.kind == "TENSOR_MATCH" and "None" in g.text), "")
-        if newest
-        else ""
-    )
-    if text and len(failures) == len({key.frame for key, _ in failures}):
-        remedy = (
-            "no change needed: PyTorch has already made this size dynamic. "
-            f"To avoid the first recompile, call `{call}` before the first call"
-        )
-    return Change(remedy, True)
+    guards = newest.guards if newest else ()
+    is_dynamic = any(g.kind == "TENSOR_MATCH" and "None" in g.text for g in guards)
+    if is_dynamic and len(failures) == len({key.frame for key, _ in failures}):
+        words = f"to avoid the first recompile, call `{call}` before the first call"
+        done = by_hand("no change needed: PyTorch has already made this size dynamic")
+        return Change((*done, forms.mark(call, function, words)), True)
+    return Change((forms.mark(call, function), forms.option("dynamic=True")), True)
 
 
 def _int(
     program: Program,
     source: str,
-    failures: Sequence[tuple[CompileKey, GuardFailure]],
+    reasons: Sequence[str],
     place: Place | None,
+    function: Place | None,
 ) -> Change:
-    if any(
-        "integer attributes of the nn.Module" in failure.text for _, failure in failures
-    ) or _ON_MODULE.match(source):
-        return Change(
-            f"keep `{source}` in a tensor (register_buffer), count outside the compiled "
-            "function, or set torch._dynamo.config.allow_unspec_int_on_nn_module = True",
-            True,
+    if any("integer attributes of the nn.Module" in reason for reason in reasons):
+        line = "torch._dynamo.config.allow_unspec_int_on_nn_module = True"
+        other = (
+            f"keep `{source}` in a tensor (register_buffer), count outside the compiled function"
         )
+        return Change((forms.setting(line), *by_hand(other)), True)
     if source.startswith("value of line"):
         return Change(
-            "keep it a tensor, or remove the break that produces it: it comes from a tensor's "
-            "values"
+            by_hand(
+                "keep it a tensor, or remove the break that produces it: it comes from a tensor's "
+                "values"
+            )
         )
     if source.startswith("global "):
-        return Change(
-            f"pass `{source[7:]}` as a tensor: a global number is a constant of the compiled code",
-            True,
+        words = (
+            f"pass `{source[7:]}` as a tensor: a global number is a constant of the compiled code"
         )
-    function = None if place is None else program.function(place)
-    if function is not None and computed_in(function, source):
+        return Change(by_hand(words), True)
+    written = None if place is None else program.function(place)
+    if written is not None and computed_in(written, source):
         return Change(
-            f"remove the break after which `{source}` is used, or keep it a tensor: it is "
-            "computed before the break"
+            by_hand(
+                f"remove the break after which `{source}` is used, or keep it a tensor: it is "
+                "computed before the break"
+            )
         )
-    if _PLAIN.match(source):
+    if written is not None and counts_to(written, source):
         return Change(
-            f"pass `{source}` as a tensor, or compile with dynamic=True, which turns an int into "
-            "a symbol",
-            True,
+            by_hand(
+                f"accept one version per value of `{source}`, or always run the same number of "
+                "steps: the loop over it is unrolled"
+            )
         )
-    return Change(f"pass `{source}` as a tensor, or as a separate argument with dynamic=True", True)
+    if "." in source:
+        words = f"keep `{source}` in a tensor, or pass what is counted in: an int is a constant"
+        return Change(by_hand(words), True)
+    dynamic = forms.option("dynamic=True", ", which turns an int into a symbol")
+    value = f"torch.tensor({source})"
+    words = f"pass `{source}` as a tensor"
+    return Change((dynamic, _passed(program, source, value, function, words)), True)

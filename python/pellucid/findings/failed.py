@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from typing import Optional, Tuple
 
 from pellucid.torch.model.breaks import accounts_of
 from pellucid.torch.model.capture import Capture
@@ -12,7 +13,8 @@ from pellucid.torch.model.names import as_written, label, scrub
 
 from .finding import Finding, identify
 from .remedies import advise
-from .rewrites import test_of_size
+from .remedy import Remedy, by_hand, edit
+from .rewrites import test_of_size, with_call_renamed
 from .source import Program
 from .symbols import as_python, origins
 
@@ -50,6 +52,9 @@ _EQUAL = re.compile(
 _NO_CONSTANT = re.compile(r"^(?P<what>\w+)\(.*\) is not a constant$", re.MULTILINE)
 _TORCHS_OWN = re.compile(r"\b\w*(?:Variable|VariableTracker)\b|InternalTorchDynamoError")
 
+_Told = Tuple[str, Tuple[Remedy, ...], str, Optional[Place]]
+"""Cause, remedies, how sure that is, and the line if it is not the failure's."""
+
 
 def failed(capture: Capture, program: Program) -> list[Finding]:
     """Find what could not be compiled at all, where that stopped the program."""
@@ -79,8 +84,8 @@ def _finding(
     if found is None:
         head = accounts_of(first.reason)[0]
         words = " ".join((head.explanation or head.kind or first.reason).split())
-        found = f"torch: {words}", "", "", "unknown", None
-    cause, remedy, diff, sure, other = found
+        found = f"torch: {words}", (), "unknown", None
+    cause, remedies, sure, other = found
     place = other or place
     if first.place is not None and (place is None or place.file != first.place.file):
         cause += f", while `{label(first.place.function)}` was compiled"
@@ -92,8 +97,7 @@ def _finding(
         code=program.code(place),
         cause=f"the call raised {first.kind}: {scrub(cause)}",
         quoted=scrub(first.reason.strip()),
-        remedy=remedy,
-        diff=diff,
+        remedies=remedies,
         sure=sure,
         count=len(events),
         keys=keys,
@@ -101,7 +105,7 @@ def _finding(
     )
 
 
-def _backend(capture: Capture, event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
+def _backend(capture: Capture, event: Skipped) -> _Told | None:
     found = _BACKEND.search(event.reason)
     if event.kind.rpartition(".")[2] != "BackendCompilerFailed" or found is None:
         return None
@@ -113,7 +117,7 @@ def _backend(capture: Capture, event: Skipped) -> tuple[str, str, str, str, Plac
         "the graph is in the dump, as a file that runs by itself: the error is the backend's; "
         'with backend="eager" the call works if nothing else is wrong'
     )
-    return cause, remedy, "", "certain", place
+    return cause, by_hand(remedy), "certain", place
 
 
 def _mentioned(capture: Capture, key: CompileKey, words: str) -> Place | None:
@@ -132,9 +136,7 @@ def _mentioned(capture: Capture, key: CompileKey, words: str) -> Place | None:
     return None
 
 
-def _constraint(
-    capture: Capture, program: Program, event: Skipped
-) -> tuple[str, str, str, str, Place | None] | None:
+def _constraint(capture: Capture, program: Program, event: Skipped) -> _Told | None:
     found = _CONSTANT.search(event.reason)
     if "ConstraintViolation" not in event.kind and found is None:
         return None
@@ -148,26 +150,25 @@ def _constraint(
     place = place or program.own(event.frames)
     at = " by this line" if place is not None else ""
     cause = f"{size} was marked dynamic, but is fixed to {found['value']}{at}"
-    remedy = (
-        "let the line work for every size, or do not mark that size (mark_dynamic): "
-        "maybe_mark_dynamic "
-        "is a hint that torch may ignore"
-    )
-    return cause, remedy, "", "certain", place
+    return cause, _hint_only(program, event, "let the line work for every size"), "certain", place
 
 
-def _narrowed(
-    program: Program, place: Place | None, event: Skipped
-) -> tuple[str, str, str, str, Place | None] | None:
+def _hint_only(program: Program, event: Skipped, words: str) -> tuple[Remedy, ...]:
+    """What ends an error of a size that was marked: the words, or a mark that torch may ignore."""
+    file = event.place.file if event.place is not None else ""
+    diff, at = with_call_renamed(program, file, "mark_dynamic", "maybe_mark_dynamic")
+    hint = "call maybe_mark_dynamic instead of mark_dynamic: torch may ignore that hint"
+    return (*edit(diff, at, hint), *by_hand(words))
+
+
+def _narrowed(program: Program, place: Place | None, event: Skipped) -> _Told | None:
     """A size that was marked dynamic, and that the code lets have only some of its values."""
     equal = _EQUAL.search(event.reason)
     if equal is not None:
         size, other = as_written(equal["source"]), as_written(equal["other"])
         return (
             f"{size} was marked dynamic, but the code works only where it is {other}",
-            "give both sizes one mark (torch.export.Dim), or do not mark them: maybe_mark_dynamic "
-            "is a hint that torch may ignore",
-            "",
+            _hint_only(program, event, "give both sizes one mark (torch.export.Dim)"),
             "certain",
             None,
         )
@@ -183,17 +184,14 @@ def _narrowed(
         f"{size} was marked dynamic ({asked}), but what was compiled is right only for {told}"
         + (", as this line tests it" if at is not None else "")
     )
-    remedy = (
+    words = (
         "mark it with the range for which the code goes one way (mark_dynamic(…, min=…, max=…)), "
-        "test the size outside the compiled function, or use maybe_mark_dynamic, which takes a "
-        "no"
+        "test the size outside the compiled function"
     )
-    return cause, remedy, "", "certain", at
+    return cause, _hint_only(program, event, words), "certain", at
 
 
-def _data_dependent(
-    capture: Capture, program: Program, event: Skipped
-) -> tuple[str, str, str, str, Place | None] | None:
+def _data_dependent(capture: Capture, program: Program, event: Skipped) -> _Told | None:
     found = _DATA_DEPENDENT.search(event.reason)
     if found is None:
         return None
@@ -207,10 +205,10 @@ def _data_dependent(
         "the "
         "number out of tests and sizes"
     )
-    return cause, remedy, "", "certain", None
+    return cause, by_hand(remedy), "certain", None
 
 
-def _operator(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
+def _operator(event: Skipped) -> _Told | None:
     got = _GOT.search(event.reason)
     operator = _OPERATOR.search(event.reason)
     # What torch does not support need not be wrong: that only an error of the operation says.
@@ -223,17 +221,11 @@ def _operator(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
             f"the operator `{base}` has no fake kernel, so torch does not know the size "
             f"and type of its result"
         )
-        return (
-            cause,
-            (
-                f'register one: @torch.library.register_fake("{base.replace(".", "::", 1)}"), a '
-                f"function "
-                "that returns an empty tensor of the result's size and type"
-            ),
-            "",
-            "certain",
-            None,
+        remedy = (
+            f'register one: @torch.library.register_fake("{base.replace(".", "::", 1)}"), a '
+            "function that returns an empty tensor of the result's size and type"
         )
+        return cause, by_hand(remedy), "certain", None
     told = accounts_of(event.reason)[0].explanation if got is None else got["text"]
     words = " ".join(told.replace("\\n", " ").split())
     words = words if len(words) < 160 else words[:160] + "…"
@@ -242,17 +234,16 @@ def _operator(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
         "fix the line: the same call also fails uncompiled, which "
         'torch.compiler.set_stance("force_eager") shows'
     )
-    return cause, remedy, "", "likely", None
+    return cause, by_hand(remedy), "likely", None
 
 
-def _torchs_own(event: Skipped) -> tuple[str, str, str, str, Place | None] | None:
+def _torchs_own(event: Skipped) -> _Told | None:
     """Where torch's own code does not cope with the line."""
     if _NO_CONSTANT.search(event.reason):
         return (
             "the line needs the value of a number that is only known at run time, such as one "
             "drawn at random",
-            "do this outside the compiled function, and pass in the result",
-            "",
+            by_hand("do this outside the compiled function, and pass in the result"),
             "likely",
             None,
         )
@@ -261,9 +252,10 @@ def _torchs_own(event: Skipped) -> tuple[str, str, str, str, Place | None] | Non
     words = " ".join(accounts_of(event.reason)[0].kind.split())
     return (
         f"torch's own code fails at this line: {words[:160]}",
-        "keep the line out of the compiled function (torch.compiler.disable on what it calls): "
-        "the program is not to blame",
-        "",
+        by_hand(
+            "keep the line out of the compiled function (torch.compiler.disable on what it calls): "
+            "the program is not to blame"
+        ),
         "likely",
         None,
     )
@@ -278,9 +270,7 @@ def _is_break(event: Skipped) -> bool:
     )
 
 
-def _break(
-    program: Program, place: Place | None, event: Skipped
-) -> tuple[str, str, str, str, Place | None] | None:
+def _break(program: Program, place: Place | None, event: Skipped) -> _Told | None:
     if not _is_break(event):
         return None
     account = accounts_of(event.reason)[0]
@@ -301,4 +291,4 @@ def _break(
     cause = (
         f"a graph break, where none is allowed (fullgraph or error_on_graph_break): {advice.cause}"
     )
-    return cause, advice.remedy, advice.diff, advice.sure, None
+    return cause, advice.remedies, advice.sure, None

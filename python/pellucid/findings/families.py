@@ -39,11 +39,6 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
         _OUTSIDE,
     ),
     (
-        r"^(?:backward\(\)|autograd\.grad|_autograd_grad|dtype mismatch between tensor and its g)",
-        "a gradient is taken inside compiled code in a way that torch does not trace",
-        "compile what computes the loss, and take the gradient outside",
-    ),
-    (
         r"autograd\.Function|autograd_function_kwonly",
         "this custom autograd.Function does something that torch does not trace",
         "keep to save_for_backward, mark_non_differentiable and tensors as arguments, or call it "
@@ -60,8 +55,7 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
         "make them with layout=torch.jagged",
     ),
     (
-        r"^torch\.(?:cond|while_loop|scan|map|associative_scan)|[Hh]igher ?order|^HOP|^nonstrict_"
-        r"trace|nonstrict_trace|^leaf_function|HigherOrderOp",
+        r"[Ss]ide effect$|mutates |during higher order op|nn\.Module mutation in HigherOrderOp",
         "the function that is passed to torch (a branch, a loop body, a checkpointed or mapped "
         "function) does something that is not allowed there",
         "make it a pure function of its tensors: do not write to anything outside it, mutate its "
@@ -69,14 +63,13 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
         "branches",
     ),
     (
-        r"hash of an object|overridden __hash__|tp_hash|is hashable|Non-constant __hash__"
-        r"|equality comparison of an object|tp_richcompare",
+        r"hash of an object|overridden __hash__|is hashable|equality comparison of an object",
         "a dict, a set or a comparison needs an object's hash or equality, which torch cannot "
         "determine",
         "use strings or numbers as keys",
     ),
     (
-        r"^repr\(\)|^Attempted to (?:a str|call repr)|__repr__|^repr_impl|BUILD_STRING",
+        r"^repr\(\)|^Attempted to (?:a str|call repr)|__repr__|^repr_impl|^failed to call str",
         "text is made of values that are only known at run time",
         "format it outside the compiled function",
     ),
@@ -89,7 +82,7 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
         "read what is needed before, and pass it in",
     ),
     (
-        r"itertools|^iter\(\)|Missing tp_iter|missing tp_iter|^sort with non-constant",
+        r"itertools|Missing tp_iter|missing tp_iter|^sort with non-constant",
         "torch cannot trace this iteration",
         "make a list before, outside the compiled function, or write the loop plainly",
     ),
@@ -111,22 +104,22 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
         "change it outside the compiled function",
     ),
     (
-        r"trace_numpy|use_numpy_random_stream",
+        r"trace_numpy",
         "NumPy is not traced, by a setting",
         "set torch._dynamo.config.trace_numpy = True, or use operations of torch",
     ),
     (
         r"is_inference",
         "whether inference mode is on is not known to a graph",
-        "ask outside the compiled function, or use torch.no_grad",
+        "ask outside the compiled function",
     ),
     (
-        r"use_deterministic_algorithms|torch\.library|wrap_triton|triton\.set_allocator",
+        r"use_deterministic_algorithms|triton\.set_allocator",
         "this setting of torch cannot be made inside compiled code",
         "make it before the compiled function is called",
     ),
     (
-        r"nn\.Parameter|parameter construction|requires_grad=True",
+        r"^Attempted to use (?:tensor creation function|`torch\.nn\.Parameter\(\)` constructor)",
         "a parameter, or a tensor that requires a gradient, is made inside compiled code",
         "create it outside (in __init__) and pass it in",
     ),
@@ -136,14 +129,9 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
         "FSDP(…, use_orig_params=True)",
     ),
     (
-        r"async_op=True|P2P|torch\.distributed",
+        r"async_op=True",
         "this way to communicate is not traced",
         "use torch.distributed's functional collectives, or communicate outside",
-    ),
-    (
-        r"fake tensors?\b|UnsupportedFakeTensor|no meta kernel|non-PT2-compliant",
-        "torch cannot determine the result of this operation without values",
-        "register a fake kernel (torch.library.register_fake), or call it outside",
     ),
     (
         r"when making fake tensor call|[Ff]ake tensor propagation|Shape mismatch with out=|Tensor "
@@ -152,7 +140,12 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
         "the same call may raise uncompiled: fix the line",
     ),
     (
-        r"^Frozen dataclass|dataclass",
+        r"fake tensors?\b|UnsupportedFakeTensor|no meta kernel",
+        "torch cannot determine the result of this operation without values",
+        "register a fake kernel (torch.library.register_fake), or call it outside",
+    ),
+    (
+        r"^Frozen dataclass with __post_init__|dataclass (?:fields failure|constructor)",
         "an object of this dataclass cannot be made inside compiled code",
         "create it outside and pass it in, or leave out __post_init__",
     ),

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Sequence
 
 from pellucid.torch.model.events import Place
+
+from .remedy import Remedy, diff_of, in_order, in_words, of_words
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,20 @@ class Finding:
     links: tuple[Link, ...] = field(default=())
     lines: tuple[Line, ...] = field(default=())
     """All lines of the same cause, where there are several; the first is ``place``."""
+    remedies: tuple[Remedy, ...] = ()
+    """Each remedy apart, the best first; ``remedy`` and ``diff`` are made from them."""
+
+    def __post_init__(self) -> None:
+        # Either way to say it gives the other.
+        if self.remedies and not self.remedy:
+            object.__setattr__(self, "remedy", in_words(self.remedies))
+            object.__setattr__(self, "diff", diff_of(self.remedies))
+        elif not self.remedies:
+            object.__setattr__(self, "remedies", of_words(self.remedy))
+
+    def with_remedies(self, remedies: Sequence[Remedy]) -> Finding:
+        """Return the same finding with these remedies, those that work first."""
+        return replace(self, remedies=in_order(remedies), remedy="", diff="")
 
 
 def identify(kind: str, place: Place | None, more: str = "") -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Sequence
 
 from pellucid.torch.model.capture import Capture
@@ -23,6 +23,7 @@ from pellucid.torch.model.names import label, scrub
 
 from .changes import Change, change
 from .finding import Finding, Line, Link, identify
+from .remedy import by_hand, with_hints
 from .source import Program, root_of
 from .trials import entry_of, only_difference, value_in
 from .words import difference, times
@@ -167,16 +168,26 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
     keys = tuple(dict.fromkeys(str(key) for key, _ in group.failures))
     often = f" {times(number)}" if number > 1 else ""
     advice = change(
-        capture, program, group.kind, group.source, group.values, group.failures, group.place
+        capture,
+        program,
+        group.kind,
+        group.source,
+        group.values,
+        group.failures,
+        group.place,
+        group.function,
+        group.texts,
     )
     shared = _shares_code(capture, group)
     if shared:
-        advice = Change(_SHARED, why=shared)
+        advice = Change(by_hand(_SHARED), why=shared)
     place = advice.place or group.place
-    remedy, sure = advice.remedy, "certain" if not advice.remedy else "likely"
+    remedies = with_hints(advice.remedies, group.texts)
+    sure = "likely" if remedies else "certain"
     if tried and advice.makes_one:
         both = next((f.version for key, f in group.failures if key == tried[0]), None)
-        remedy += f"; checked against the guards: {both} and {tried[0]} differ in nothing else"
+        checked = f"; checked against the guards: {both} and {tried[0]} differ in nothing else"
+        remedies = (replace(remedies[0], words=remedies[0].words + checked), *remedies[1:])
         sure = "tried"
     if group.kind == "other":
         words = first_line(group.failures[0][1])
@@ -196,7 +207,7 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
         code=program.code(place),
         cause=cause,
         quoted=scrub("\n".join(dict.fromkeys(group.texts))),
-        remedy=remedy,
+        remedies=remedies,
         sure=sure,
         count=number,
         keys=keys,

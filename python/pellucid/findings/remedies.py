@@ -7,51 +7,48 @@ A kind that is not here is told in torch's words, and no remedy is made up for i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Callable, Match
+from dataclasses import replace
+from typing import Match
 
 from pellucid.torch.model.events import Break, Place
 from pellucid.torch.model.failures import is_own
 
 from . import rewrites
+from .advice import Advice, Make, said, set_to, told
 from .families import family_of
 from .hints import WRONG, advised
+from .remedy import by_hand, edit, of_words, setting, with_hints
 from .source import Program
 
-
-@dataclass(frozen=True)
-class Advice:
-    """What a break means, and what to change."""
-
-    cause: str
-    remedy: str = ""
-    diff: str = ""
-    sure: str = "certain"
-    kind: str = "break"
-
-
 _OPTIMIZERS = "/torch/optim/"
-
-Make = Callable[["Match[str]", Break, Program, "Place | None"], Advice]
 
 
 def advise(program: Program, place: Place | None, event: Break) -> Advice:
     """Return what is known of a break; torch's own words where nothing is."""
+    advice = _advice(program, place, event)
+    return replace(advice, remedies=with_hints(advice.remedies, event.hints))
+
+
+def _advice(program: Program, place: Place | None, event: Break) -> Advice:
     subject = f"{event.kind}\n{event.reason}\n{event.context}"
     for pattern, make in _TABLE:
         found = pattern.search(subject)
         if found is not None:
             return make(found, event, program, place)
-    family = family_of(subject)
+    is_wrong = WRONG in " ".join(event.hints)
+    family = None if is_wrong else family_of(subject)
     if family is not None:
-        return Advice(*family, sure="likely")
+        cause, remedy = family
+        return Advice(cause, of_words(remedy), sure="likely")
     words = event.reason or event.kind or "torch gives no reason"
-    if WRONG in " ".join(event.hints):
+    if is_wrong:
         return Advice(
-            f"torch considers this line an error: {words}", advised(event.hints), sure="likely"
+            f"torch considers this line an error: {words}",
+            of_words(advised(event.hints)),
+            sure="likely",
         )
     cause = f"torch: {event.kind}: {words}" if event.reason else f"torch: {words}"
-    return Advice(cause, advised(event.hints), sure="unknown")
+    return Advice(cause, of_words(advised(event.hints)), sure="unknown")
 
 
 def _branch(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
@@ -61,52 +58,42 @@ def _branch(found: Match[str], event: Break, program: Program, place: Place | No
         "assert": "the assert tests a tensor's values",
     }.get(shape, "the branch depends on a tensor's values")
     cause = f"{what}, which are only known at run time"
-    if shape == "assert":
-        return Advice(
-            cause,
-            "use torch._assert(condition, message), which is part of the graph",
-            rewrites.as_assert(program, place),
-        )
+    if shape == "assert" or event.kind.startswith("Data-dependent assertion"):
+        words = "use torch._assert(condition, message), which is part of the graph"
+        return Advice(cause, edit(rewrites.as_assert(program, place), place, words))
     diff = rewrites.as_where(program, place)
     if diff:
-        return Advice(
-            cause,
-            "compute both sides and choose with torch.where, if it is safe to compute both",
-            diff,
-            sure="likely",
-        )
+        words = "compute both sides and choose with torch.where, if it is safe to compute both"
+        return Advice(cause, edit(diff, place, words, _BOTH_SIDES), sure="likely")
     if shape in ("while", "leaves loop"):
         remedy = (
             "run a fixed number of steps and keep what is done with torch.where, or make the test "
             "outside the compiled function (torch.while_loop for inference)"
         )
-        return Advice(cause, remedy, sure="likely")
+        return Advice(cause, by_hand(remedy), sure="likely")
     return Advice(
         cause,
-        "choose with torch.where, use torch.cond, or decide outside the compiled function",
+        by_hand("choose with torch.where, use torch.cond, or decide outside the compiled function"),
         sure="likely",
     )
+
+
+_BOTH_SIDES = "changes gradients if the side that is not chosen gives NaN or Inf"
 
 
 def _scalar(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     call = rewrites.scalar_call(program, place)
     cause = f"`{call}` turns a tensor's value into a Python number, which is only known at run time"
-    remedy = (
-        "keep it a tensor, or set torch._dynamo.config.capture_scalar_outputs = True, so that the "
-        "number is a symbol in the graph"
-    )
     line = "torch._dynamo.config.capture_scalar_outputs = True"
-    return Advice(cause, remedy, _set(program, place, line))
+    words = "set {}, so that the number is a symbol in the graph"
+    return Advice(cause, (set_to(program, place, line, words), *by_hand("keep it a tensor")))
 
 
 def _output_shape(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     cause = f"how large the result of `{found['name']}` is depends on a tensor's values"
     line = "torch._dynamo.config.capture_dynamic_output_shape_ops = True"
-    return Advice(
-        cause,
-        f"set {line}, or use a form whose result has a fixed size (a mask, torch.where)",
-        _set(program, place, line),
-    )
+    other = "use a form whose result has a fixed size (a mask, torch.where)"
+    return Advice(cause, (set_to(program, place, line), *by_hand(other)))
 
 
 def _print(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
@@ -114,17 +101,24 @@ def _print(found: Match[str], event: Break, program: Program, place: Place | Non
     removed = rewrites.without_line(program, place, "print")
     return Advice(
         "`print` cannot be part of a graph",
-        "remove it, print outside the compiled function, or let it run after the graph: " + line,
-        _set(program, place, line) or removed,
+        (
+            set_to(program, place, line, "let it run after the graph: {}", "prints later"),
+            *edit(removed, place, "remove it"),
+            *by_hand("print outside the compiled function"),
+        ),
     )
 
 
 def _logger(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
-    method = rewrites.called_name(program, place, "." + found["name"]) or f"log.{found['name']}"
-    line = f"torch._dynamo.config.ignore_logging_functions.add({method})"
+    name = found["name"]
+    method = rewrites.called_name(program, place, f".{name}") or f"log.{name}"
+    line = f"torch._dynamo.config.ignore_logging_functions.add(logging.Logger.{name})"
     return Advice(
         f"logging (`{method}`) cannot be part of a graph",
-        f"log outside the compiled function, or leave the call out while compiled: {line}",
+        (
+            setting(line, "leave the call out while compiled: {}", caution="logs less"),
+            *by_hand("log outside the compiled function"),
+        ),
     )
 
 
@@ -132,7 +126,10 @@ def _warning(found: Match[str], event: Break, program: Program, place: Place | N
     line = "torch._dynamo.config.reorderable_logging_functions.add(warnings.warn)"
     return Advice(
         "`warnings.warn` cannot be part of a graph",
-        f"warn outside the compiled function, or let it run after the graph: {line}",
+        (
+            setting(line, "let it run after the graph: {}", caution="warns later"),
+            *by_hand("warn outside the compiled function"),
+        ),
     )
 
 
@@ -140,7 +137,7 @@ def _skipped_call(found: Match[str], event: Break, program: Program, place: Plac
     module, name = found["module"], found["name"]
     full = name if module in ("", "builtins", "<unknown module>", "None") else f"{module}.{name}"
     if module.startswith("torch.optim"):
-        return Advice(
+        return told(
             f"torch does not trace `{name}` here",
             "compile the step itself: "
             "torch.compile(optimizer.step), or a function that does nothing else",
@@ -150,13 +147,13 @@ def _skipped_call(found: Match[str], event: Break, program: Program, place: Plac
         module = "random"
     if module in ("torch.random", "torch.cuda.random"):
         call = rewrites.called_name(program, place, name) or full
-        return Advice(
+        return told(
             f"`{call}` sets or reads the state of the random numbers, which cannot be part of a "
             "graph",
             "call it outside the compiled function",
         )
     if module in ("time", "_time"):
-        return Advice(
+        return told(
             f"`{full}` reads the clock, which torch does not trace",
             "measure outside the compiled function",
         )
@@ -171,11 +168,11 @@ def _skipped_call(found: Match[str], event: Break, program: Program, place: Plac
         "subprocess",
         "socket",
     ):
-        return Advice(
+        return told(
             f"torch does not trace `{full}`",
             "call it outside the compiled function and pass its result in",
         )
-    return Advice(
+    return told(
         f"torch does not trace `{full}`: Dynamo does not look into this code",
         "call it outside the compiled function; if it computes tensors, make it an operator "
         "with "
@@ -186,46 +183,46 @@ def _skipped_call(found: Match[str], event: Break, program: Program, place: Plac
 
 def _asked(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     if event.place is not None and _OPTIMIZERS in event.place.file.replace("\\", "/"):
-        return Advice(
+        return told(
             "an optimizer's step is kept apart from what is before it, on purpose; the update "
             "itself is a graph of its own",
             "no change needed",
         )
     if event.place is not None and not is_own(event.place.file):
-        return Advice(
-            "the library's code requests a graph break with `torch._dynamo.graph_break()`"
-        )
-    return Advice(
-        "the code requests a graph break: `torch._dynamo.graph_break()`",
-        "remove the call",
-        rewrites.without_line(program, place, "graph_break"),
-    )
+        return told("the library's code requests a graph break with `torch._dynamo.graph_break()`")
+    removed = rewrites.without_line(program, place, "graph_break")
+    cause = "the code requests a graph break: `torch._dynamo.graph_break()`"
+    return Advice(cause, edit(removed, place, "remove the call"))
 
 
 def _disabled(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     why = re.search(r"Reason: (.+?)(?:\.\s|$)", event.reason)
-    told = f" ({why[1].strip()})" if why and why[1].strip() not in ("", "None") else ""
+    because = f" ({why[1].strip()})" if why and why[1].strip() not in ("", "None") else ""
     told_name = re.search(r"<(?:function|bound method) (?:[\w.<>]*\.)?(\w+)", event.context)
     name = told_name[1] if told_name else "a function"
+    removed, at = rewrites.without_decorator(program, place, name, "disable")
     return Advice(
-        f"`{name}` is excluded from compilation by torch.compiler.disable{told}",
-        "remove the decorator, or call it outside the compiled function",
+        f"`{name}` is excluded from compilation by torch.compiler.disable{because}",
+        (
+            *edit(removed, at, "remove the decorator"),
+            *by_hand("call it outside the compiled function"),
+        ),
         kind="disabled",
     )
 
 
 def _raised(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     what = re.search(r"raised exception (.+)", event.context)
-    told = f" ({' '.join(what[1].split())[:120]})" if what else ""
-    return Advice(
-        f"the code raises an exception{told} while torch traces it, and torch gives up there",
+    because = f" ({' '.join(what[1].split())[:120]})" if what else ""
+    return told(
+        f"the code raises an exception{because} while torch traces it, and torch gives up there",
         "test for the case before, instead of raising and catching; it may also raise uncompiled",
         sure="likely",
     )
 
 
 def _builtin(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
-    return Advice(
+    return told(
         f"torch cannot trace the builtin `{found['name']}` with these arguments",
         "compute it outside the compiled function, or with operations of torch",
         sure="likely",
@@ -239,12 +236,12 @@ def _method(found: Match[str], event: Break, program: Program, place: Place | No
         owner = of_class[1].rpartition(".")[2]
     call = rewrites.called_name(program, place, f".{name}")
     if owner in ("datetime", "date") and name in ("now", "today", "utcnow"):
-        return Advice(
+        return told(
             f"`{call or name}` reads the clock, which torch does not trace",
             "take the time outside the compiled function",
         )
     what = f"`{call}`, a method of `{owner}`" if call else f"`{name}` of `{owner}`"
-    return Advice(
+    return told(
         f"torch cannot trace a call that this line makes ({what})",
         "call it outside the compiled function",
         sure="likely",
@@ -258,12 +255,12 @@ def _given(found: Match[str], event: Break, program: Program, place: Place | Non
     kinds = dict.fromkeys(re.findall(r"UserDefinedObjectVariable\((\w+)\)", event.context))
     what = f"a `{next(iter(kinds))}`" if len(kinds) == 1 else "a value"
     if "Generator" in kinds:
-        return Advice(
+        return told(
             "an operation draws with a `torch.Generator`, which cannot be part of a graph",
             "draw outside the compiled function and pass the numbers in, or draw without a "
             "separate generator",
         )
-    return Advice(
+    return told(
         f"an operation is given {what}, which cannot be part of a graph",
         "pass tensors, numbers and containers of them, or make it an operator with "
         "torch.library.custom_op",
@@ -271,23 +268,22 @@ def _given(found: Match[str], event: Break, program: Program, place: Place | Non
     )
 
 
-def _said(cause: str, remedy: str = "", sure: str = "certain") -> Make:
-    def make(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
-        words = {name: value or "" for name, value in found.groupdict().items()}
-        return Advice(cause.format(**words), remedy.format(**words), sure=sure)
-
-    return make
-
-
-def _set(program: Program, place: Place | None, line: str) -> str:
-    return "" if place is None else program.setting(place.file, line)
+def _gradient(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    line = "torch._dynamo.config.trace_autograd_ops = True"
+    outside = "compile what computes the loss, and take the gradient outside"
+    is_backward = "backward" in found[0]
+    return Advice(
+        f"{'backward()' if is_backward else 'torch.autograd.grad'} inside compiled code is not "
+        "traced by default",
+        (set_to(program, place, line), *by_hand(outside)),
+    )
 
 
 _ROWS: tuple[tuple[str, Make], ...] = (
     (
         r"DistributedDataParallel\._inside_ddp_forward"
         r"|`set_runtime_stats_and_log` of class `Logger`",
-        _said(
+        said(
             "DistributedDataParallel's own forward is not traced; the module in it is compiled "
             "for itself",
             "no change needed: compiling the module before it is wrapped has the same effect",
@@ -296,38 +292,41 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     (r"^Data[- ]dependent (?:branching|assertion)|generic_jump", _branch),
     (
         r"^Tensor\.tolist\(\) with non-integer tensor",
-        _said(
+        said(
             "torch traces `tolist()` of a tensor of integers only",
             "keep it a tensor, or call tolist() outside the compiled function",
         ),
     ),
     (r"capture_scalar_outputs|_local_scalar_dense|Tensor\.item\(\)|tolist\(\)", _scalar),
-    (r"^Dynamic shape operator[^\n]*\n(?:Operator `(?:aten\.)?(?P<name>\w+))?", _output_shape),
+    (r"^Dynamic shape operator\n(?:Operator `(?:aten\.)?(?P<name>\w+))?", _output_shape),
     (r"builtin operator `print`|^builtin: print|builtin print ", _print),
     (r"Logger method not supported[\s\S]*?>\.(?P<name>\w+)", _logger),
     (r"module: (?:_warnings|warnings), qualname: warn", _warning),
-    (r"torch\.compiler\.disable|marked as.*disable", _disabled),
+    (r"^Skip \w+ `torch\.compiler\.disable|marked as.*disable", _disabled),
     (r"^Call to `torch\._dynamo\.graph_break\(\)`|torch\._dynamo\.graph_break\(\)", _asked),
     (
         r"function marked as skipped[\s\S]*module: (?P<module>[\w.]*|<unknown module>), qualname: "
         r"(?P<name>[\w.<>]+)",
         _skipped_call,
     ),
-    (r"^graph break in loop", _said("a break inside a loop", sure="certain")),
+    (
+        r"^graph break in loop",
+        said("a break inside a loop", "remove the breaks in the loop, the first one first"),
+    ),
     (
         r"^Unsupported context manager\n[^\n]*?`(?P<name>[^`]+)`",
-        _said(
+        said(
             "torch cannot enter the context manager `{name}`",
             "enter it outside the compiled function",
         ),
     ),
     (
         r"^Unsupported context manager",
-        _said("torch cannot enter this context manager", "enter it outside the compiled function"),
+        said("torch cannot enter this context manager", "enter it outside the compiled function"),
     ),
     (
         r"^DDPOptimizer intentional graph-break",
-        _said(
+        said(
             "DDP cuts the graph where its buckets of gradients end, so that sending them overlaps "
             "with the backward pass",
             "no change needed; a larger bucket_cap_mb makes fewer parts, and "
@@ -336,7 +335,7 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     ),
     (
         r"^An opaque object was created[\s\S]*<class '(?P<name>[\w.]+)'>",
-        _said(
+        said(
             "a `{name}` is made inside compiled code, which cannot be part of a graph",
             "make it and use it outside the compiled function",
         ),
@@ -344,36 +343,33 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     (r"^Failed to convert args/kwargs to proxy", _given),
     (
         r"^requires_grad_\(\) intermediate leaked",
-        _said(
+        said(
             "`requires_grad_` is called on a tensor made inside, and what comes of it is returned",
             "return it detached (.detach()), or call requires_grad_ outside the compiled function",
         ),
     ),
     (
         r"^Attempt to trace generator",
-        _said(
+        said(
             "a generator function cannot be compiled itself",
             "call the generator inside an ordinary function, and compile that",
         ),
     ),
     (
-        r"^Unsupported Tensor\.(?P<name>backward|requires_grad_|resize_|set_)",
-        _said(
+        r"^Unsupported Tensor\.backward|^using `torch\.autograd\.grad` with|"
+        r"^Unsupported function call[\s\S]*autograd\.grad",
+        _gradient,
+    ),
+    (
+        r"^Unsupported Tensor\.(?P<name>requires_grad_|resize_|set_)",
+        said(
             "`{name}` of a tensor cannot be part of a graph",
             "call it outside the compiled function",
         ),
     ),
     (
-        r"autograd\.grad",
-        _said(
-            "torch.autograd.grad inside compiled code is not traced",
-            "compile the function that computes the loss, and take the gradient outside",
-            "likely",
-        ),
-    ),
-    (
         r"^Tensor\.random_ op|^Tensor\.uniform_|Generator method",
-        _said(
+        said(
             "this way to draw random numbers cannot be part of a graph",
             "use torch.rand, torch.randint or torch.randn_like inside, or draw outside",
         ),
@@ -381,7 +377,7 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     (r"^(?:Observed exception|TypeError from user code)", _raised),
     (
         r"^Unsupported function call[\s\S]*?(?:call_function|call) (?P<name>[\w.]+)",
-        _said(
+        said(
             "torch cannot trace this call ({name})",
             "call it outside the compiled function",
             "likely",
@@ -389,22 +385,22 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     ),
     (
         r"^(?:nn\.Module|Unsupported nn\.Module) .*hook|Module-level backwards hooks",
-        _said(
+        said(
             "hooks for the backward pass of a module are not traced",
             "set torch._dynamo.config.compiled_autograd = True, or put the hook on a tensor",
             "likely",
         ),
     ),
     (
-        r"^(?:Unsupported conversion|failed to call str|repr\(\) on tensor|str_impl not)",
-        _said(
+        r"^(?:repr\(\) on tensor|str_impl not)",
+        said(
             "formatting a tensor needs its values, which are only known at run time",
             "format it outside the compiled function",
         ),
     ),
     (
-        r"^numpy function|numpy.*not|Unsupported ndarray",
-        _said(
+        r"^numpy function|^attempted to trace numpy\.\* function|^Unsupported ndarray",
+        said(
             "this function of NumPy is not one that torch traces",
             "use the operation of torch",
             "likely",
@@ -412,21 +408,21 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     ),
     (
         r"^Attempted to wrap RNN",
-        _said(
+        said(
             "torch does not trace nn.RNN, nn.LSTM and nn.GRU",
             "set torch._dynamo.config.allow_rnn = True, or call it outside compiled code",
         ),
     ),
     (
         r"^torch\.jit\.script",
-        _said(
+        said(
             "torch.jit.script'ed modules run in a separate runtime, which is not traced",
             "use the module as it was before it was scripted",
         ),
     ),
     (
         r"numpy function unsupported by PyTorch",
-        _said(
+        said(
             "torch has no counterpart of this function of NumPy",
             "use an operation of torch, or call it outside the compiled function",
         ),
@@ -437,33 +433,41 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     ),
     (
         r"__build_class__",
-        _said(
+        said(
             "a class is defined inside compiled code, which is not traced",
             "define it outside the compiled function",
         ),
     ),
     (
         r"function marked as skipped[\s\S]*?function `(?P<name>[^`]+)` should not be traced",
-        _said("torch does not trace `{name}`, on purpose", "call it outside the compiled function"),
+        said("torch does not trace `{name}`, on purpose", "call it outside the compiled function"),
     ),
-    (r"copy\.deepcopy", _said("copy.deepcopy is not traced", "copy outside, or use .clone()")),
+    (
+        r"use_numpy_random_stream=True",
+        said(
+            "NumPy's own random numbers are not traced, by a setting",
+            "set torch._dynamo.config.use_numpy_random_stream = False, or draw outside the "
+            "compiled function",
+        ),
+    ),
+    (r"copy\.deepcopy", said("copy.deepcopy is not traced", "copy outside, or use .clone()")),
     (
         r"^(?:id\(\) with unsupported|call_id)",
-        _said(
+        said(
             "`id` of this object is only known at run time",
             "compare with `is`, or ask outside the compiled function",
         ),
     ),
     (
-        r"^Data pointer comparison|data_ptr",
-        _said(
+        r"^Data pointer comparison",
+        said(
             "the address of a tensor is only known at run time",
             "ask outside the compiled function",
         ),
     ),
     (
         r"sparse",
-        _said(
+        said(
             "sparse tensors are not traced here",
             "use them outside the compiled function",
             "likely",

@@ -135,6 +135,19 @@ def without_line(program: Program, place: Place | None, name: str) -> str:
     return ""
 
 
+def without_decorator(
+    program: Program, place: Place | None, function: str, name: str
+) -> tuple[str, Place | None]:
+    """Remove a decorator from the only function of a name in a file; also where it stands."""
+    named = [f for f in program.functions(place.file) if f.name == function] if place else []
+    for part in named[0].decorator_list if len(named) == 1 else ():
+        called = part.func if isinstance(part, ast.Call) else part
+        if place is not None and _name(called).rpartition(".")[2] == name:
+            at = Place(place.file, part.lineno, function)
+            return program.diff(place.file, part.lineno, part.end_lineno or part.lineno, []), at
+    return "", None
+
+
 def scalar_call(program: Program, place: Place | None) -> str:
     """Return what makes a number of a tensor on a line: ``.item()``, ``int()``."""
     for call in _calls(program, place):
@@ -175,6 +188,84 @@ def computed_in(function: ast.FunctionDef | ast.AsyncFunctionDef, source: str) -
     every += [part for part in (arguments.vararg, arguments.kwarg) if part is not None]
     stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and _is_stored(n)}
     return name in stored and name not in {argument.arg for argument in every}
+
+
+def counts_to(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+    """Whether a function loops over ``range`` of a name, so that each value is other code.
+
+    >>> code = ast.parse("def f(x, n):\\n    for _ in range(n): x = x + 1").body[0]
+    >>> counts_to(code, "n"), counts_to(code, "x")
+    (True, False)
+    """
+    for node in ast.walk(function):
+        if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.iter, ast.Call):
+            names = {_name(part) for part in ast.walk(node.iter)}
+            if _name(node.iter.func) == "range" and name in names:
+                return True
+    return False
+
+
+def sets(program: Program, place: Place | None, source: str) -> bool:
+    """Whether the function in which a line stands gives an attribute or a global a value."""
+    function = None if place is None else program.function(place)
+    name = source.replace("global ", "")
+    if function is None or (name.isidentifier() and not source.startswith("global ")):
+        return False
+    assigned = (n for n in ast.walk(function) if isinstance(n, ast.Assign))
+    return any(_name(target) == name for node in assigned for target in node.targets)
+
+
+def is_argument(program: Program, place: Place | None, name: str) -> bool:
+    """Whether the function that begins at a line has an argument of this name."""
+    function = None if place is None else program.function(program.start(place))
+    arguments = None if function is None else function.args
+    if arguments is None:
+        return False
+    every = [*getattr(arguments, "posonlyargs", ()), *arguments.args, *arguments.kwonlyargs]
+    return name in {argument.arg for argument in every}
+
+
+def with_tensor(program: Program, place: Place | None, keyword: str) -> tuple[str, Place | None]:
+    """Give a tensor for the only keyword of a name in a file; also where it stands."""
+    tree = None if place is None else program.tree(place.file)
+    found = [n for n in (ast.walk(tree) if tree else ()) if _gives(n, keyword)]
+    if place is None or len(found) != 1:
+        return "", None
+    value = found[0].value  # type: ignore[attr-defined]
+    text = program.text_of(place.file, value)
+    line = program.lines(place.file)[value.lineno - 1]
+    if value.lineno != value.end_lineno or not line.isascii():
+        return "", None
+    new = f"{line[: value.col_offset]}torch.tensor({text}){line[value.end_col_offset :]}"
+    at = Place(place.file, value.lineno, "")
+    return program.diff(place.file, value.lineno, value.lineno, [new]), at
+
+
+def _gives(node: ast.AST, keyword: str) -> bool:
+    return (
+        isinstance(node, ast.keyword)
+        and node.arg == keyword
+        and not (isinstance(node.value, ast.Call) and _name(node.value.func).endswith("tensor"))
+    )
+
+
+def with_call_renamed(program: Program, file: str, old: str, new: str) -> tuple[str, Place | None]:
+    """Give the only call of a name in a file another name; also where it stands."""
+    tree = program.tree(file)
+    found = [
+        n
+        for n in (ast.walk(tree) if tree else ())
+        if isinstance(n, ast.Call) and _name(n.func).rpartition(".")[2] == old
+    ]
+    if len(found) != 1:
+        return "", None
+    end = found[0].func.end_col_offset or 0
+    number = found[0].func.end_lineno or found[0].lineno
+    line = program.lines(file)[number - 1]
+    if not line.isascii() or not line[:end].endswith(old):
+        return "", None
+    changed = f"{line[: end - len(old)]}{new}{line[end:]}"
+    return program.diff(file, number, number, [changed]), Place(file, number, "")
 
 
 def _is_stored(node: ast.Name) -> bool:

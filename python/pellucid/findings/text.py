@@ -16,6 +16,7 @@ from pellucid.torch.model.names import is_resumed
 from .counts import counts_of, versions_of
 from .find import count_line
 from .finding import Finding
+from .remedy import has_failed, in_order
 from .words import counted, sentence, short, times, where
 
 _AT_ONCE = 7
@@ -51,8 +52,18 @@ def explanation(captures: Sequence[Capture], findings: Sequence[Finding]) -> str
 def one_line(finding: Finding) -> str:
     """Return a finding in one line: where, what, and what to change."""
     at = f"{where(finding)}  " if finding.place is not None else ""
-    text = f"{sentence(finding.cause)} {sentence(finding.remedy)}"
+    text = f"{sentence(finding.cause)} {sentence(finding.remedy)} {_tried(finding)}"
     return at + " ".join(text.split())
+
+
+def _tried(finding: Finding) -> str:
+    """What trials showed of what is told first, in a few words; empty if none was made."""
+    if not any(remedy.trial for remedy in finding.remedies):
+        return ""
+    if all(has_failed(remedy) for remedy in finding.remedies):
+        return "Nothing that was tried helps."
+    first = in_order(finding.remedies)[0]
+    return "" if first.trial is None else sentence(first.trial.title.capitalize())
 
 
 def _details(number: int, finding: Finding) -> list[str]:
@@ -62,10 +73,12 @@ def _details(number: int, finding: Finding) -> list[str]:
     elif finding.code:
         lines.append(f"      {finding.code}")
     lines += _wrapped(sentence(finding.cause), "   ")
-    if finding.remedy:
+    if any(remedy.trial for remedy in finding.remedies):
+        lines += _trials(finding)
+    elif finding.remedy:
         title = "" if finding.remedy.startswith("no change needed") else "change: "
         lines += _wrapped(f"{title}{sentence(finding.remedy)}", "   ")
-    lines += [f"      {line}" for line in finding.diff.splitlines()]
+        lines += [f"      {line}" for line in finding.diff.splitlines()]
     seconds = finding.cost.seconds
     cost = [f"confidence: {finding.sure}"]
     if finding.count > 1 and not finding.lines:
@@ -91,6 +104,19 @@ def _listed(finding: Finding) -> list[str]:
     lines = [f"      {short(line.place):{width}}  {line.code}".rstrip() for line in shown]
     more = len(finding.lines) - _LISTED
     return [*lines, f"      and {counted(more, 'more line')}"] if more > 0 else lines
+
+
+def _trials(finding: Finding) -> list[str]:
+    """Each remedy apart, with what came of it: those that work first, those that failed last."""
+    lines: list[str] = []
+    for number, remedy in enumerate(in_order(finding.remedies)):
+        title = "not" if has_failed(remedy) else "or" if number else "change"
+        title = "" if remedy.words.startswith("no change needed") else f"{title}: "
+        lines += _wrapped(f"{title}{sentence(remedy.told)}", "   ")
+        if not has_failed(remedy):
+            lines += [f"      {line}" for line in remedy.diff.splitlines()]
+        lines += _wrapped(str(remedy.trial or remedy.status), "      ")
+    return lines
 
 
 def _wrapped(text: str, indent: str) -> list[str]:

@@ -51,7 +51,7 @@ function _shtab_pellucid_using
 end
 
 set -g _shtab_pellucid_commands decompile dis dump inspect run explain import find-difference diff demo report corpus textconv completion
-set -g _shtab_pellucid_opts_with_value --address --atol --dot --engine --fail-on --jobs --max-size --memory --out --python-version --reference --rtol --seconds --source --stage --trace -o
+set -g _shtab_pellucid_opts_with_value --address --atol --dot --engine --fail-on --jobs --limit --max-size --memory --out --python-version --reference --rtol --seconds --source --stage --trace -o
 
 complete -c pellucid -e
 complete -c pellucid -f
@@ -96,6 +96,8 @@ complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -
 complete -c pellucid -n '_shtab_pellucid_using explain' -s h -l help -d 'show this help message and exit'
 complete -c pellucid -n '_shtab_pellucid_using explain' -l json -d 'print JSON instead of text'
 complete -c pellucid -n '_shtab_pellucid_using explain' -l fail-on -x -d 'exit with 1 if one of these was found, for example break,recompile,eager'
+complete -c pellucid -n '_shtab_pellucid_using explain' -l try -d 'try each remedy on a copy of the program'
+complete -c pellucid -n '_shtab_pellucid_using explain' -l limit -x -d 'with --try, how long one run may take (default: 300)'
 complete -c pellucid -n '_shtab_pellucid_using explain; and test $_shtab_pellucid_npos -eq 0' -ka "(__fish_complete_directories)" -d 'the directory of the capture'
 complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a import -d 'turn a TORCH_TRACE log into a capture and its page'
 complete -c pellucid -n '_shtab_pellucid_using import' -s h -l help -d 'show this help message and exit'

@@ -11,6 +11,7 @@
 :mod:`capture`   hook calls to events and files, while the program runs
 :mod:`logs`      the same from a log of torch's trace, without torch
 :mod:`api`       what a user calls
+:mod:`trying`    remedies, applied to a copy of the program that runs in a process of its own
 ==============  ====================================================================================
 
 Importing this imports neither torch nor what talks to it; a name is loaded when it is first used.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``pellucid find-difference SCRIPT:FUNCTION``: what the command line does with it."""
+"""``pellucid explain`` and ``find-difference``: what the command line does with them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,65 @@ import importlib.util
 import os
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Sequence
+
+from pellucid.errors import CannotTry, NotADump
+
+if TYPE_CHECKING:
+    from pellucid.findings import Finding
+
+    from .model.capture import Capture
 
 _EPILOG = """\
 The script is imported as a module, so the code below `if __name__ == "__main__":` does not run.
 
 exit status: 0 if there is no difference, 1 if there is one, 2 for wrong usage, if the script or the
 function raises, or if nothing was compiled"""
+
+
+def add_explain(commands: Any, formatter: Any) -> None:
+    """Add the command to those of ``pellucid``."""
+    add = commands.add_parser(
+        "explain",
+        help="list the problems in a capture, and what to change",
+        description="List the problems in a capture: graph breaks, recompiles, code that failed\n"
+        "to compile or ran uncompiled. Each has its line, its cause and what to change. The\n"
+        "first ten lines are a summary. PyTorch is not needed, except for --try.",
+        usage="pellucid explain [-h] [--json] [--fail-on KINDS] [--try] [--limit SECONDS] DIR\n"
+        "                        [-- (SCRIPT | -m MODULE) [argument ...]]",
+        epilog="--try runs the program that was captured, or the one after --, once as it is and\n"
+        "once with each remedy, each time in a process of its own and with a fixed seed. Your\n"
+        "files stay as they are: a remedy changes a copy, and the program works in a temporary\n"
+        "directory. Each remedy then says what came of it: tried: works, tried: does not help,\n"
+        "or suggestion (it was not tried), with graph breaks, recompiles, seconds and the largest\n"
+        "difference of results before and after. Remedies that work come first.\n\n"
+        "exit status: 0 on success, 1 if a kind named by --fail-on was found, 2 for wrong\n"
+        "usage or if there is no readable capture\n\n"
+        "kinds for --fail-on: failed, nothing, limit, ranks, stance, hook, filtered, nan, "
+        "difference, eager, disabled,\n"
+        "break, recompile, cached, cudagraph, slow, memory, fallback, precision, cache",
+        formatter_class=formatter,
+    )
+    add.add_argument("directory", metavar="DIR", help="the directory of the capture")
+    add.add_argument("--json", action="store_true", help="print JSON instead of text")
+    add.add_argument(
+        "--fail-on",
+        type=_kinds,
+        default=(),
+        metavar="KINDS",
+        help="exit with 1 if one of these was found, for example break,recompile,eager",
+    )
+    add.add_argument(
+        "--try", dest="tries", action="store_true", help="try each remedy on a copy of the program"
+    )
+    add.add_argument(
+        "--limit",
+        type=_seconds,
+        default=300.0,
+        metavar="SECONDS",
+        help="with --try, how long one run may take (default: 300)",
+    )
+    add.set_defaults(command=explain)
 
 
 def add_find_difference(commands: Any, formatter: Any) -> None:
@@ -38,6 +90,68 @@ def add_find_difference(commands: Any, formatter: Any) -> None:
     add.add_argument("--atol", type=_tolerance, help="absolute tolerance (default: by size)")
     add.add_argument("--json", action="store_true", help="print JSON instead of text")
     add.set_defaults(command=_find_difference)
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    from pellucid.findings.find import ORDER
+
+    kinds = tuple(part.strip() for part in text.split(",") if part.strip())
+    for kind in kinds:
+        if kind not in ORDER:
+            raise argparse.ArgumentTypeError(
+                f"unknown kind of finding: {kind} (choose from {', '.join(ORDER)})"
+            )
+    return kinds
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e7:
+        raise argparse.ArgumentTypeError("expected a number of seconds, more than 0")
+    return value
+
+
+def explain(arguments: argparse.Namespace) -> int:
+    """Print the findings of a capture; return the exit status."""
+    from pellucid.findings import find_all
+    from pellucid.findings.text import as_json, explanation
+    from pellucid.torch.store.load import load_all
+
+    try:
+        captures = load_all(arguments.directory)
+    except NotADump as error:
+        print(f"pellucid: {error}", file=sys.stderr)
+        return 2
+    findings = find_all(captures)
+    try:
+        findings = _tried(arguments, captures, findings)
+    except CannotTry as error:
+        print(f"pellucid: explain: {error}", file=sys.stderr)
+        return 2
+    text = as_json(captures, findings) if arguments.json else explanation(captures, findings)
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.flush()
+    return 1 if any(finding.kind in arguments.fail_on for finding in findings) else 0
+
+
+def _tried(
+    arguments: argparse.Namespace, captures: Sequence[Capture], findings: list[Finding]
+) -> list[Finding]:
+    """The findings with what came of their remedies, if that was asked for."""
+    if not arguments.tries:
+        if arguments.program:
+            raise CannotTry("a program after -- is for --try")
+        return findings
+    from .trying.trial import try_all
+
+    return try_all(captures, findings, arguments.program, arguments.limit, _tell)
+
+
+def _tell(text: str) -> None:
+    print(f"pellucid: {text}", file=sys.stderr, flush=True)
 
 
 def _target(text: str) -> tuple[str, str]:

@@ -53,6 +53,8 @@ def run(target: str, arguments: list[str], directory: str, is_module: bool) -> i
     try:
         with prepare_debug(directory, calls=wants_calls()) as session:
             session.warns_when_empty = False  # it is said at the end
+            named = ("-m", target) if is_module else (os.path.abspath(target),)
+            session.command = (*named, *arguments)
             if is_module:
                 sys.path[0] = os.getcwd()
                 runpy.run_module(target, run_name="__main__", alter_sys=True)

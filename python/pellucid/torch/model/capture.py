@@ -90,6 +90,10 @@ class Capture(Shown):
     world_size: int | None = None
     process: str = ""
     """Which child process this is, as its directory says; empty for the first process."""
+    command: tuple[str, ...] = ()
+    """The script, or ``-m`` and the module, with its arguments; empty if that is not known."""
+    folder: str = ""
+    """The working directory of the program."""
     others: tuple[str, ...] = ()
     """The captures of other ranks and processes, as paths below this one's directory."""
     made_nodes: Nodes | None = field(default=None, repr=False, compare=False)

@@ -70,6 +70,23 @@ def this_program() -> str:
     return str(getattr(sys.modules.get("__main__"), "__file__", None) or "")
 
 
+def this_command() -> tuple[str, ...]:
+    """Return how Python was given the program of this process: a script or ``-m``, and arguments.
+
+    Empty for what has no file that can be run again, such as a notebook.
+    """
+    main = sys.modules.get("__main__")
+    name = getattr(getattr(main, "__spec__", None), "name", "")
+    if name:
+        return (
+            "-m",
+            name[: -len(".__main__")] if name.endswith(".__main__") else name,
+            *sys.argv[1:],
+        )
+    file = this_program()
+    return (os.path.abspath(file), *sys.argv[1:]) if file and os.path.isfile(file) else ()
+
+
 class Claim:
     """A directory that belongs to one open capture."""
 

@@ -50,10 +50,12 @@ def record_text(capture: Capture) -> str:
 
 
 def times_text(capture: Capture) -> str:
-    """Return how long each compile took, as text; apart, because no two runs agree on it."""
+    """Return what no two runs agree on, as text: the command line, how long each compile took."""
     record = {
         "tool": "pellucid",
         "schema": SCHEMA,
+        "command": list(capture.command),
+        "folder": capture.folder,
         "times": to_plain(capture.times),
         "spans": to_plain(capture.spans),
     }

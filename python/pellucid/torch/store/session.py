@@ -43,6 +43,7 @@ from .directories import (
     child_number,
     claim_for_fork,
     remove_litter,
+    this_command,
     this_program,
 )
 from .record import RECORD, SCHEMA
@@ -144,6 +145,8 @@ class Session(Shown):
         self.rank: int | None = None
         self.world_size: int | None = None
         self.process = child_number()
+        self.command = this_command()
+        self.folder = os.getcwd()
         self.warns_when_empty = True
         self.unfinished: set[CompileKey] = set()
         """The compiles that had not ended when what a capture is made of ended."""
@@ -446,6 +449,8 @@ class Session(Shown):
                 rank=self.rank,
                 world_size=self.world_size,
                 process=self.process,
+                command=self.command,
+                folder=self.folder,
                 others=tuple(self.others()),
                 made_nodes=dict(self.nodes),
             )

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of one break: the cause, and the remedies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable, Match
+
+from pellucid.torch.model.events import Break, Place
+
+from .remedy import Remedy, of_words, setting
+from .source import Program
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a break means, and what to change."""
+
+    cause: str
+    remedies: tuple[Remedy, ...] = ()
+    sure: str = "certain"
+    kind: str = "break"
+
+
+Make = Callable[["Match[str]", Break, Program, "Place | None"], Advice]
+
+
+def said(cause: str, remedy: str = "", sure: str = "certain") -> Make:
+    """Return what makes an advice of these words; a group of the pattern may stand in them."""
+
+    def make(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+        words = {name: value or "" for name, value in found.groupdict().items()}
+        return Advice(cause.format(**words), of_words(remedy.format(**words)), sure=sure)
+
+    return make
+
+
+def told(cause: str, remedy: str = "", sure: str = "certain", kind: str = "break") -> Advice:
+    """Return an advice whose remedies are those of a sentence."""
+    return Advice(cause, of_words(remedy), sure, kind)
+
+
+def set_to(
+    program: Program, place: Place | None, line: str, words: str = "", caution: str = ""
+) -> Remedy:
+    """Return a setting, with the diff that makes it in the program."""
+    diff = "" if place is None else program.setting(place.file, line)
+    return setting(line, words, diff, caution)

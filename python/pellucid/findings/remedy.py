@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a remedy is: an instruction in words and, if a program can apply it, in a form for that.
+
+The words and what is tried come from the same value, so neither can say more than the other.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Iterator, Sequence
+
+from pellucid.torch.model.events import Place
+
+KINDS = ("by hand", "setting", "environment", "edit", "option", "mark", "argument")
+"""How a remedy is applied.
+
+``by hand``      nobody but the reader can
+``setting``      ``code`` is a statement that runs before the program does
+``environment``  ``code`` is ``NAME=value``, or ``NAME`` alone to unset it
+``edit``         ``diff`` is a unified diff of the file of ``target``
+``option``       ``code`` is an argument of torch.compile, ``dynamic=True``
+``mark``         ``code`` is a call that marks a tensor before ``target`` is compiled
+``argument``     ``code`` is an assignment to an argument before each call of ``target``
+"""
+
+STATUSES = ("works", "helps", "suggestion", "changes results", "does not help")
+"""What a trial can show, in the order in which remedies are to be read."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run of the program showed."""
+
+    breaks: int
+    recompiles: int
+    seconds: float
+    """How long the program ran, from its first line to its last."""
+    raised: str = ""
+    """The exception that ended it, in one line; empty for none."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of the program when a remedy was applied to a copy of it."""
+
+    status: str
+    """One of :data:`STATUSES`; ``suggestion`` if nothing was learned."""
+    why: str = ""
+    """What the status does not say by itself, in one sentence."""
+    before: Outcome | None = None
+    after: Outcome | None = None
+    difference: float | None = None
+    """The largest difference between two results; None if nothing could be compared."""
+    compared: int = 0
+    """How many results were compared: tensors and numbers that compiled functions returned,
+    parameters and gradients."""
+
+    def __str__(self) -> str:
+        told = [self.why] if self.why else []
+        if self.before is not None and self.after is not None:
+            told += _changes(self.before, self.after)
+            told.append(self.results)
+        head = self.title
+        return f"{head}: {', '.join(part for part in told if part)}" if told else head
+
+    @property
+    def title(self) -> str:
+        """The status as a finding shows it."""
+        if self.status == "suggestion":
+            return self.status
+        return f"tried: {_TITLES.get(self.status, self.status)}"
+
+    @property
+    def results(self) -> str:
+        """How far the results are from those without the remedy, in words."""
+        if not self.compared:
+            return "no results to compare"
+        if not self.difference:
+            return f"{self.compared} results are equal"
+        return f"largest difference of {self.compared} results: {self.difference:.3g}"
+
+
+_TITLES = {"helps": "helps in part", "changes results": "changes the results"}
+
+
+def _changes(before: Outcome, after: Outcome) -> Iterator[str]:
+    if before.raised:
+        then = "and with it" if after.raised else "and not with it"
+        yield f"the program raises {before.raised.partition(':')[0]} without it {then}"
+    for name in ("breaks", "recompiles"):
+        first, then = getattr(before, name), getattr(after, name)
+        if first or then:
+            word = "graph breaks" if name == "breaks" else name
+            yield f"{first} -> {then} {word}"
+    yield f"{before.seconds:.2f} s -> {after.seconds:.2f} s"
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """One thing to change."""
+
+    words: str
+    """An instruction: it begins with a verb in lower case, and has no full stop."""
+    kind: str = "by hand"
+    """One of :data:`KINDS`."""
+    code: str = ""
+    """What is applied."""
+    diff: str = ""
+    """The same as a unified diff of a file of the program; empty where its syntax allows none."""
+    target: Place | None = None
+    """The file of an edit; the function of a mark or of an argument."""
+    caution: str = ""
+    """What else it changes (results, gradients, output); empty for nothing that is known."""
+    trial: Trial | None = None
+    """What came of it when it was tried; None if it was not."""
+
+    @property
+    def status(self) -> str:
+        """What is known of it: one of :data:`STATUSES`."""
+        return "suggestion" if self.trial is None else self.trial.status
+
+    @property
+    def told(self) -> str:
+        """The words with the caution."""
+        return f"{self.words} ({self.caution})" if self.caution else self.words
+
+
+def by_hand(words: str, caution: str = "") -> tuple[Remedy, ...]:
+    """Return a remedy that only the reader can apply; none for no words."""
+    return (Remedy(words, caution=caution),) if words else ()
+
+
+def setting(line: str, words: str = "", diff: str = "", caution: str = "") -> Remedy:
+    """Return a setting, or another statement that runs before the program does.
+
+    In ``words``, the statement stands for ``{}``.
+    """
+    return Remedy((words or "set {}").format(line), "setting", line, diff, caution=caution)
+
+
+def edit(diff: str, place: Place | None, words: str, caution: str = "") -> tuple[Remedy, ...]:
+    """Return a change of the program's text; by hand if its syntax allows no diff."""
+    if not diff or place is None:
+        return by_hand(words, caution)
+    return (Remedy(words, "edit", "", diff, place, caution),)
+
+
+def option(argument: str, why: str = "") -> Remedy:
+    """Return an argument of torch.compile."""
+    return Remedy(f"use torch.compile({argument}){why}", "option", argument)
+
+
+def mark(call: str, function: Place | None, words: str = "") -> Remedy:
+    """Return a call that marks a tensor before a function is compiled."""
+    told = words or f"call `{call}` before the first call"
+    return Remedy(told, "mark", call, target=function) if function is not None else Remedy(told)
+
+
+def argument(name: str, value: str, function: Place | None, words: str, caution: str) -> Remedy:
+    """Return another value for an argument of a compiled function."""
+    if function is None or not name.isidentifier():
+        return Remedy(words, caution=caution)
+    return Remedy(words, "argument", f"{name} = {value}", "", function, caution)
+
+
+def in_order(remedies: Sequence[Remedy]) -> tuple[Remedy, ...]:
+    """Return remedies with those that work first, and those that were tried and failed last."""
+    return tuple(sorted(remedies, key=lambda remedy: STATUSES.index(remedy.status)))
+
+
+def in_words(remedies: Sequence[Remedy]) -> str:
+    """Return remedies as one instruction, without those that were tried and failed.
+
+    >>> in_words([Remedy("keep it a tensor"), setting("torch.x = 1")])
+    'keep it a tensor, or set torch.x = 1'
+    """
+    told = [remedy.told for remedy in in_order(remedies) if not has_failed(remedy)]
+    if told and told[0].startswith("no change needed"):
+        return ". ".join([told[0], *(words[:1].upper() + words[1:] for words in told[1:])])
+    return ", or ".join(told)
+
+
+def has_failed(remedy: Remedy) -> bool:
+    """Return true if a trial showed that this is not a remedy."""
+    return remedy.status in ("does not help", "changes results")
+
+
+def diff_of(remedies: Sequence[Remedy]) -> str:
+    """Return the diff of the first remedy that has one and has not failed; empty for none."""
+    return next((r.diff for r in in_order(remedies) if r.diff and not has_failed(r)), "")
+
+
+_SETTING = re.compile(
+    r"(?P<name>torch\.(?:_\w+|compiler)(?:\.\w+)*\.config(?:\.\w+)+)(?: ?= ?|`? to `?)"
+    r"(?P<value>True|False|None|\d+(?:\.\d+)?|[\"'][\w-]*[\"'])"
+)
+_UNSET = re.compile(r"^unset (?P<name>[A-Z][A-Z0-9_]+)$")
+_VARIABLE = re.compile(r"\b[Ss]et (?P<code>TORCH\w*=\w+)")
+
+
+def settings_in(text: str) -> tuple[str, ...]:
+    """Return the settings that a text names, as statements.
+
+    >>> settings_in("Set `torch._dynamo.config.trace_autograd_ops = True` to trace it.")
+    ('torch._dynamo.config.trace_autograd_ops = True',)
+    >>> settings_in("Change `torch._dynamo.config.x` to `False`."), settings_in("It may be a bug.")
+    (('torch._dynamo.config.x = False',), ())
+    """
+    found = (f"{part['name']} = {part['value']}" for part in _SETTING.finditer(text))
+    return tuple(dict.fromkeys(found))
+
+
+def _advised(hint: str) -> tuple[Remedy, ...]:
+    """The settings and the variables that a hint of torch's names."""
+    lines = (setting(line, "set {}, as torch advises") for line in settings_in(hint))
+    names = (found["code"] for found in _VARIABLE.finditer(hint))
+    variables = (Remedy(f"set {code}, as torch advises", "environment", code) for code in names)
+    return (*lines, *variables)
+
+
+def of_words(words: str) -> tuple[Remedy, ...]:
+    """Return the remedies of a sentence: its settings and variables, and what is left by hand.
+
+    >>> [r.kind for r in of_words("call it outside, or set torch._dynamo.config.allow_rnn = True")]
+    ['by hand', 'setting']
+    >>> of_words("unset TORCHDYNAMO_DISABLE")[0].kind
+    'environment'
+    """
+    unset = _UNSET.match(words)
+    if unset is not None:
+        return (Remedy(words, "environment", unset["name"]),)
+    parts = words.split(", or ") if settings_in(words) else [words]
+    found: list[Remedy] = []
+    for part in parts:
+        lines = settings_in(part)
+        found += [Remedy(part, "setting", lines[0])] if len(lines) == 1 else by_hand(part)
+    return tuple(found)
+
+
+def with_hints(remedies: Sequence[Remedy], hints: Sequence[str]) -> tuple[Remedy, ...]:
+    """Return remedies with the settings that torch's hints name, each once.
+
+    What can be tried comes first, ours before torch's.
+    """
+    known = {remedy.code for remedy in remedies}
+    advised = dict.fromkeys(found for hint in hints for found in _advised(hint))
+    new = [found for found in advised if found.code not in known]
+    if remedies and remedies[0].words.startswith("no change needed"):
+        return (*remedies, *new)
+    ours = [remedy for remedy in remedies if remedy.kind != "by hand"]
+    return (*ours, *new, *(remedy for remedy in remedies if remedy.kind == "by hand"))
+
+
+def tried(remedy: Remedy, trial: Trial) -> Remedy:
+    """Return a remedy with what came of it."""
+    return replace(remedy, trial=trial)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a trial shows: the findings of two runs of a program, without and with a remedy."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from typing import Callable, Sequence
+
+from pellucid.findings import Finding
+from pellucid.findings.counts import counts_of
+from pellucid.findings.remedy import Outcome, Trial
+from pellucid.findings.words import short
+
+from ..model.capture import Capture
+
+_PROBLEMS = ("failed", "nothing", "limit", "nan", "eager", "disabled", "break", "recompile")
+"""The kinds of findings that a remedy must not add to, the worst first."""
+_FATAL = ("failed", "nothing", "limit", "nan")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the program."""
+
+    findings: tuple[Finding, ...]
+    outcome: Outcome
+    compared: int = 0
+    difference: float | None = None
+    are_apart: bool = False
+    """Whether a result differs by more than rounding explains."""
+    name: str = ""
+    """Which result differs most."""
+
+
+def outcome_of(
+    captures: Sequence[Capture], findings: Sequence[Finding], seconds: float, raised: str
+) -> Outcome:
+    """Return what a run showed, in numbers."""
+    counts = counts_of(captures, findings)
+    return Outcome(counts.breaks, counts.recompiles, round(seconds, 3), raised)
+
+
+def judged(
+    before: Run, after: Run, finding: Finding | None, moved: Callable[[str, int], int]
+) -> Trial:
+    """Return what the second run shows of the remedy that it was given.
+
+    Args:
+        before: the run without it.
+        after: the run with it.
+        finding: what the remedy is for; None for everything that the first run found.
+        moved: where a line of a file is in the second run.
+    """
+    problems = [found for found in before.findings if found.kind in _PROBLEMS]
+    targets = [finding] if finding is not None else problems
+    known = Counter(_key(found, moved) for found in before.findings)
+    there = {_key(found, _same): found for found in after.findings}
+    if finding is not None and _key(finding, moved) not in known:
+        return Trial("suggestion", "the problem did not occur when the program ran again")
+    left = [t for t in targets if _key(t, moved) in there]
+    fewer = [t for t in left if there[_key(t, moved)].count < _count(before, t)]
+    moving = {key[:2] + key[3:] for key in known if key[0] == "recompile"}
+    new = [
+        found
+        for key, found in there.items()
+        # Without a break, what recompiled after it is part of the function.
+        if key not in known and key[:2] + key[3:] not in moving and found.kind in _PROBLEMS
+    ]
+    status, why = _status(targets, left, fewer, new, before.outcome, after.outcome)
+    if after.are_apart and status in ("works", "helps"):
+        status, why = "changes results", f"most in {after.name}" if after.name else ""
+    return Trial(status, why, before.outcome, after.outcome, after.difference, after.compared)
+
+
+def _status(
+    targets: Sequence[Finding],
+    left: Sequence[Finding],
+    fewer: Sequence[Finding],
+    new: Sequence[Finding],
+    before: Outcome,
+    after: Outcome,
+) -> tuple[str, str]:
+    if after.raised and not before.raised:
+        return "does not help", f"the program then raises {after.raised}"
+    fatal = [finding for finding in new if finding.kind in _FATAL]
+    if fatal:
+        return "does not help", f"then: {_worded(fatal[0])}"
+    if len(left) == len(targets) and not fewer:
+        return "does not help", ""
+    if new:
+        return "helps", f"a new {_worded(new[0])}"
+    if left:
+        return "helps", ""
+    return "works", ""
+
+
+def _worded(finding: Finding) -> str:
+    at = f" at {short(finding.place)}" if finding.place is not None else ""
+    return f"{finding.kind}{at}: {finding.cause}"[:160]
+
+
+def _count(run: Run, finding: Finding) -> int:
+    return next((f.count for f in run.findings if f.id == finding.id), finding.count)
+
+
+def _same(file: str, line: int) -> int:
+    return line
+
+
+def _key(finding: Finding, moved: Callable[[str, int], int]) -> tuple[str, str, int, str]:
+    """What a finding is about, in the lines of the second run."""
+    place = finding.place
+    if place is None:
+        return finding.kind, "", 0, finding.id
+    file = os.path.basename(place.file)
+    rest = finding.id.replace(f"{finding.kind}:{file}:{place.line}", "", 1)
+    return finding.kind, file, moved(place.file, place.line), rest

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Remedies, tried: the program runs once without and once with each, in processes of its own.
+
+Nothing of the user's is changed. An edited file exists in the memory of its trial only
+(:mod:`.child`), and the program works in a directory of links that is removed at the end
+(:mod:`.working`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Callable, NamedTuple, Sequence
+
+import pellucid
+from pellucid.errors import CannotTry, NotADump
+from pellucid.findings import Finding, find_all
+from pellucid.findings.remedy import Remedy, Trial, option, setting, settings_in, tried
+
+from ..model.capture import Capture
+from ..model.events import Place, Source
+from ..store.load import load_all
+from .edits import DoesNotApply, apply
+from .judged import Run, judged, outcome_of
+
+SECONDS = 300.0
+"""How long one run of the program may take, unless told otherwise."""
+_CHILD = (
+    "import sys; from pathlib import Path; from pellucid.torch.trying.child import main; "
+    "main(Path(sys.argv[1]))"
+)
+_OURS = ("PELLUCID_DUMP", "PELLUCID_RUN", "PELLUCID_PROGRESS", "PELLUCID_CALLS", "TORCH_TRACE")
+
+
+class Program(NamedTuple):
+    """A program that can be run again."""
+
+    command: tuple[str, ...]
+    """The script, or ``-m`` and the module, with its arguments."""
+    folder: str
+    """Its working directory."""
+
+
+def try_remedy(
+    directory: str | os.PathLike[str],
+    remedy: Remedy | str,
+    *,
+    finding: Finding | None = None,
+    program: Sequence[str] = (),
+    seconds: float = SECONDS,
+) -> Trial:
+    """Run the program of a capture without and with a remedy, and compare.
+
+    The program runs in a process of its own, with a fixed seed. Your files stay as they are: the
+    remedy is applied to a copy, and the program works in a temporary directory.
+
+    Args:
+        directory: the directory of the capture.
+        remedy: one of a finding's ``remedies``, or as text: a setting
+            (``"torch._dynamo.config.capture_scalar_outputs = True"``), an argument of
+            ``torch.compile`` (``"dynamic=True"``), a variable of the environment (``"NAME=value"``)
+            or a unified diff of one of the program's files.
+        finding: what it is to remedy; if None, everything that was found counts.
+        program: the script, or ``-m`` and a module, with its arguments; if empty, what the capture
+            recorded.
+        seconds: how long one run may take.
+
+    Raises:
+        NotADump: there is no readable capture.
+        CannotTry: the remedy cannot be applied, or the program cannot be run.
+    """
+    captures = load_all(directory)
+    applied = _read(remedy, captures) if isinstance(remedy, str) else remedy
+    if applied.kind == "by hand":
+        raise CannotTry(f"only by hand: {applied.words}")
+    with _Trials(_program_of(captures, program), seconds) as trials:
+        return trials.trial(applied, finding)
+
+
+def try_all(
+    captures: Sequence[Capture],
+    findings: Sequence[Finding],
+    program: Sequence[str] = (),
+    seconds: float = SECONDS,
+    tell: Callable[[str], None] = lambda text: None,
+) -> list[Finding]:
+    """Return findings with what came of each of their remedies, those that work first.
+
+    Args:
+        captures: the capture, and those of other processes below it.
+        findings: what was found in them.
+        program: as for :func:`try_remedy`.
+        seconds: how long one run may take.
+        tell: is told of each run before it begins.
+
+    Raises:
+        CannotTry: the program cannot be run.
+    """
+    wanted = dict.fromkeys(
+        _applied(remedy) for found in findings for remedy in found.remedies if _can_apply(remedy)
+    )
+    if not wanted:
+        return list(findings)
+    with _Trials(_program_of(captures, program), seconds) as trials:
+        tell("running the program as it is")
+        _ = trials.before
+        for number, remedy in enumerate(wanted, 1):
+            tell(f"trying {number} of {len(wanted)}: {remedy.diff or remedy.code}".split("\n")[0])
+            trials.run(remedy)
+        return [
+            found.with_remedies(
+                [
+                    tried(r, trials.trial(_applied(r), found)) if _can_apply(r) else r
+                    for r in found.remedies
+                ]
+            )
+            for found in findings
+        ]
+
+
+def _can_apply(remedy: Remedy) -> bool:
+    return remedy.kind != "by hand" and remedy.trial is None
+
+
+def _applied(remedy: Remedy) -> Remedy:
+    """A remedy without its words: two findings may have the same one."""
+    diff = remedy.diff if remedy.kind == "edit" else ""
+    return Remedy("", remedy.kind, remedy.code, diff, remedy.target)
+
+
+_VARIABLE = re.compile(r"^[A-Z][A-Z0-9_]*(?:=.*)?$")
+_ARGUMENT = re.compile(r"^\w+ ?=[^=].*$")
+
+
+def _read(text: str, captures: Sequence[Capture]) -> Remedy:
+    """The remedy that a text is."""
+    text = text.strip("\n")
+    if re.search(r"^@@ ", text, re.MULTILINE):
+        names = re.findall(r"^(?:---|\+\+\+) (\S+)", text, re.MULTILINE)
+        files = {s.file for capture in captures for s in capture.of(Source)}
+        for name in names:
+            end = os.sep + re.sub(r"^[ab]/", "", name)
+            fitting = [file for file in files if file.endswith(end) or file == name]
+            if len(fitting) == 1:
+                return Remedy(text, "edit", "", text, Place(fitting[0], 0))
+        raise CannotTry("the diff names no file that the capture has")
+    if settings_in(text) or text.startswith("torch."):
+        return setting(text, "{}")
+    if _VARIABLE.match(text):
+        return Remedy(text, "environment", text)
+    if _ARGUMENT.match(text):
+        return option(text)
+    raise CannotTry(
+        f"not a remedy: {text!r}. Pass a setting, an argument of torch.compile, NAME=value, "
+        "or a diff"
+    )
+
+
+def _program_of(captures: Sequence[Capture], given: Sequence[str]) -> Program:
+    """The program that was given, or the one that a capture recorded."""
+    recorded = next((c for c in captures if c.command), None)
+    folder = recorded.folder if recorded is not None else os.getcwd()
+    command = tuple(given)
+    if not command:
+        if recorded is None:
+            raise CannotTry(
+                "the capture does not record a program that can be run again. Pass it after --"
+            )
+        command = recorded.command
+    elif command[0] != "-m":
+        folder = os.getcwd()
+        command = (os.path.abspath(command[0]), *command[1:])
+    if command[0] == "-m" and len(command) < 2:
+        raise CannotTry("-m needs the name of a module")
+    if command[0] != "-m" and not os.path.isfile(command[0]):
+        raise CannotTry(f"{command[0]}: no such file. Pass the program after --")
+    if not os.path.isdir(folder):
+        folder = os.getcwd()
+    if any(capture.world_size or capture.rank is not None for capture in captures):
+        raise CannotTry("the capture is of a distributed job, which is not run again")
+    if importlib.util.find_spec("torch") is None:
+        raise CannotTry("PyTorch is not installed. Install it with: pip install torch")
+    return Program(command, folder)
+
+
+class _Failed(Exception):
+    """A run gave no answer; the message says why."""
+
+
+class _Trials:
+    """The runs of one program; each remedy runs once, whatever it is asked for."""
+
+    def __init__(self, program: Program, seconds: float) -> None:
+        self._program, self._seconds = program, seconds
+        self._root = Path(tempfile.mkdtemp(prefix="pellucid-try-"))
+        self._runs: dict[Remedy | None, Run | str] = {}
+
+    def __enter__(self) -> _Trials:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        shutil.rmtree(str(self._root), ignore_errors=True)
+
+    @property
+    def before(self) -> Run:
+        """The program as it is."""
+        found = self.run(None)
+        if isinstance(found, str):
+            raise CannotTry(f"the program, run again: {found}")
+        return found
+
+    def trial(self, remedy: Remedy, finding: Finding | None) -> Trial:
+        """Return what came of a remedy of a finding."""
+        before, after = self.before, self.run(remedy)
+        if isinstance(after, str):
+            return Trial("suggestion", f"not tried: {after}")
+        return judged(before, after, finding, _moved(remedy))
+
+    def run(self, remedy: Remedy | None) -> Run | str:
+        """Run the program; why there is no answer, if there is none."""
+        if remedy not in self._runs:
+            try:
+                self._runs[remedy] = self._run(remedy)
+            except _Failed as failure:
+                self._runs[remedy] = str(failure)
+        return self._runs[remedy]
+
+    def _run(self, remedy: Remedy | None) -> Run:
+        folder = self._root / str(len(self._runs))
+        working = folder / "working"
+        working.mkdir(parents=True)
+        from .working import link_into
+
+        link_into(self._program.folder, str(working))
+        command = self._program.command
+        script = os.path.dirname(command[0]) if command[0] != "-m" else self._program.folder
+        order = {
+            "command": command,
+            "folder": self._program.folder,
+            "working": str(working),
+            "kept": [self._program.folder, script],
+            "out": str(folder / "dump"),
+            "results": str(self._root / "results.pt"),
+            "remedy": None if remedy is None else asdict(remedy),
+        }
+        (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
+        said = self._wait(folder, remedy)
+        try:
+            answer = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
+            captures = load_all(folder / "dump") if not answer["applied"] else ()
+        except (OSError, ValueError, NotADump) as error:
+            raise _Failed(said or f"no capture came of it ({error})") from None
+        if answer["applied"]:
+            raise _Failed(f"it could not be applied: {answer['applied']}")
+        findings = tuple(find_all(captures))
+        outcome = outcome_of(captures, findings, answer["seconds"], answer["raised"])
+        return Run(
+            findings,
+            outcome,
+            answer["compared"],
+            answer["difference"],
+            answer.get("apart", False),
+            answer.get("name", ""),
+        )
+
+    def _wait(self, folder: Path, remedy: Remedy | None) -> str:
+        """Wait for the process of a run; the last line that it wrote on standard error."""
+        env = {k: v for k, v in os.environ.items() if k not in _OURS}
+        env.setdefault("PYTHONHASHSEED", "0")
+        env["PYTHONDONTWRITEBYTECODE"] = "1"
+        env["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "cache")
+        ours = os.path.dirname(os.path.dirname(os.path.abspath(pellucid.__file__)))
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, [env.get("PYTHONPATH"), ours]))
+        if remedy is not None and remedy.kind == "environment":
+            name, equals, value = remedy.code.partition("=")
+            env.pop(name, None)
+            env.update({name: value} if equals else {})
+        with open(folder / "stdout", "wb") as out, open(folder / "stderr", "wb") as err:
+            process = subprocess.Popen(
+                [sys.executable, "-c", _CHILD, str(folder / "order.json")],
+                cwd=str(folder),
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+            try:
+                status = process.wait(self._seconds)
+            except BaseException as error:
+                _kill(process)
+                if isinstance(error, subprocess.TimeoutExpired):
+                    raise _Failed(f"it did not end within {self._seconds:g} s") from None
+                raise
+        lines = (folder / "stderr").read_text(encoding="utf-8", errors="replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        return last[:300] if last else f"it ended with status {status}"
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process and those that it started."""
+    with contextlib.suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
+
+
+def _moved(remedy: Remedy) -> Callable[[str, int], int]:
+    """Where a line of a file is when a remedy is applied."""
+    target = remedy.target
+    edited = None
+    if remedy.kind == "edit" and target is not None:
+        with contextlib.suppress(OSError, DoesNotApply):
+            edited = apply(Path(target.file).read_text(encoding="utf-8"), remedy.diff)
+
+    def moved(file: str, line: int) -> int:
+        if edited is None or target is None or file != target.file:
+            return line
+        return edited.line(line)
+
+    return moved

@@ -1,0 +1,62 @@
+"""Programs after public reports of 2026: the cause, the line, and the remedy that a trial showed.
+
+`pellucid explain --try` was run on each; STATUS of a row is what it said of the first remedy.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pellucid.findings import find_all
+from pellucid.torch.store.load import load_all
+from support import PROGRAMS, run_env, torch_version
+
+RUNNER = Path(__file__).with_name("run_reports.py")
+DYNAMO = "torch._dynamo.config"
+
+# Kind, line, a word of the cause; the code or a word of the first remedy; what a trial said of it.
+EXPECTED = {
+    "r01": [
+        ("limit", 13, "recompile_limit", "fix the cause", "suggestion"),
+        ("recompile", 13, "self.updates", f"{DYNAMO}.allow_unspec_int_on_nn_module", "helps"),
+    ],
+    "r02": [("break", 7, "item()", f"{DYNAMO}.capture_scalar_outputs", "works")],
+    "r03": [("recompile", 8, "longest", "dynamic=True", "works")],
+    "r04": [("recompile", 13, "no longer None", "sets `self.mapped` itself", "suggestion")],
+    "r05": [("recompile", 11, "self.step", "keep `self.step` in a tensor", "suggestion")],
+    "r06": [("recompile", 8, "size", f"{DYNAMO}.force_parameter_static_shapes", "helps")],
+    "r07": [("failed", 8, "tensor's values", "torch._check", "suggestion")],
+    "r08": [("stance", 13, "eager_on_recompile", "end the stance", "suggestion")],
+    "r09": [],
+    "r10": [("break", 8, "autograd.grad", f"{DYNAMO}.trace_autograd_ops", "works")],
+    "r11": [("failed", 10, "fixed to 4", "maybe_mark_dynamic", "works")],
+    "r12": [
+        ("break", 12, "logging", f"{DYNAMO}.ignore_logging_functions", "works"),
+        ("break", 14, "warn", f"{DYNAMO}.reorderable_logging_functions", "works"),
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def dumps(torch, tmp_path_factory):
+    if torch_version() < (2, 13):
+        pytest.skip("older releases word it otherwise")
+    out = tmp_path_factory.mktemp("reported")
+    programs = sorted(map(str, (PROGRAMS / "reported").glob("r*.py")))
+    command = [sys.executable, str(RUNNER), str(out), *programs]
+    subprocess.run(command, env=run_env(), cwd=str(out), check=True, timeout=550)
+    return out
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_the_cause_the_line_and_the_remedy(name, dumps):
+    findings = [f for f in find_all(load_all(dumps / name)) if f.kind not in ("cache", "precision")]
+    told = [(f.kind, f.place and f.place.line, f.cause, f.remedy) for f in findings]
+    assert len(findings) == len(EXPECTED[name]) or name in ("r06",), told
+    for kind, line, cause, remedy, status in EXPECTED[name]:
+        found = [f for f in findings if f.kind == kind and f.place and f.place.line == line]
+        assert len(found) == 1 and cause in found[0].cause, told
+        first = found[0].remedies[0]
+        assert remedy in (first.code or first.diff or first.words), first
+        assert (first.kind == "by hand") == (status == "suggestion")
