@@ -27,6 +27,15 @@ def test_a_diff_of_several_hunks_moves_the_lines_below():
     assert [edited.line(n) for n in (1, 2, 3, 5)] == [1, 3, 4, 5]
 
 
+def test_diffs_of_neighbouring_lines_are_applied_together():
+    second = "--- a\n+++ a\n@@ -1,3 +1,2 @@\n one\n-two\n three"
+    third = "--- a\n+++ a\n@@ -2,3 +2,2 @@\n two\n-three\n four"
+    with pytest.raises(DoesNotApply):
+        apply("one\n", f"{second}\n{third}")
+    edited = apply(TEXT, f"{third}\n{second}")
+    assert edited.text == "one\nfour\n" and edited.line(4) == 2
+
+
 @pytest.mark.parametrize("diff", ["", "@@ -1 +1 @@\n-two\n+x\n", "@@ -9 +9 @@\n-x\n"])
 def test_a_diff_of_another_text_is_refused(diff):
     with pytest.raises(DoesNotApply):

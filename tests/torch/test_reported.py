@@ -21,7 +21,9 @@ EXPECTED = {
         ("limit", 13, "recompile_limit", "fix the cause", "suggestion"),
         ("recompile", 13, "self.updates", f"{DYNAMO}.allow_unspec_int_on_nn_module", "helps"),
     ],
-    "r02": [("break", 7, "item()", f"{DYNAMO}.capture_scalar_outputs", "works")],
+    "r02": [
+        ("break", 7, "value into a Python number", f"{DYNAMO}.capture_scalar_outputs", "works")
+    ],
     "r03": [("recompile", 8, "longest", "dynamic=True", "works")],
     "r04": [("recompile", 13, "no longer None", "sets `self.mapped` itself", "suggestion")],
     "r05": [("recompile", 11, "self.step", "keep `self.step` in a tensor", "suggestion")],

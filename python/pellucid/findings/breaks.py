@@ -14,6 +14,7 @@ from pellucid.torch.model.names import label, scrub
 from .costs import caused_by_breaks
 from .finding import Finding, Line, Link, identify
 from .remedies import advise
+from .remedy import together
 from .rewrites import block_around
 from .source import Program
 from .words import short
@@ -53,6 +54,7 @@ def _joined(group: list[Finding]) -> Finding:
     return replace(
         group[0],
         diff="\n".join(dict.fromkeys(finding.diff for finding in group if finding.diff)),
+        remedies=together([finding.remedies for finding in group]),
         count=len(group),
         keys=_each(group, "keys"),
         caused=_each(group, "caused"),

@@ -252,6 +252,22 @@ def with_hints(remedies: Sequence[Remedy], hints: Sequence[str]) -> tuple[Remedy
     return (*ours, *new, *(remedy for remedy in remedies if remedy.kind == "by hand"))
 
 
+def together(groups: Sequence[Sequence[Remedy]]) -> tuple[Remedy, ...]:
+    """Return the remedies of one cause at several lines: an edit changes all of them."""
+
+    def whole(remedy: Remedy) -> Remedy:
+        same = (remedy.kind, remedy.words, remedy.target and remedy.target.file)
+        parts = (
+            other.diff
+            for group in groups
+            for other in group
+            if (other.kind, other.words, other.target and other.target.file) == same
+        )
+        return replace(remedy, diff="\n".join(dict.fromkeys(filter(None, parts))))
+
+    return tuple(whole(remedy) if remedy.kind == "edit" else remedy for remedy in groups[0])
+
+
 def tried(remedy: Remedy, trial: Trial) -> Remedy:
     """Return a remedy with what came of it."""
     return replace(remedy, trial=trial)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Iterator, NamedTuple
 
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
@@ -30,7 +30,7 @@ class Edited(NamedTuple):
 
 
 def apply(text: str, diff: str) -> Edited:
-    """Return the text with the changes of a unified diff.
+    """Return the text with the changes of a unified diff, or of several of one text.
 
     Raises:
         DoesNotApply: the diff has no hunk, or a line of the text is not as the diff has it.
@@ -39,32 +39,44 @@ def apply(text: str, diff: str) -> Edited:
     'a\\nc\\n'
     """
     lines = text.split("\n")
-    result: list[str] = []
-    moves: list[tuple[int, int]] = []
-    at, rest = 0, diff.split("\n")
-    if not any(_HUNK.match(line) for line in rest):
+    removed: set[int] = set()
+    added: dict[int, list[str]] = {}
+    hunks = list(_hunks(diff.split("\n")))
+    if not hunks:
         raise DoesNotApply("not a unified diff: no line begins with @@")
-    while rest:
-        head = _HUNK.match(rest.pop(0))
-        if head is None:
-            continue
-        first = int(head[1]) - (0 if head[2] == "0" else 1)
-        result += lines[at:first]
-        at = first
-        while rest and not _HUNK.match(rest[0]) and rest[0][:1] in ("", " ", "-", "+"):
-            sign, line = rest[0][:1], rest.pop(0)[1:]
-            if not sign and not rest:
-                break  # the end of the diff, not an empty line of it
+    for at, body in hunks:
+        for sign, line in body:
             if sign == "+":
-                result.append(line)
-                moves.append((at + 1, 1))
+                added.setdefault(at, []).append(line)
                 continue
             if at >= len(lines) or lines[at].rstrip("\r") != line:
                 there = repr(lines[at]) if at < len(lines) else "the end of the file"
                 raise DoesNotApply(f"line {at + 1} is {there}, not {line!r}")
-            at += 1
             if sign == "-":
-                moves.append((at + 1, -1))
-            else:
-                result.append(lines[at - 1])
-    return Edited("\n".join([*result, *lines[at:]]), tuple(moves))
+                removed.add(at)
+            at += 1
+    result: list[str] = []
+    for number, line in enumerate([*lines, ""]):
+        result += added.get(number, ())
+        result += [line] if number < len(lines) and number not in removed else []
+    moves = [(number + 1, len(new)) for number, new in added.items()]
+    moves += [(number + 2, -1) for number in removed]
+    return Edited("\n".join(result), tuple(sorted(moves)))
+
+
+def _hunks(diff: list[str]) -> Iterator[tuple[int, list[tuple[str, str]]]]:
+    """Each hunk: how many lines of the text are before it, and its lines with their signs."""
+    while diff:
+        head = _HUNK.match(diff.pop(0))
+        if head is None:
+            continue
+        left, made = int(head[2] or 1), int(head[4] or 1)
+        before = int(head[1]) - (0 if head[2] == "0" else 1)
+        body: list[tuple[str, str]] = []
+        while diff and (left or made):
+            line = diff.pop(0)
+            sign = line[:1] or " "
+            left -= sign in " -"
+            made -= sign in " +"
+            body.append((sign, line[1:]))
+        yield before, body
