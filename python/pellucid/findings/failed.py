@@ -17,6 +17,7 @@ from .remedy import Remedy, by_hand, edit
 from .rewrites import test_of_size, with_call_renamed
 from .source import Program
 from .symbols import as_python, origins
+from .torchs_own import fault_of_torch, traced_line
 
 _GOT = re.compile(r"got (?P<error>\w+)\((?P<quote>[\"'])(?P<text>.*?)(?P=quote)\)", re.DOTALL)
 _OPERATOR = re.compile(
@@ -73,7 +74,8 @@ def _finding(
 ) -> Finding:
     first = events[0]
     found = (
-        _backend(capture, first)
+        _fault_of_torch(first)
+        or _backend(capture, first)
         or _constraint(capture, program, first)
         or _narrowed(program, place, first)
         or _data_dependent(capture, program, first)
@@ -105,12 +107,23 @@ def _finding(
     )
 
 
+def _fault_of_torch(event: Skipped) -> _Told | None:
+    found = None if _asks_for_something(event) else fault_of_torch(event)
+    return None if found is None else (*found, "likely", traced_line(event))
+
+
+def _asks_for_something(event: Skipped) -> bool:
+    """Whether torch says what the program has to do, however it says it."""
+    patterns = (_GOT, _NO_FAKE, _DATA_DEPENDENT, _CONSTANT, _NARROWED, _EQUAL, _NO_CONSTANT)
+    return any(pattern.search(event.reason) for pattern in patterns)
+
+
 def _backend(capture: Capture, event: Skipped) -> _Told | None:
     found = _BACKEND.search(event.reason)
     if event.kind.rpartition(".")[2] != "BackendCompilerFailed" or found is None:
         return None
     words = " ".join(found["text"].partition("\nWhile executing")[0].split())
-    place = _mentioned(capture, event.key, words)
+    place = traced_line(event) or _mentioned(capture, event.key, words)
     text = words if len(words) < 200 else words[:200] + "…"
     cause = f"the backend `{found['name']}` raised {found['error']}: {text}"
     remedy = (

@@ -166,7 +166,8 @@ def _skipped(
     else:
         at = frames[-1] if frames else None
     limit = limit_in("\n".join((text, *(() if failed is None else (kind, failed.text)))))
-    session.record(Skipped(key, place, kind, scrub(text), raised, at, frames, limit))
+    inside = "" if failed is None else failed.inside
+    session.record(Skipped(key, place, kind, scrub(text), raised, at, frames, limit, inside))
 
 
 def _seconds(data: Mapping[str, Any]) -> list[tuple[str, float]]:

@@ -337,6 +337,8 @@ class Skipped:
     """The program's calls that led to that line, outermost first."""
     limit: str = field(default="", metadata=SPARSE)
     """The setting whose limit was hit (``recompile_limit``); empty for another reason."""
+    inside: str = field(default="", metadata=SPARSE)
+    """The file and line of torch's own code that raised the error; empty where another's did."""
 
     @property
     def brief(self) -> str:

@@ -18,7 +18,7 @@ from typing import AbstractSet, Any, Callable, Iterator, Mapping
 from ..model.events import Place
 from ..model.failures import is_own
 from .graph_hooks import code_being_compiled
-from .hooks import PROBE, Remove, never_compile, no_op
+from .hooks import PROBE, Remove, folder, never_compile, no_op
 from .shapes import COMPILER, HOOK_TABLES, OUTCOME_LOCALS, SHAPES
 
 _ONE_GRAPH, _BOX, _LOCALS, _CLOSURE = OUTCOME_LOCALS
@@ -37,6 +37,8 @@ class Failure:
     """The error's text with what torch has added to it, such as the user's stack."""
     code: CodeType | None
     """What was compiled."""
+    inside: str = ""
+    """The file and line of torch's own code that raised the error; empty where another's did."""
 
 
 def failure(kind: str) -> Failure:
@@ -56,7 +58,19 @@ def failure(kind: str) -> Failure:
             SHAPES.missed("outcome of a compile")
     strict = bool(one_graph) or bool(getattr(box, "error_on_graph_break", False))
     raised = is_raised(names, strict, bool(_setting("suppress_errors")))
-    return Failure(raised, text, code_being_compiled())
+    return Failure(raised, text, code_being_compiled(), "" if not text else _torchs_line(error))
+
+
+def _torchs_line(error: BaseException | None) -> str:
+    """Where torch's own code raised an error, below its folder; empty where other code did."""
+    inner = getattr(error, "inner_exception", None)  # what a backend has raised
+    step = getattr(inner if isinstance(inner, BaseException) else error, "__traceback__", None)
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    if step is None or not step.tb_frame.f_code.co_filename.startswith(folder()):
+        return ""
+    file = step.tb_frame.f_code.co_filename[len(folder()) :].replace("\\", "/")
+    return f"torch/{file}:{step.tb_lineno}"
 
 
 def is_raised(names: AbstractSet[str], strict: bool, suppressed: bool) -> bool:
