@@ -141,7 +141,9 @@ _API = "pellucid.torch.api"
 IMPORTS_TORCH = (
     f"{_API}.watch",
     f"{_API}.demo_model",
+    f"{_API}.as_it_runs",
     f"{_API}.closeness",
+    f"{_API}.cuts",
     f"{_API}.effects",
     f"{_API}.isolate",
     f"{_API}.parting",
@@ -152,6 +154,7 @@ IMPORTS_TORCH = (
     f"{_API}.recording",
     f"{_API}.search",
     f"{_API}.stages",
+    f"{_API}.stale",
     "pellucid.torch.trying.compiled",
     "pellucid.torch.trying.results",
 )

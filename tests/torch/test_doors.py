@@ -158,7 +158,8 @@ def test_what_was_compiled_ahead_before_the_capture(run):
 
 def test_functions_compiled_ahead_of_time_are_looked_into(run):
     _, _, said = run(SAVED, ASKED)
-    assert "find_difference: no difference between eager, captured, AOT" in said
+    assert "no difference between eager and the compiled code that ran" in said
+    assert "compiled ahead of time" in said
     assert "program.py" in said and "nothing was compiled" not in said
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.differences import STAGE_NAMES, STATE
+from pellucid.torch.model.differences import OWN, STAGE_NAMES, STATE
 from pellucid.torch.model.observed import Parting
 
 from .finding import Finding, Link, identify
@@ -23,6 +23,7 @@ def differences(capture: Capture, program: Program) -> list[Finding]:
                 place=event.place,
                 code=event.code or program.code(event.place),
                 cause=_cause(event),
+                remedy=event.remedy,
                 quoted="\n".join(_quoted(event)),
                 links=(Link(event.file, event.line, "computed here"),) if event.file else (),
                 keys=(str(event.key),),
@@ -32,6 +33,8 @@ def differences(capture: Capture, program: Program) -> list[Finding]:
 
 
 def _cause(event: Parting) -> str:
+    if event.stage == OWN:
+        return f"your compiled code computes a different result from eager. {event.cause}"
     if event.operation == STATE:
         return f"the compiled function leaves the program in another state: {event.state[0]}"
     later, earlier = STAGE_NAMES[event.stage], STAGE_NAMES[event.previous]

@@ -29,7 +29,7 @@ def traced_line(event: Skipped) -> Place | None:
 
 
 def fault_of_torch(event: Skipped) -> tuple[str, tuple[Remedy, ...]] | None:
-    """Return the cause and the remedies of an error that torch's own code raised; None for others."""
+    """Return cause and remedies of an error that torch's own code raised; None for others."""
     if not event.inside or event.kind.rpartition(".")[2] in _TOLD:
         return None
     words = " ".join(event.reason.partition("\nWhile executing")[0].split())

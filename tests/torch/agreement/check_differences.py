@@ -2,8 +2,10 @@
 
 `python tests/torch/agreement/check_differences.py --file models.txt --out found.jsonl`; a second
 run continues the first. Without names, the small models of programs/ are examined, with
-static and with dynamic shapes; with --faults, faults are put in and to be found. With --pairs, each
-model is captured twice and the captures are compared, as `pellucid diff` does. Prints a line a
+static and with dynamic shapes; with --faults, faults are put in and to be found. With --own, each
+model is compiled by the program and trained for two steps, which `find_difference` looks at as they
+are. With --pairs, each model is captured twice and the captures are compared, as `pellucid diff`
+does. Prints a line a
 model; the exit status is how many were found to differ, or faults missed, at most 100.
 """
 
@@ -38,7 +40,8 @@ def main() -> int:
     parser.add_argument("--budget", type=int, default=10**6, help="seconds in all")
     parser.add_argument("--faults", action="store_true", help="find all that programs/ puts in")
     parser.add_argument("--pairs", action="store_true", help="compare two captures of each")
-    parser.add_argument("--backend", default="inductor", help="of --pairs")
+    parser.add_argument("--own", action="store_true", help="look at steps of compiled models")
+    parser.add_argument("--backend", default="inductor", help="of --pairs and of --own")
     arguments = parser.parse_args()
     names = list(arguments.names)
     if arguments.file:
@@ -113,12 +116,40 @@ def _examined(module: Any, positional: Any, inputs: Any, arguments: argparse.Nam
         return _pair(module, positional, inputs, arguments.backend)
     from pellucid import find_difference
 
-    found = find_difference(module, *positional, **inputs)
+    if arguments.own:
+        found = find_difference(_steps(module, positional, inputs, arguments.backend))
+    else:
+        found = find_difference(module, *positional, **inputs)
     record: Record = {"status": "differs" if found else "same", "graphs": found.graphs}
     record.update(stages=len(found.stages), rounding=len(found.within_rounding))
-    if found or len(found.stages) < 5:
+    if found or not found.graphs or (len(found.stages) < 5 and not arguments.own):
         record["why"] = str(found)
+    if arguments.own:
+        record["unseen"] = list(found.unseen)
     return record
+
+
+def _steps(module: Any, positional: Any, inputs: Any, backend: str) -> Any:
+    """Two steps of a training loop with a model that the program compiles."""
+    import torch
+    from torch.utils import _pytree
+
+    compiled = torch.compile(module, backend=backend)
+    weights = [p for p in module.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(weights, lr=1e-4) if weights else None
+
+    def loop() -> None:
+        for _ in range(2):
+            result = compiled(*positional, **inputs)
+            tensors = [t for t in _pytree.tree_leaves(result) if isinstance(t, torch.Tensor)]
+            roots = [t for t in tensors if t.requires_grad]
+            if roots and optimizer is not None:
+                optimizer.zero_grad()
+                sum(t.abs().mean() for t in roots).backward()
+                torch.nn.utils.clip_grad_norm_(weights, 1.0)
+                optimizer.step()
+
+    return loop
 
 
 def _first_that_runs(ways: Any, mode: str) -> Any:

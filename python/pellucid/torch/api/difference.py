@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``find_difference``: at which stage, operation and line compiled code parts from eager."""
+"""``find_difference``: at which call, stage, operation and line compiled code leaves eager."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, Callable
 from ..capture.connection import CAPTURE
 from ..model.differences import Difference
 from ..model.events import CompileKey, Graph, Started
-from ..taps import doors
+from ..taps import calls, graph_hooks
 from .prepare import prepare_debug
 
 if TYPE_CHECKING:
     import torch
 
     from ..store.session import Session
+
+_MOST_NOTES = 8
 
 
 def find_difference(
@@ -31,22 +33,26 @@ def find_difference(
 ) -> Difference:
     """Find the first operation where compiled code and eager disagree.
 
-    The function runs once per stage of its compile: eagerly, then Dynamo's graphs (``captured``),
-    AOTAutograd's (``AOT``), Inductor's after its passes (``post-grad``) and its program.  Each run
-    gets the same values and the same random state.  Whatever the function changes is restored in
-    place before the next run and at the end: modules, objects of the program's own classes,
-    optimizers, ordinary containers, closure variables, mutable defaults, the arguments of
+    The function runs once as it is.  Each call that it makes of compiled code is compared with
+    eager: its caches, guards, backend and options are the program's own.  If a call differs, or if
+    the function runs nothing compiled, the function is compiled stage by stage: Dynamo's graphs
+    (``captured``), AOTAutograd's (``AOT``), Inductor's after its passes (``post-grad``) and its
+    program.
+
+    Each run gets the same values and the same random state.  Whatever the function changes is
+    restored in place before the next run and at the end: modules, objects of the program's own
+    classes, optimizers, ordinary containers, closure variables, mutable defaults, the arguments of
     ``functools.partial``, globals that its functions name, tensors with their shape, type,
-    ``requires_grad`` and ``.grad``, and the global random generators.  Not restored, and not
-    compared, are values that only a library object holds, attributes of classes and functions,
-    globals of other modules, ``torch.Generator`` objects, and anything outside the process.
+    ``requires_grad`` and ``.grad``, and random generators.  Not restored, and not compared, are
+    values that only a library object holds, attributes of classes and functions, globals of other
+    modules, and anything outside the process.
 
     If the result can be differentiated and the function has not computed gradients itself, the
     gradients are compared too.  Random numbers are drawn as eager draws them.
 
     Args:
-        fn: a function or module, compiled or not; functions that it calls may be compiled.  It
-            keeps the options it was compiled with; the backend is Inductor.
+        fn: a function or module, compiled or not; functions that it calls may be compiled.  A
+            generator runs to its end.
         args, kwargs: the arguments of the call.
         reference: a more precise type, ``torch.float64`` or its name.  The report then says which
             of the two stages is closer to the result of the earlier one in that type.
@@ -58,9 +64,9 @@ def find_difference(
             difference.
 
     Returns:
-        The stage, the operation, both values, the lines, and the Python state that differs
-        afterwards.  It is true if there is a difference.  ``print`` it, or use its fields or
-        :meth:`.Difference.as_json`.
+        The call, the stage, the operation, both values, the lines, and the Python state that
+        differs afterwards; and what was compared and what was not.  It is true if there is a
+        difference.  ``print`` it, or use its fields or :meth:`.Difference.as_json`.
 
     Raises:
         Exception: whatever ``fn`` raises, eager or compiled.
@@ -70,7 +76,6 @@ def find_difference(
     find_difference: no difference between eager, captured, AOT, post-grad, program
     """
     _check(reference, rtol, atol)
-    fn = doors.traceable(fn)
     if CAPTURE.innermost is not None:
         return _searched(CAPTURE.innermost, fn, args, kwargs, reference, (rtol, atol))
     made, found = Path(tempfile.mkdtemp(prefix="pellucid_find_difference_")), None
@@ -102,13 +107,35 @@ def _searched(
     reference: Any,
     tolerance: tuple[float | None, float | None],
 ) -> Difference:
+    from .as_it_runs import AsItRuns
     from .closeness import Tolerance
+    from .program_state import ProgramState
     from .search import Search
+    from .seen import run
+    from .stages import Stages
 
-    found = Search(session, fn, args, kwargs, reference, Tolerance(*tolerance)).run()
+    limits = Tolerance(*tolerance)
+    before, own = ProgramState(fn, args, kwargs), AsItRuns(session, reference, limits)
+    try:
+        with calls.watched(own.enter):
+            run(fn, args, kwargs)
+    finally:
+        before.restore()
+    if own.seen.functions:
+        found = own.report()
+    else:
+        found = Search(session, Stages(session, fn, args, kwargs), reference, limits).run()
+        found = replace(found, compiled_here=graph_hooks.name_of_callable(fn))
+    found = _with_not_put_back(found, before.not_put_back)
     if found:
         session.record(found.as_event(_key(session, found)))
     return found
+
+
+def _with_not_put_back(found: Difference, why: dict[str, str]) -> Difference:
+    notes = [f"not put back: {path}: {told}" for path, told in why.items()]
+    new = [note for note in notes if note not in found.notes]
+    return replace(found, notes=(*found.notes, *new[:_MOST_NOTES]))
 
 
 def _key(session: Session, found: Difference) -> CompileKey:

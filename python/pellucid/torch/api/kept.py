@@ -20,7 +20,9 @@ class Held(NamedTuple):
     def put_back(self) -> None:
         """Give the container its content again; the same object stays."""
         owner, content = self.owner, self.content
-        if isinstance(owner, (dict, set)):
+        if isinstance(owner, torch.Generator):
+            owner.set_state(content)
+        elif isinstance(owner, (dict, set)):
             if _changed(owner, content):
                 owner.clear()
                 owner.update(content)
@@ -34,6 +36,8 @@ class Held(NamedTuple):
 
 def hold(path: str, owner: Any) -> Held:
     """Keep what a container, or an object with attributes, holds."""
+    if isinstance(owner, torch.Generator):
+        return Held(path, owner, owner.get_state())
     if isinstance(owner, (dict, set)):
         return Held(path, owner, owner.copy())
     return Held(path, owner, list(owner) if isinstance(owner, LISTS) else dict(vars(owner)))

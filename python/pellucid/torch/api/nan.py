@@ -13,16 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..capture.connection import CAPTURE
+from ..model.differences import Compiled
 from ..model.events import NonFinite, Place, Skipped
 from ..model.graph_text import FILE_COMMENT
 from ..model.names import label
 from ..store.session import Session, left_alone
-from ..taps import doors, graph_hooks
+from ..taps import calls, doors, graph_hooks
 from .prepare import prepare_debug
 
 if TYPE_CHECKING:
     import torch
 
+    from .program_state import ProgramState
+    from .seen import Seen
     from .watch import Watch
 
 _SHOWN = 4
@@ -45,6 +48,13 @@ class NanReport:
     """The frames that torch looked at and left as they are."""
     directory: Path | None
     """Where the graphs are dumped; None where no capture was open and no file has to be shown."""
+    as_it_runs: tuple[str, ...] = ()
+    """What is not finite when the program runs its own compiled code, and finite when its graphs
+    run operation by operation."""
+    compiled: tuple[Compiled, ...] = ()
+    """What the program runs compiled; empty where the function was compiled for this report."""
+    unseen: tuple[str, ...] = ()
+    """What was not looked at, one sentence each."""
 
     @property
     def first(self) -> NonFinite | None:
@@ -67,11 +77,26 @@ class NanReport:
         return any(finding.file for finding in self.findings)
 
     def __bool__(self) -> bool:
-        return bool(self.findings or self.results)
+        return bool(self.findings or self.results or self.as_it_runs)
 
     def __str__(self) -> str:
         passes = "forward and backward" if self.backward else "forward only"
         seen = f"{self.graphs} compiled graph{'' if self.graphs == 1 else 's'}, {passes}"
+        lines = [self._of_operations(seen), *self._only_as_it_runs()]
+        lines += [f"  as it runs: {one}" for one in self.compiled if one.calls]
+        lines += [f"  not looked at {line}" for line in self.unseen]
+        return "\n".join(lines)
+
+    def _only_as_it_runs(self) -> list[str]:
+        if not self.as_it_runs:
+            return []
+        return [
+            "  only as your program runs it, with its own caches, guards and settings "
+            "(find_difference finds the cause):",
+            *(f"    {line}" for line in self.as_it_runs[:_SHOWN]),
+        ]
+
+    def _of_operations(self, seen: str) -> str:
         if self.first is None:
             return self._without_finding(seen)
         lines = [*_told(self.first, self.directory), *self._consequence()]
@@ -98,6 +123,8 @@ class NanReport:
                     *(f"  {line}" for line in self.results),
                 ]
             )
+        if self.as_it_runs:
+            return f"find_nan: no operation of the graphs makes a NaN or Inf ({seen})"
         return f"find_nan: clean, no NaN and no Inf ({seen})"
 
     def _consequence(self) -> list[str]:
@@ -113,10 +140,12 @@ class NanReport:
 def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
     """Find the first operation of a compiled function that produces a NaN or Inf.
 
-    AOTAutograd's graphs are run one operation at a time, which is slow.  If the result can be
-    differentiated and ``fn`` has not run a backward pass itself, the gradients are computed too and
-    discarded: ``.grad`` does not change.  The graphs are written into the open capture or, if there
-    is none, into a temporary directory, which is kept if the report names a file in it.
+    The function runs once as it is, with its own caches, guards and settings, and once with
+    AOTAutograd's graphs run one operation at a time, which is slow.  It changes what one call would
+    change.  If the result can be differentiated and ``fn`` has not run a backward pass itself, the
+    gradients are computed too and discarded: ``.grad`` does not change.  The graphs are written
+    into the open capture or, if there is none, into a temporary directory, which is kept if the
+    report names a file in it.
 
     Args:
         fn: a function or module, compiled or not; functions that it calls may be compiled.
@@ -128,7 +157,6 @@ def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
     Raises:
         Exception: whatever ``fn`` raises.
     """
-    fn = doors.traceable(fn)
     if CAPTURE.innermost is not None:
         return _watched(CAPTURE.innermost, fn, args, kwargs)
     made, report = Path(tempfile.mkdtemp(prefix="pellucid_find_nan_")), None
@@ -145,23 +173,91 @@ def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
 def _watched(
     session: Session, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> NanReport:
-    import torch
-
+    from .program_state import ProgramState
+    from .seen import Seen, run
     from .watch import Watch
 
     watch, before = Watch(session), left_alone(session)
-    with graph_hooks.every_compile_by(watch.backend) as forced:
-        compiled = forced and graph_hooks.uncompiled(fn) is not fn
-        run = fn if compiled else torch.compile(graph_hooks.uncompiled(fn), backend=watch.backend)
-        result = run(*args, **kwargs)
-        names = _names(fn, args, kwargs)
-        results = (*_odd("result", _tensors(result)), *_gradients(result, watch, names))
+    state, own = ProgramState(fn, args, kwargs), Seen(session)
+    with calls.watched(own.enter):
+        as_it_runs = run(fn, args, kwargs)
+    after, unseen = state.now(), list[str]()
+    odd = [*_odd("result", _tensors(as_it_runs)), *_left_odd(state, after)]
+    results: list[str] = []
+    with calls.versions_kept([kept.tensor for kept in after.tensors]):
+        try:
+            state.restore()
+            results += _looked_into(fn, args, kwargs, watch, own)
+            results += _left_odd(state, state.now())
+        except Exception as error:
+            unseen.append(f"the operations: {brief(error)}")
+            watch = Watch(session)  # what a run has seen that did not end is no finding
+        finally:
+            after.restore()
     findings = tuple(_located(session, finding) for finding in watch.findings)
     for finding in findings:
         session.record(finding)
     left = tuple(event for event in left_alone(session) if event not in before)
     backward = watch.backwards > 0
-    return NanReport(findings, results, len(watch.ran), backward, left, session.directory)
+    named = {_named(line) for line in results}
+    only = tuple(line for line in odd if _named(line) not in named)
+    return NanReport(
+        findings,
+        tuple(results),
+        len(watch.ran),
+        backward,
+        left,
+        session.directory,
+        as_it_runs=only,
+        compiled=own.compiled(),
+        unseen=(*unseen, *_ahead(fn, own), *own.ran_eager()),
+    )
+
+
+def _ahead(fn: Any, own: Seen) -> list[str]:
+    """The functions compiled ahead of time, whose graphs cannot be run in another way."""
+    names = [name for name, way in own.functions if way == calls.AHEAD]
+    is_one = doors.traceable(fn) is not fn
+    return [] if is_one else [f"the operations of `{n}`, compiled ahead of time" for n in names]
+
+
+def _looked_into(
+    fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], watch: Watch, own: Seen
+) -> list[str]:
+    """Run the program by the graphs of what it compiles; return what is not finite in the end."""
+    import torch
+
+    from .seen import run
+
+    plain = graph_hooks.uncompiled(doors.traceable(fn))
+    with graph_hooks.every_compile_by(watch.backend) as forced:
+        compiles = forced and own.compiles
+        result = run(fn if compiles else torch.compile(plain, backend=watch.backend), args, kwargs)
+        gradients = _gradients(result, watch, _names(fn, args, kwargs))
+    return [*_odd("result", _tensors(result)), *gradients]
+
+
+def _left_odd(before: ProgramState, after: ProgramState) -> list[str]:
+    """The tensors and gradients that a run has left not finite, and that were finite before."""
+    from .watch import values_of
+
+    def odd(state: ProgramState) -> dict[str, str]:
+        pairs = [(one.path, one.content) for one in state.tensors]
+        pairs += [
+            (f"gradient of {one.path}", one.grad_content)
+            for one in state.tensors
+            if one.grad_content is not None
+        ]
+        told = {name: values_of(name, tensor) for name, tensor in pairs}
+        return {name: str(values) for name, values in told.items() if values.nan or values.inf}
+
+    known = odd(before)
+    return [line for name, line in odd(after).items() if name not in known]
+
+
+def _named(line: str) -> str:
+    """What a line of the report is about."""
+    return line.partition(": ")[0]
 
 
 _NAMES_A_LINE = re.compile(rf"\s*{FILE_COMMENT}")
@@ -320,6 +416,11 @@ def _told(finding: NonFinite, directory: Path | None) -> list[str]:
     lines += [f"  input       {values}" for values in finding.inputs]
     lines.append(f"  {'value ' if pass_ == 'input' else 'output'}      {finding.output}")
     return lines
+
+
+def brief(error: BaseException) -> str:
+    """Return an exception in one line."""
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
 def left_one(event: Skipped) -> str:

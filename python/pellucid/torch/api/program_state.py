@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import copy
 import functools
 from types import BuiltinMethodType, FunctionType, MethodType
 from typing import Any, Callable, Iterator, Mapping
@@ -82,10 +83,38 @@ class ProgramState:
                 self.not_put_back[path] = f"{type(error).__name__}: {error}".partition("\n")[0]
         set_random_state(self._random)
 
+    def now(self) -> ProgramState:
+        """Return all that can be reached now, or could be before, as it is now."""
+        state = copy.copy(self)
+        known = {id(one.tensor) for one in self.tensors} | {id(held.owner) for held in self.held}
+        state._slots = [(slot, slot.read()) for slot, _ in self._slots]
+        state.held = [kept.hold(held.path, held.owner) for held in self.held]
+        state.tensors = [kept.keep(one.path, one.tensor) for one in self.tensors]
+        state.not_put_back = {}
+        for path, value in self._walk():
+            if id(value) not in known:
+                state._keep(path, value)
+        state._random = random_state()
+        return state
+
     @property
     def has_graph(self) -> bool:
         """Whether something was computed in a graph of autograd's that is the caller's own."""
         return any(one.grad_fn is not None for one in self.tensors)
+
+    @property
+    def draws(self) -> bool:
+        """Whether torch's random numbers have been drawn since."""
+        now = random_state()
+        pairs = [(kept, now.get(name)) for name, kept in self._random.items()]
+        pairs += [(held.content, held.owner.get_state()) for held in self._generators()]
+        return any(
+            isinstance(one, torch.Tensor) and other is not None and not torch.equal(one, other)
+            for one, other in pairs
+        )
+
+    def _generators(self) -> Iterator[kept.Held]:
+        return (held for held in self.held if isinstance(held.owner, torch.Generator))
 
     @contextlib.contextmanager
     def widened(self) -> Iterator[None]:
@@ -95,11 +124,13 @@ class ProgramState:
         try:
             for tensor in narrow:
                 with contextlib.suppress(RuntimeError):  # whose memory is not to be exchanged
-                    data = tensor.data
+                    data, grad = tensor.data, tensor.grad if tensor.is_leaf else None
                     if tensor.is_leaf:
-                        tensor.grad = None
+                        tensor.grad = None  # it has to be of the type of its tensor
                     tensor.data = data.double()
                     before.append((tensor, data))
+                    if grad is not None:
+                        tensor.grad = grad.double()
             yield
         finally:
             for tensor, data in before:
@@ -115,6 +146,8 @@ class ProgramState:
                 found[path] = value.detach().clone()
                 if value.is_leaf and value.grad is not None:
                     found[f"{path}.grad"] = value.grad.detach().clone()
+            elif isinstance(value, torch.Generator):
+                found[path] = value.get_state()
             elif isinstance(value, (float, complex, int, str, bytes, type(None))):
                 found[path] = value
             elif isinstance(value, (*LISTS, dict, set, tuple, frozenset)):

@@ -266,6 +266,8 @@ def inside(value: Any) -> list[tuple[str, Any]] | None:
     """What a value holds, with the step that leads there; None for what is not looked into."""
     if isinstance(value, (torch.Tensor, *PLAIN)):
         return None
+    if isinstance(value, torch.Generator):
+        return []
     if isinstance(value, dict):
         return [(f"[{_key(key, at)}]", item) for at, (key, item) in enumerate(value.items())]
     if isinstance(value, (*LISTS, tuple)):

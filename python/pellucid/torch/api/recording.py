@@ -185,6 +185,10 @@ class GraphRun(torch.fx.Interpreter):
             # As the program has it: the operator leaves to later stages that what is computed
             # again draws the same numbers.
             return torch.utils.checkpoint.checkpoint(*args, use_reentrant=False)
+        if str(target) == "invoke_subgraph":
+            # As the program has it: outside of a compile the operator has no backward pass.
+            subgraph, _, *operands = args
+            return subgraph(*operands)
         return super().call_function(target, args, kwargs)
 
     def run_node(self, n: Any) -> Any:

@@ -7,7 +7,7 @@ import functools
 import linecache
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any
 
 import torch
 
@@ -43,31 +43,34 @@ class Search:
     def __init__(
         self,
         session: Session,
-        fn: Any,
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
+        stages: Stages,
         reference: Any,
         tolerance: Tolerance,
     ) -> None:
         self.session, self.tolerance, self.reference = session, tolerance, reference
-        self.stages = Stages(session, fn, args, kwargs)
+        self.stages = stages
         self.run_stages: list[str] = []
         self.graphs = 0
         self.rounding: list[Parted] = []
         self.drawn_again: dict[str, None] = {}
         """The stages that leave a generator elsewhere, with all results as they were."""
-        self._eager: Outcome
+        self.eager: Outcome
+        """What eager gave."""
         self._true: Outcome | None = None
 
     def run(self) -> Difference:
         """Search; the program's values are as they were when this returns."""
-        self._eager = self._run(EAGER)
+        self.eager = self.run_stage(EAGER)
+        return self.told(*self.staged())
+
+    def staged(self) -> tuple[Difference | None, list[StateChange]]:
+        """Compile stage by stage, up to the first that differs from eager, which has run."""
         found: Difference | None = None
         changes: list[StateChange] = []
         with self.stages.compiling(programs=False):
             self._compile(CAPTURED)
-            captured = self._run(CAPTURED)
-            changes = self._state(captured)
+            captured = self.run_stage(CAPTURED)
+            changes = self._located(self.changes(captured))
             self.graphs = len(self.stages.graphs)
             if self.graphs:
                 found = self._compared(captured, EAGER) or self._next(AOT, CAPTURED)
@@ -76,7 +79,7 @@ class Search:
                 self._compile(PROGRAM)
                 if not self.stages.no_program:
                     found = self._next(POST_GRAD, AOT) or self._next(PROGRAM, POST_GRAD)
-        return self._told(found, changes)
+        return found, changes
 
     def _compile(self, stage: str) -> None:
         """Run once for the sake of the compiles; what that gives is looked at in other runs."""
@@ -84,7 +87,12 @@ class Search:
         if outcome.error is not None:
             raise outcome.error
 
-    def _run(self, stage: str) -> Outcome:
+    def run_stage(self, stage: str) -> Outcome:
+        """Run the function by one stage.
+
+        Raises:
+            Exception: what that run raises.
+        """
         outcome = self.stages.run(stage)
         if outcome.error is not None:
             raise outcome.error
@@ -92,13 +100,13 @@ class Search:
         return outcome
 
     def _next(self, stage: str, previous: str) -> Difference | None:
-        return self._compared(self._run(stage), previous)
+        return self._compared(self.run_stage(stage), previous)
 
     # -- one stage against eager --
 
     def _compared(self, outcome: Outcome, previous: str) -> Difference | None:
         """Say where a stage parts, when its results are other than eager's."""
-        parted = self._parted(outcome)
+        parted = self.parted(outcome)
         if not parted:
             return None
         found = Difference(stage=outcome.stage, previous=previous, results=tuple(parted))
@@ -120,8 +128,9 @@ class Search:
             return found
         return self._named(replace(found, note=note), pair, before, after)
 
-    def _parted(self, outcome: Outcome) -> list[Parted]:
-        eager = self._eager
+    def parted(self, outcome: Outcome) -> list[Parted]:
+        """Return the results, gradients and tensors that are other than eager's."""
+        eager = self.eager
         pairs = [
             (name, eager.results.get(name, _ABSENT), outcome.results.get(name, _ABSENT))
             for name in dict.fromkeys([*eager.results, *outcome.results])
@@ -290,13 +299,16 @@ class Search:
 
     # -- Python state --
 
-    def _state(self, captured: Outcome) -> list[StateChange]:
+    def changes(self, outcome: Outcome) -> list[StateChange]:
+        """Return what Python sees that eager and a stage leave different."""
         before = self.stages.state.image()
-        changes, _ = changed_state(before, self._eager.state, captured.state, self.tolerance)
+        changes, _ = changed_state(before, self.eager.state, outcome.state, self.tolerance)
+        # The generators are told with the results, and with the operation that draws.
+        return [change for change in changes if not change.name.startswith(GENERATORS)]
+
+    def _located(self, changes: list[StateChange]) -> list[StateChange]:
         found = []
         for change in changes:
-            if change.name.startswith(GENERATORS):
-                continue  # told with the results, and with the operation that draws
             by_eager = change.eager != change.before
             runs = (EAGER, CAPTURED) if by_eager else (CAPTURED, EAGER)
             place, code = None, ""
@@ -322,7 +334,8 @@ class Search:
                 return frame.place, linecache.getline(frame.place.file, frame.place.line).strip()
         return place, code
 
-    def _told(self, found: Difference | None, changes: list[StateChange]) -> Difference:
+    def told(self, found: Difference | None, changes: list[StateChange]) -> Difference:
+        """Return what was found, with what was looked at."""
         found = found or Difference()
         if changes and not found.stage:
             first = changes[0]
@@ -357,10 +370,10 @@ class Search:
             state=tuple(changes),
             stages=tuple(stage for stage in STAGES if stage in self.run_stages),
             graphs=self.graphs,
-            backward=self._eager.backward,
+            backward=self.eager.backward,
             notes=tuple(notes),
             directory=str(self.session.directory),
-            tolerance=_worded(self.tolerance),
+            tolerance=worded(self.tolerance),
             within_rounding=tuple(self.rounding),
         )
 
@@ -380,7 +393,8 @@ def _kind(value: torch.Tensor) -> str:
     return f"{_word(value)} ({value.layout}, {value.device})"
 
 
-def _worded(tolerance: Tolerance) -> str:
+def worded(tolerance: Tolerance) -> str:
+    """Return a tolerance in words."""
     if tolerance.is_default:
         return "tolerance by type and size"
     rtol = "by type" if tolerance.rtol is None else f"{tolerance.rtol:g}"

@@ -11,16 +11,19 @@ from typing import Any, Callable, Iterator, Mapping, Sequence
 import torch
 
 from ..capture.connection import CAPTURE
+from ..model.differences import OWN
 from ..model.events import CompileKey, Graph
 from ..store.session import Session
 from ..taps import graph_hooks, hooks, staging
+from .cuts import Cut
 from .nan import _leaves
 from .program_state import ProgramState
 from .recording import GraphRun, Made, ProgramRun, Recording, StageRun, of_node
 
-STAGES = ("eager", "captured", "AOT", "post-grad", "program")
-"""Each is made of the one before; ``eager`` is the function itself."""
-EAGER, CAPTURED, AOT, POST_GRAD, PROGRAM = STAGES
+STAGES = ("eager", "captured", "AOT", "post-grad", "program", OWN)
+"""Each is made of the one before; ``eager`` is the function itself, and the last is what the
+program has compiled itself."""
+EAGER, CAPTURED, AOT, POST_GRAD, PROGRAM = STAGES[:5]
 
 
 @dataclass
@@ -64,6 +67,8 @@ class Outcome:
     recording: Recording | None = None
     """What was recorded, in a run that was."""
     backward: bool = False
+    draws: bool = False
+    """Whether it has drawn torch's random numbers."""
 
     @property
     def made(self) -> list[Made]:
@@ -75,11 +80,19 @@ class Stages:
     """The stages of all that one function compiles, and how to run it by each of them."""
 
     def __init__(
-        self, session: Session, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+        self,
+        session: Session,
+        function: Any,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        state: ProgramState | None = None,
+        own: Callable[..., Any] | None = None,
     ) -> None:
         self.session = session
         self.function, self.args, self.kwargs = function, args, kwargs
-        self.state = ProgramState(function, args, kwargs)
+        self.state = ProgramState(function, args, kwargs) if state is None else state
+        self.own = own
+        """What the program has compiled itself, where one call of it is looked at."""
         self.graphs: list[Dynamo] = []
         self.no_program = ""
         """Why there is no program; empty while there is one."""
@@ -223,9 +236,13 @@ class Stages:
                     inside.enter_context(self.state.widened())
                 if recording is not None and below:
                     inside.enter_context(recording.operations())
-                result = self.call(stage)
-                outcome.results.update(_named_results(result))
-                outcome.results.update(self._gradients(result, outcome))
+                cut = None if self.own is None else Cut(self.args, self.kwargs)
+                result = self.call(stage, cut)
+                outcome.results.update(named_results(result))
+                outcome.results.update(self._gradients(result, outcome, cut))
+                if cut is not None:
+                    cut.write_back()
+                outcome.draws = self.state.draws
                 outcome.state = self.state.image()
         except Exception as error:
             outcome.error = error
@@ -234,34 +251,38 @@ class Stages:
             self._recording = None
         return outcome
 
-    def call(self, stage: str) -> Any:
+    def call(self, stage: str, cut: Cut | None = None) -> Any:
         """Call the function by one stage, and leave what it does."""
-        plain = graph_hooks.uncompiled(self.function)
+        args, kwargs = (self.args, self.kwargs) if cut is None else (cut.args, cut.kwargs)
         if stage == EAGER:
             with staging.all_eager():
-                return plain(*self.args, **self.kwargs)
-        return self._compiled(*self.args, **self.kwargs)
+                return graph_hooks.uncompiled(self.function)(*args, **kwargs)
+        if stage == OWN and self.own is not None:
+            return self.own(*args, **kwargs)
+        return self._compiled(*args, **kwargs)
 
-    def _gradients(self, result: Any, outcome: Outcome) -> dict[str, torch.Tensor]:
+    def _gradients(self, result: Any, outcome: Outcome, cut: Cut | None) -> dict[str, torch.Tensor]:
         """The gradients of a result, unless the program has computed some itself.
 
         They are those of the sum of all that can be differentiated, each element of it weighted
         by a number of its own.  The graph of an argument that the caller computed stays usable.
         """
-        roots = [t for _, t in _leaves_of(result) if isinstance(t, torch.Tensor)]
-        roots = [t for t in roots if t.requires_grad and t.grad_fn is not None]
+        roots = differentiable(result)
         found: dict[str, torch.Tensor] = {}
         if not roots:
             return found
         outcome.backward = True
         names = {id(kept.tensor): kept.path for kept in self.state.tensors}
+        if cut is not None:
+            names.update((id(leaf), f"argument {at}") for at, leaf in enumerate(cut.leaves))
+        keeps = self.state.has_graph if cut is None else bool(cut.others(self.state.tensors))
         leaves = _leaves(roots)
         before = [leaf.grad for leaf in leaves]
         try:
             for leaf in leaves:
                 leaf.grad = None
             weights = [_weights(root) for root in roots]
-            torch.autograd.backward(roots, weights, retain_graph=self.state.has_graph)
+            torch.autograd.backward(roots, weights, retain_graph=keeps)
             for at, leaf in enumerate(leaves):
                 if leaf.grad is not None:
                     name = names.get(id(leaf), f"input {at}")
@@ -326,7 +347,14 @@ def _leaves_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def _named_results(result: Any) -> Iterator[tuple[str, Any]]:
+def differentiable(result: Any) -> list[torch.Tensor]:
+    """The tensors of a result from which a backward pass can start."""
+    roots = [value for _, value in _leaves_of(result) if isinstance(value, torch.Tensor)]
+    return [root for root in roots if root.requires_grad and root.grad_fn is not None]
+
+
+def named_results(result: Any) -> Iterator[tuple[str, Any]]:
+    """What a call has returned, by the way there, as values of their own."""
     for path, value in _leaves_of(result):
         if isinstance(value, torch.Tensor):
             yield f"result{path}", value.detach().clone()

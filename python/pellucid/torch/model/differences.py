@@ -16,12 +16,15 @@ _SHOWN = 4
 """How many of several alike things are told."""
 STATE = "Python state"
 """Stands for the operation where only the state of the program differs."""
+OWN = "as it runs"
+"""The stage that is what the program compiled itself, with its own caches and guards."""
 STAGE_NAMES = {
     "eager": "the eager program",
     "captured": "Dynamo's graph (captured)",
     "AOT": "AOTAutograd's graph (AOT)",
     "post-grad": "the graph after Inductor's passes (post-grad)",
     "program": "Inductor's program",
+    OWN: "the compiled code that the program runs",
 }
 """The stages, as a sentence names them."""
 
@@ -145,11 +148,34 @@ class StateChange:
 
 
 @dataclass(frozen=True)
+class Compiled:
+    """One function that the program runs compiled."""
+
+    name: str
+    way: str
+    """``torch.compile``, or ``compiled ahead of time``."""
+    calls: int
+    """How many calls of it were compared with eager."""
+    versions: int
+    """How many versions of its code ran; 0 where they cannot be told apart."""
+
+    def __str__(self) -> str:
+        versions = f", {_count(self.versions, 'compiled version')}" if self.versions else ""
+        way = "" if self.way == "torch.compile" else f", {self.way}"
+        return f"`{self.name}`: {_count(self.calls, 'call')}{versions}{way}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+@dataclass(frozen=True)
 class Difference:
     """What :func:`~pellucid.find_difference` saw; true when there is a difference."""
 
     stage: str = ""
-    """The first stage that parts: ``captured``, ``AOT``, ``post-grad`` or ``program``; empty when
+    """The first stage that parts: ``captured``, ``AOT``, ``post-grad`` or ``program``; ``as it
+    runs`` when only what the program compiled itself does, and a fresh compile does not; empty when
     none does."""
     previous: str = ""
     """The last stage that agrees with eager."""
@@ -188,6 +214,23 @@ class Difference:
     tolerance: str = ""
     within_rounding: tuple[Parted, ...] = field(default=())
     """Results beyond the tolerance in which compiled code is as near to float64 as eager is."""
+    function: str = ""
+    """The compiled function whose call differs, where the program makes the call itself."""
+    call: int = 0
+    """Which call of it, counted from 1."""
+    called: Place | None = None
+    """The line of the program that makes this call."""
+    called_code: str = ""
+    cause: str = ""
+    """Why a fresh compile agrees and the program's own compiled code does not."""
+    remedy: str = ""
+    """What to do about that."""
+    compiled: tuple[Compiled, ...] = ()
+    """What the program runs compiled, and was compared as it runs."""
+    compiled_here: str = ""
+    """The function, where the program runs nothing compiled: it was compiled for this report."""
+    unseen: tuple[str, ...] = ()
+    """What was not looked at, one sentence each."""
 
     def __bool__(self) -> bool:
         return bool(self.stage or self.results or self.state)
@@ -226,6 +269,8 @@ class Difference:
             code=self.code,
             file=self.file,
             line=self.line,
+            cause=self.cause,
+            remedy=self.remedy,
         )
 
     def as_json(self) -> str:
@@ -241,7 +286,7 @@ class Difference:
         else:
             lines = [*self._headline(), *self._operation(), *self._consequence()]
             lines += self._state_lines()
-            lines.append(f"  looked at    {', '.join(self.stages)}; {seen}; {self.tolerance}")
+            lines += self._looked_at(seen)
         if self.within_rounding:
             lines.append("  rounding     beyond the tolerance, but as near to float64 as eager is:")
             lines += [f"               {part.name}" for part in self.within_rounding[:_SHOWN]]
@@ -252,14 +297,35 @@ class Difference:
 
     def _clean(self, seen: str) -> str:
         if not self.graphs:
-            return "find_difference: nothing was compiled, so there was nothing to compare"
-        stages = ", ".join(self.stages)
-        return (
-            f"find_difference: no difference between {stages}\n"
-            f"  looked at    {seen}, and what the call leaves in the program; {self.tolerance}"
-        )
+            nothing = "find_difference: nothing was compiled, so there was nothing to compare"
+            return "\n".join([nothing, *(f"  not looked at {line}" for line in self.unseen)])
+        between = "eager and the compiled code that ran" if self.compiled else ""
+        headline = f"find_difference: no difference between {between or ', '.join(self.stages)}"
+        return "\n".join([headline, *self._looked_at(seen)])
+
+    def _looked_at(self, seen: str) -> list[str]:
+        """What was compared, and what was not."""
+        what = f"{seen}, and what each call leaves in the program; {self.tolerance}"
+        if self.compiled:
+            how = "as your program runs it, with its own caches, guards and settings"
+            lines = [f"  looked at    {one}" for one in self.compiled if one.calls]
+            lines += [f"               {how}; {what}"]
+        else:
+            lines = [f"  looked at    {', '.join(self.stages)}; {what}"]
+        unseen = list(self.unseen)
+        if self.compiled_here:
+            unseen.append(
+                f"caches and guards: `{self.compiled_here}` runs nothing compiled, so it was "
+                "compiled for this report"
+            )
+        return lines + [f"  not looked at {line}" for line in unseen]
 
     def _headline(self) -> list[str]:
+        if self.stage == OWN:
+            return [
+                f"find_difference: the compiled `{self.function}` that your program runs computes "
+                "a different result from eager"
+            ]
         if self.operation == STATE:
             return ["find_difference: the compiled function leaves the program in another state"]
         earlier, later = STAGE_NAMES[self.previous], STAGE_NAMES[self.stage]
@@ -280,6 +346,12 @@ class Difference:
         if self.place is not None:
             code = f": {self.code}" if self.code else ""
             lines.append(f"  your line    {self.place} in {self.place.function}{code}")
+        if self.called is not None:
+            code = f": {self.called_code}" if self.called_code else ""
+            told = "" if self.called == self.place else f", at {self.called}{code}"
+            lines.append(f"  call         number {self.call} of `{self.function}`{told}")
+        if self.cause:
+            lines += [f"  cause        {self.cause}", f"  change       {self.remedy}"]
         for stage, made in ((self.previous, self.before), (self.stage, self.after)):
             if made is None or not made.operation:
                 continue

@@ -66,7 +66,8 @@ class Parting:
 
     key: CompileKey
     stage: str
-    """The first stage that differs: ``captured``, ``AOT``, ``post-grad`` or ``program``."""
+    """The first stage that differs: ``captured``, ``AOT``, ``post-grad`` or ``program``; ``as it
+    runs`` for what the program compiled itself."""
     previous: str
     """The last stage that agrees with eager."""
     direction: str
@@ -92,3 +93,7 @@ class Parting:
     """The dumped file that makes the other value."""
     line: int = field(default=0, metadata=SPARSE)
     """The line of it; 0 when it is not found."""
+    cause: str = field(default="", metadata=SPARSE)
+    """Why a fresh compile agrees, where the program's own compiled code does not."""
+    remedy: str = field(default="", metadata=SPARSE)
+    """What to do about that, in words."""

@@ -192,6 +192,36 @@ TABLE: tuple[Capability, ...] = (
         of_captures=False,
     ),
     Capability(
+        "compile_call",
+        ("torch._dynamo.eval_frame:_TorchDynamoContext.__call__",),
+        "find_difference compiles again, and does not see what the program compiled",
+        of_captures=False,
+    ),
+    Capability(
+        "aot_call",
+        ("torch._dynamo.aot_compile:AOTCompiledFunction.__call__",),
+        "find_difference does not see calls of functions compiled ahead of time",
+        of_captures=False,
+    ),
+    Capability(
+        "aot_function_call",
+        ("torch._functorch.aot_autograd:aot_function",),
+        "find_difference does not see calls of functions of aot_function",
+        of_captures=False,
+    ),
+    Capability(
+        "innermost_backend",
+        ("torch._dynamo.eval_frame:innermost_backend",),
+        "find_difference does not tell whether a guard or a cache on disk is stale",
+        of_captures=False,
+    ),
+    Capability(
+        "version_counters",
+        ("torch.autograd.grad_mode:_unsafe_preserve_version_counter",),
+        "a backward pass may fail after find_difference has looked at its forward pass",
+        of_captures=False,
+    ),
+    Capability(
         "inductor_backend",
         ("torch._inductor.compile_fx:compile_fx",),
         "find_difference has no stages after AOTAutograd's",

@@ -213,7 +213,10 @@ def traceable(function: Any) -> Any:
     code = function._artifacts.original_code
     cells = dict(zip(made.__code__.co_freevars, made.__closure__ or ()))
     closure = tuple(cells.get(name) or CellType() for name in code.co_freevars)
-    plain = FunctionType(code, made.__globals__, code.co_name, made.__defaults__, closure)
+    # What runs has copies of the globals; the program's own may have changed since.
+    own = getattr(function, "_extra_globals", None)
+    scope = own if isinstance(own, dict) else made.__globals__
+    plain = FunctionType(code, scope, code.co_name, made.__defaults__, closure)
     plain.__kwdefaults__ = made.__kwdefaults__
     return plain
 

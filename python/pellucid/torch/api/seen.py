@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which compiled functions a run of a program has called, and what of it ran eager."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+from ..model.differences import Compiled
+from ..store.session import Session, left_alone
+from ..taps import calls
+from ..taps.calls import Call
+from .nan import left_one
+
+_MOST_LEFT = 4
+
+
+def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
+    """Call a function, and run a generator that it returns to its end."""
+    result = function(*args, **kwargs)
+    return list(result) if inspect.isgenerator(result) else result
+
+
+@dataclass
+class Function:
+    """One function that is called compiled."""
+
+    name: str
+    way: str
+    calls: int = 0
+    eager: int = 0
+    """How many of the calls ran no compiled code."""
+    compared: int = 0
+    versions: set[Any] = field(default_factory=set)
+
+
+class Seen:
+    """The compiled functions that a run has called."""
+
+    def __init__(self, session: Session) -> None:
+        self.functions: dict[tuple[str, str], Function] = {}
+        self.graphs: set[str] = set()
+        """Torch's names of the graphs that ran."""
+        self._session, self._left = session, set(left_alone(session))
+
+    def enter(self, call: Call) -> calls.Leave:
+        """Count a call; the form that :func:`.calls.watched` takes."""
+        self.function(call).calls += 1
+        return lambda _: self.leave(call)
+
+    def function(self, call: Call) -> Function:
+        """Return what is known of the function that is called."""
+        return self.functions.setdefault((call.name, call.way), Function(call.name, call.way))
+
+    def leave(self, call: Call) -> None:
+        """Count what a call has run."""
+        function = self.function(call)
+        function.eager += not call.is_compiled
+        function.versions.update(call.ran)
+        self.graphs |= call.graphs or ({call.name} if call.is_compiled else set())
+
+    @property
+    def compiles(self) -> bool:
+        """Whether the program calls anything that torch compiles when it is called."""
+        return any(way == calls.JIT for _, way in self.functions)
+
+    def compiled(self) -> tuple[Compiled, ...]:
+        """Return the functions, as a report has them."""
+        return tuple(
+            Compiled(f.name, f.way, f.calls - f.eager, len(f.versions))
+            for f in self.functions.values()
+        )
+
+    def ran_eager(self) -> list[str]:
+        """Return what ran eager though it was to be compiled, one sentence each."""
+        told = [
+            f"`{f.name}`: {f.eager} of {f.calls} calls ran eager"
+            for f in self.functions.values()
+            if f.eager
+        ]
+        left = [event for event in left_alone(self._session) if event not in self._left]
+        return told + [f"ran eager: {left_one(event)}" for event in left[:_MOST_LEFT]]

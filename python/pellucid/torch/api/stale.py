@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why compiled code differs from eager that would agree if it were compiled now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..model.differences import OWN
+from ..taps import calls, graph_hooks
+from ..taps.calls import Call
+from .search import Search
+
+_RESET = "call `torch.compiler.reset()` after the change"
+_FILTERED = (
+    "A version compiled for other values ran. No guard noticed, because `guard_filter_fn` drops "
+    "guards of this function.",
+    f"Keep the guards on what changes between calls, or {_RESET}.",
+)
+_STALE = (
+    "A version compiled earlier ran. It depends on something that has changed since, and PyTorch "
+    "has no guard on that.",
+    f"Pass what changes as an argument, or {_RESET}.",
+)
+_CACHED = (
+    "PyTorch took compiled code from its cache on disk that belongs to something else. The same "
+    "compile without that cache agrees with eager.",
+    "Set TORCHINDUCTOR_FORCE_DISABLE_CACHES=1, or delete the directory TORCHINDUCTOR_CACHE_DIR.",
+)
+_AHEAD = (
+    "The function was compiled ahead of time, for other values than it is called with now.",
+    "Compile it again after the change.",
+)
+_OWN_SETTINGS = (
+    "Its own backend and options compute a different result. Inductor's stages, with the default "
+    "options, agree with eager.",
+    "Compile it without its options, one by one, to find the one that matters.",
+)
+_UNKNOWN = ("A fresh compile of the function agrees with eager.", f"To compile it again, {_RESET}.")
+
+
+def cause_of(call: Call, search: Search) -> tuple[str, str]:
+    """Compile a call again in two ways; return the cause and the remedy, in words."""
+    if call.way == calls.AHEAD:
+        return _AHEAD
+    backend = call.backend
+    if backend is None:
+        return _UNKNOWN
+    if _agrees(search, backend):
+        return _FILTERED if call.filters_guards else _STALE
+    with calls.without_caches():
+        agrees = _agrees(search, backend)
+    return _CACHED if agrees else _OWN_SETTINGS
+
+
+def _agrees(search: Search, backend: Any) -> bool:
+    """Whether the program's own backend gives eager's results when it compiles anew."""
+
+    def anew(graph: Any, inputs: Any) -> Any:
+        return backend(graph, inputs)
+
+    with graph_hooks.every_compile_by(anew) as forced:
+        outcome = search.stages.run(OWN)
+    if not forced or outcome.error is not None:
+        return False
+    return not search.parted(outcome) and not search.changes(outcome)
