@@ -194,8 +194,8 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
         words = words if words == NO_REASON else f"torch: {words}"
         cause, sure = f"`{name}` was recompiled{often}; {words}", "unknown"
     else:
-        cause = f"`{name}` was recompiled{often}: {shared or _cause(group)}"
-        cause += f"; {advice.why}" if advice.why and not shared else ""
+        cause = f"`{name}` was recompiled{often}: {_cause(group)}"
+        cause += f"; {advice.why}" if advice.why else ""
     places = dict.fromkeys(filter(None, (place, *group.places)))
     lines = tuple(Line(at, program.code(at)) for at in places)
     files = {frame.key: frame.file for frame in capture.of(Frame)}
@@ -234,9 +234,10 @@ def _shares_code(capture: Capture, group: Group) -> str:
         names.update({root_of(frame): frame.wrapper for frame in (other, one)})
     told = " and ".join(f"`{name}`" for name in list(names)[:3])
     wrapper = next(iter(names.values()), "")
+    what = f"wrapper, `{wrapper}`" if wrapper else "function of PyTorch's"
     return (
-        f"{told} run the code of one wrapper, `{wrapper}`, so they share its versions and "
-        "their limit (recompile_limit)"
+        f"{told} run the code of one {what}, so they share its versions and their limit "
+        "(recompile_limit)"
     )
 
 
