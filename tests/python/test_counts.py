@@ -174,3 +174,16 @@ def test_where_nothing_is_compiled_no_line_is_counted():
     made = capture(broken(10, *PRINTED), Skipped(KEY, Place(FILE, 4, "step"), "Unsupported", "…"))
     assert counts_of([made], find(made)).compiled == "nothing compiled"
     assert counts_of([made], find(made)).left_out == 0
+
+
+def test_two_findings_of_one_line_and_cause_stay_two():
+    """Two functions in one wrapper: the line is the wrapper's for both."""
+
+    def inside(id, name):
+        return dataclasses.replace(frame(id, name=name), wrapper="wrapper")
+
+    events = [inside("0/0", "A.f"), inside("0/1", "A.f"), inside("0/2", "B.f")]
+    events += [inside("0/3", "B.f"), again("0/1", SIZE), again("0/3", SIZE.replace("0/0", "0/2"))]
+    made = took(capture(*events), c0_1=1.0, c0_3=2.0)
+    assert [f.cost.seconds for f in find(made)] == [1.0, 2.0]
+    assert len({f.id for f in find(made)}) == len(find_all([made])) == 2

@@ -91,9 +91,20 @@ def find(capture: Capture) -> list[Finding]:
     compile is slow is not.
     """
     program = Program(capture)
-    found = [finding for cause in CAUSES for finding in cause(capture, program)]
+    found = _named_apart([finding for cause in CAUSES for finding in cause(capture, program)])
     told = charged(found, compile_seconds(capture))
     return sorted(told, key=lambda finding: (ORDER.index(finding.kind), -finding.count))
+
+
+def _named_apart(found: Sequence[Finding]) -> list[Finding]:
+    """Give findings of one id (several functions in one wrapper) ids of their own."""
+    met: Counter[str] = Counter()
+    result = []
+    for finding in found:
+        met[finding.id] += 1
+        number = met[finding.id]
+        result.append(replace(finding, id=f"{finding.id}:{number}") if number > 1 else finding)
+    return result
 
 
 def find_all(captures: Sequence[Capture]) -> list[Finding]:
