@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import re
 from dataclasses import replace
 from typing import Any, Callable, Mapping
@@ -61,7 +60,7 @@ def on_record(
         return None
     if kind == "dynamo_start":
         place = place_of(record.data, process)
-        stack = _stack(record.data, place, session, process)
+        stack = _stack(session, record.data, place, process)
         session.record(Started(session.start(record.compile_id), place, stack))
         if place is not None:
             process.keep_source(session, place.file)
@@ -312,18 +311,14 @@ def place_of(data: Any, process: Process = PROCESS) -> Place | None:
     return Place(file or "?", int(top.get("line") or 0), str(top.get("name") or ""))
 
 
-def _stack(data: Any, place: Place | None, session: Session, process: Process) -> tuple[Place, ...]:
+def _stack(session: Session, data: Any, place: Place | None, process: Process) -> tuple[Place, ...]:
     """The user's calls that led to a frame, outermost first, the last of them the frame itself."""
-    # A file of the dump that runs in place of a function is no line of the user's.
-    dump = os.path.join(str(session.directory), "")
-    callers = (
-        call
-        for call in process.callers()
-        if process.is_users(call.file) and not call.file.startswith(dump)
-    )
+    # A file of the dump, which runs in place of a function, goes by its name: no run shares the path.
+    callers = (call for call in process.callers() if process.is_users(call.file))
     direct = tuple(itertools.islice(callers, _DEEPEST))
     if direct and place is not None:
-        return (*reversed(direct), place)
+        named = (replace(call, file=session.name_in_dump(call.file)) for call in reversed(direct))
+        return (*named, place)
     calls = data.get("stack") if isinstance(data, dict) else None
     found = [
         Place(str(process.string(call.get("filename"))), int(call["line"]), str(call.get("name")))

@@ -53,8 +53,7 @@ def add_sources(session: Session, own: str, keep: Keep | None = None) -> None:
     """
     keep = keep or keep_file
     # Of the calls that led to a frame, some are in files of the dump itself.
-    told = {source.file for source in session.of(Source)}
-    told |= {str(session.path(frame.file)) for frame in session.of(Frame)}
+    told = {source.file for source in session.of(Source)} | set(session.files())
     for file, lines in sorted(_lines(session).items()):
         if file in told or ours(file):
             continue

@@ -361,6 +361,11 @@ class Session(Shown):
         """The absolute path of one of this capture's files."""
         return self.directory / name
 
+    def name_in_dump(self, file: str) -> str:
+        """The name of one of this capture's files by its path, which no run shares; else as is."""
+        folder, name = os.path.split(file)
+        return name if folder == str(self.directory) else file
+
     def write(self, name: str, content: str | bytes) -> Path:
         """Write one of this capture's files, whole."""
         with self._writing:  # events go on meanwhile; of two texts of one file the later one stays
