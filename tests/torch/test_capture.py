@@ -10,6 +10,7 @@ import sys
 import threading
 
 import pytest
+from pellucid import load
 from pellucid.torch import prepare_debug
 from pellucid.torch.dynamo import rewrite as rewriting
 from pellucid.torch.model.events import Break, Frame, Graph, Problem, Recompile, Started, Verdict
@@ -316,6 +317,23 @@ def test_reset_inside_a_capture_keeps_both_versions_apart(several, torch, dynamo
         "__transformed_code_0_0_for_plain.py",
         "__transformed_code_r1_0_0_for_sized.py",
     ]
+
+
+def test_guards_that_a_reset_makes_torch_forget_are_kept(several, torch, dynamo, tmp_path):
+    with prepare_debug(tmp_path):
+        for _ in range(2):
+            torch.compile(several.plain, backend="eager")(torch.zeros(2))
+            torch.compiler.reset()
+        torch.compile(several.plain, backend="eager")(torch.zeros(2))
+    capture = load(tmp_path)
+    (entries,) = capture.caches.values()
+    keys = [entry.key for entry in entries]
+    assert set(keys) == {frame.key for frame in capture.of(Frame)} and len(keys) == 3
+    assert len({len(entry.guards) for entry in entries}) == 1 and entries[0].guards
+    assert [entry.forgotten for entry in entries] == [True, True, False]
+    (file,) = tmp_path.glob("full_code_for_plain*.py")
+    text = file.read_text()
+    assert text.count("torch was reset since") == 2 and text.count("    if guards_") == 1
 
 
 def test_next_capture_removes_its_predecessors_files_only(several, torch, dynamo, tmp_path):

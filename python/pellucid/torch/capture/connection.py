@@ -27,6 +27,7 @@ from ..store.directories import child_number
 from ..store.session import Session
 from ..taps import doors, graph_hooks, guard_state, hooks
 from ..taps.interpreted import generate_interpreted_graphs
+from ..taps.outcomes import add_reset
 from ..taps.printed import PRINTED
 from ..taps.shapes import SHAPES
 from ..taps.trace import TraceRecord
@@ -154,6 +155,7 @@ class Capture:
         self._remove = [
             hooks.add_bytecode_hook(self._on_bytecode),
             doors.add_doors(self._on_arrival),
+            add_reset(self._on_reset),
             graph_hooks.add_formatted_graphs(self._on_formatted),
             generate_interpreted_graphs(graph_hooks.is_followed),
             # Not `open_sessions`: what torch passes by opens no capture.
@@ -323,6 +325,13 @@ class Capture:
         finally:
             self._busy.now = False
 
+    def _on_reset(self) -> None:
+        """Read the guards that torch is about to forget."""
+        with self._lock:
+            sessions = tuple(self._sessions)
+        for session in sessions:
+            read_caches(session, forgotten=True)
+
     def _add_breaks(self, compile_id: str | None) -> None:
         """Record the graph breaks of a compile that torch's trace does not tell of."""
         with self._lock:
@@ -411,11 +420,14 @@ def at_exit(action: Callable[[], None], session: Session) -> None:
         multiprocessing.util.Finalize(None, action, exitpriority=10)
 
 
-def read_caches(session: Session) -> None:
-    """Read torch's cache entries as they are now; those read before stay where there are none."""
+def read_caches(session: Session, forgotten: bool = False) -> None:
+    """Read torch's cache entries as they are now; those read before stay where there are none.
+
+    With ``forgotten`` they stay in any case.
+    """
     if session.here:
         with collector_at_rest(), session.guard("reading torch's caches"):
-            refresh_caches(session)
+            refresh_caches(session, forgotten)
 
 
 def finish(session: Session) -> None:

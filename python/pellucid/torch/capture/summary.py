@@ -26,8 +26,11 @@ from ..text.launch import LAUNCH, launch_text, target_of
 from .sources import add_sources
 
 
-def refresh_caches(session: Session) -> None:
-    """Read the cache entries of everything captured, with their guards."""
+def refresh_caches(session: Session, forgotten: bool = False) -> None:
+    """Read the cache entries of everything captured, with their guards.
+
+    ``forgotten`` says that torch has them for the last time.
+    """
     files = _files(session)
     frames = _by_function(session)
     for function, code in session.functions():
@@ -35,7 +38,9 @@ def refresh_caches(session: Session) -> None:
             continue
         with session.guard(f"reading the guards of {code.co_name}"):
             read = _entries(session, frames.get(function, []), code, files)
-            entries = [*session.arrived(function), *read]
+            if forgotten:
+                session.forget(function, read)
+            entries = [*session.arrived(function), *([] if forgotten else read)]
             if entries:
                 session.set_cache(function, entries)
 

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a capture consists of: plain, frozen values that know nothing of torch.
-
-:mod:`~connection` makes them from hook calls, :class:`~session.Session`
-keeps them, :mod:`~dump` turns them into files.
-"""
+"""What a capture consists of: plain, frozen values that know nothing of torch."""
 
 from __future__ import annotations
 
@@ -498,6 +494,8 @@ class CacheEntry:
     """What the body's numbers stand for in this process: a ``guard_objects.Kept``."""
     forms: tuple[str, ...] = field(default=(), metadata=IN_FILE)
     """Each form of a line of the body once, for who asks what is in all of them."""
+    forgotten: bool = field(default=False, metadata=SPARSE)
+    """Whether torch was reset since: no call is checked by these guards any more."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import threading
 import time
 import traceback
 import weakref
+from dataclasses import replace
 from pathlib import Path
 from types import CodeType
 from typing import Any, Callable, Iterator, TypeVar
@@ -312,6 +313,13 @@ class Session(Shown):
         with self._lock:
             self._arrived.setdefault(function, []).append(entry)
             self._caches.setdefault(function, []).append(entry)
+
+    def forget(self, function: int, entries: list[CacheEntry]) -> None:
+        """Keep the entries that torch is about to forget."""
+        with self._lock:
+            kept = self._arrived.setdefault(function, [])
+            known = {entry.key for entry in kept}
+            kept += (replace(e, forgotten=True) for e in entries if e.key not in known)
 
     def arrived(self, function: int) -> list[CacheEntry]:
         """The entries of a function that torch does not hold with its code."""

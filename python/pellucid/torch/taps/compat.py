@@ -117,6 +117,11 @@ TABLE: tuple[Capability, ...] = (
         "guards are not shown",
     ),
     Capability(
+        "reset",
+        ("torch._dynamo:reset_code_caches",),
+        "the guards of what was compiled before a `torch._dynamo.reset()` are not shown",
+    ),
+    Capability(
         "resume_functions",
         ("torch._dynamo.resume_execution:ContinueExecutionCache.cache",),
         "what resume functions are given is named by where it comes from",

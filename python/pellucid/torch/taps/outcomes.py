@@ -18,7 +18,7 @@ from typing import AbstractSet, Any, Callable, Iterator, Mapping
 from ..model.events import Place
 from ..model.failures import is_own
 from .graph_hooks import code_being_compiled
-from .hooks import PROBE, Remove, folder, never_compile, no_op
+from .hooks import PROBE, Remove, folder, invisible, never_compile, no_op
 from .shapes import COMPILER, HOOK_TABLES, OUTCOME_LOCALS, SHAPES
 
 _ONE_GRAPH, _BOX, _LOCALS, _CLOSURE = OUTCOME_LOCALS
@@ -167,6 +167,20 @@ def add_stances(
     return remove
 
 
+def add_reset(receive: Callable[[], None]) -> Remove:
+    """Call ``receive`` before torch forgets all that it has compiled."""
+    unseen = invisible(receive)
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        def reset_code_caches(*args: Any, **kwargs: Any) -> Any:
+            unseen()
+            return original(*args, **kwargs)
+
+        return reset_code_caches
+
+    return _replace("reset", wrap)
+
+
 def _caller() -> Place | None:
     """The program's line that is executed now."""
     frame: FrameType | None = sys._getframe(2)
@@ -293,6 +307,7 @@ __all__ = [
     "Failure",
     "Watched",
     "add_passed_by",
+    "add_reset",
     "add_stances",
     "compiled_modules",
     "failure",

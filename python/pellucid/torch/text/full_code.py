@@ -60,7 +60,9 @@ def full_code_text(
     known = {entry.key for entry in versions}
     count = counted(len(frames), "compiled version")
     head = [f"{label(place.function)} · {place} · {count}"]
-    head += [f"  [{e.key}] {frames[e.key].file}: {frame_status(frames[e.key])}" for e in versions]
+    for entry in versions:
+        frame, since = frames[entry.key], "; torch was reset since" if entry.forgotten else ""
+        head.append(f"  [{entry.key}] {frame.file}: {frame_status(frame)}{since}")
     for key in frames:
         if key not in known:
             head.append(f"  [{key}] {frames[key].file}: torch holds it no longer")
@@ -68,16 +70,17 @@ def full_code_text(
         head += ["Compiled again because:", *("  " + line for line in recompile_lines(recompiles))]
     if code is None:
         head.append("The program has dropped the function, and torch its cache entries with it.")
-    elif not entries:
+    held = [entry for entry in versions if not entry.forgotten]
+    if code is not None and not entries:
         head.append("torch holds no cache entry of it now, so there are no guards to show.")
     free = () if code is None else code.co_freevars
     otherwise = "torch compiles another, or past its limit runs the original"
-    if versions and all(frames[entry.key].way in ("ahead of time", "loaded") for entry in versions):
+    if held and all(frames[entry.key].way in ("ahead of time", "loaded") for entry in held):
         otherwise = "torch raises an error, as nothing is compiled at the call"
     guards = [_guards(entry) for entry in versions]
     functions = [_version(frames[entry.key], name, free) for entry in versions]
     if code is not None:
-        functions += [_original(code, name), _dispatch(code, name, versions, otherwise)]
+        functions += [_original(code, name), _dispatch(code, name, held, otherwise)]
     imports = _imports(versions, functions, bind)
     parts = [as_comment("\n".join(head)), imports]
     parts += [part for pair in zip(guards, functions) for part in pair]
