@@ -12,7 +12,7 @@ from typing import Iterator, Mapping, Sequence
 from pellucid._version import __version__
 from pellucid.findings import find
 from pellucid.report.page import hash_of, squeezed, style_text, template
-from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.capture import Capture, first_graphs
 from pellucid.torch.model.events import Break, Frame, Graph, KernelFile, Recompile, Source
 
 from .change import Change, Comparison, Line
@@ -89,7 +89,7 @@ def _numbers(captures: Mapping[str, Capture]) -> dict[str, str]:
             ("kernels", KernelFile),
         )
     }
-    captured = [(c, g) for c in every for g in c.of(Graph) if g.stage == "captured"]
+    captured = [(c, g) for c in every for g in first_graphs(c.of(Graph))]
     operations = sum(
         node.op.startswith("call_") for capture, g in captured for node in capture.nodes(g.file)
     )

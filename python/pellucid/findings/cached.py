@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 
-from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.capture import Capture, first_graphs
 from pellucid.torch.model.events import Frame, Graph, Place, Recompile
 
 from .finding import Finding, identify
@@ -17,11 +17,10 @@ _CACHES = ("lru_cache", "cache")
 def bypassed_caches(capture: Capture, program: Program) -> list[Finding]:
     """Find cached functions whose body was traced: their cache is neither read nor filled."""
     places: dict[Place, None] = {}
-    for graph in capture.of(Graph):
-        if graph.stage == "captured":
-            for node in capture.nodes(graph.file):
-                if node.place is not None:
-                    places[node.place] = None
+    for graph in first_graphs(capture.of(Graph)):
+        for node in capture.nodes(graph.file):
+            if node.place is not None:
+                places[node.place] = None
     for event in capture.of(Recompile):
         for failure in event.failures:
             if failure.place is not None:

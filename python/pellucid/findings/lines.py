@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from pellucid.torch.model.breaks import break_of
-from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.capture import Capture, first_graphs
 from pellucid.torch.model.events import (
     Break,
     Frame,
@@ -64,7 +64,7 @@ def user_files(capture: Capture) -> List[UserFile]:
     reached = _Reached(capture)
     for file in files.values():
         reached.tell(file)
-    order = {path: i for i, path in enumerate(_paths(capture))}
+    order = {path: i for i, path in enumerate(dict.fromkeys(_paths(capture)))}
     return sorted(files.values(), key=lambda file: (order.get(file.path, len(order)), file.path))
 
 
@@ -139,12 +139,11 @@ class _Reached:
         self.breaks: Dict[str, set[int]] = {}
         self.frames: Dict[str, set[int]] = {}
         self.eager: Dict[str, set[int]] = {}
-        for graph in capture.of(Graph):
-            if graph.stage == "captured":
-                for node in nodes_of(capture, graph.file):
-                    self._add(self.graph, node.place)
-                for call in graph.calls:
-                    self._add(self.calls, call)
+        for graph in first_graphs(capture.of(Graph)):
+            for node in nodes_of(capture, graph.file):
+                self._add(self.graph, node.place)
+            for call in graph.calls:
+                self._add(self.calls, call)
         program = Program(capture)
         with_graph = {graph.key for graph in capture.of(Graph)}
         for start in capture.of(Started):

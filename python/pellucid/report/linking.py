@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from pellucid.findings.lines import UserFile
-from pellucid.torch.model.capture import Capture
+from pellucid.torch.model.capture import Capture, first_graphs
 from pellucid.torch.model.events import ExternCall, Frame, Graph, KernelFile, Place
 from pellucid.torch.model.program_flow import Consumers, given_to, results_of
 
@@ -44,9 +44,8 @@ class Linker:
             self.short.setdefault(os.path.basename(user.path), []).append(user)
         self.graphs = {graph.file: graph for graph in capture.of(Graph)}
         self.captured: Dict[str, str] = {}
-        for graph in self.graphs.values():
-            if graph.stage == "captured":
-                self.captured[graph.file.partition(".")[0]] = graph.file
+        for graph in first_graphs(self.graphs.values()):
+            self.captured[graph.file.partition(".")[0]] = graph.file
 
     def all(self, tables: Sequence[Tuple[int, int, Sequence[Row]]]) -> Links:
         """Return all edges.

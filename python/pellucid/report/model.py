@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 from pellucid.findings import find
 from pellucid.findings.counts import Counts, counts_of
 from pellucid.findings.lines import UserFile, nodes_of, user_files
-from pellucid.torch.model.capture import Capture, place_of_versions
+from pellucid.torch.model.capture import Capture, first_graphs, place_of_versions
 from pellucid.torch.model.events import (
     AutogradCompile,
     CacheUse,
@@ -57,6 +57,7 @@ class Version:
     graphs: List[int] = field(default_factory=list)
     recompiled: List[str] = field(default_factory=list)
     operations: int = 0
+    before: bool = False
 
 
 @dataclass
@@ -118,9 +119,8 @@ def view_of(capture: Capture, pool: Pool, name: str = "") -> View:
     linker = Linker(capture, files, users, nodes)
     links = linker.all([(f.guards, f.full, f.rows) for f in functions])
     graphs: Dict[str, List[Graph]] = {}
-    for graph in capture.of(Graph):
-        if graph.stage == "captured":
-            graphs.setdefault(str(graph.key), []).append(graph)
+    for graph in first_graphs(capture.of(Graph)):
+        graphs.setdefault(str(graph.key), []).append(graph)
     for function in functions:
         concerned = [g for v in function.versions for g in graphs.get(v.key, ())]
         linker.inputs(function.guards, function.rows, concerned)
@@ -196,9 +196,8 @@ def _version(
     graphs += [files.number[file] for file in around if file in files.number]
     made = [
         node
-        for number in graphs
-        if files.files[number].stage == "captured"
-        for node in nodes.get(files.files[number].name, ())
+        for graph in first_graphs(capture.of(Graph, frame.key))
+        for node in nodes.get(graph.file, ())
         if node.op.startswith("call_") and node.target not in node.args
     ]
     return Version(
@@ -216,6 +215,7 @@ def _version(
             for text in event.reasons
         ],
         len(made),
+        frame.before,
     )
 
 

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
 from typing import Any, Mapping
 
 from ..model.events import CompileKey, Span
+from ..model.ids import is_compile_id
 from ..store.session import Session
 
 EVENT = "chromium_event"
@@ -105,7 +105,4 @@ def _compile_of(event: Any) -> str | None:
     """The compile that an event names itself, as it does where none is going on any more."""
     args = (json.loads(event) if isinstance(event, str) else event).get("args")
     named = args.get("compile_id") if isinstance(args, Mapping) else None
-    return named if isinstance(named, str) and _COMPILE_ID.match(named) else None
-
-
-_COMPILE_ID = re.compile(r"(?:!\d+/)?\d+/\d+\Z")
+    return named if isinstance(named, str) and is_compile_id(named) else None

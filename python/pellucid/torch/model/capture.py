@@ -23,24 +23,31 @@ PAGE, FINDINGS = "page.html", "findings.json"
 E = TypeVar("E")
 
 
-def count_graphs(graphs: Iterable[Graph]) -> int:
-    """Count the graphs that were compiled, each once, however many stages of it there are.
+def first_graphs(graphs: Iterable[Graph]) -> list[Graph]:
+    """Return the graphs that were compiled, each once, however many stages of it there are.
 
-    Of a compile that Dynamo captured nothing for (it was loaded, or AOTAutograd was called by
-    itself) the stage counts that has the most.
+    They are those that Dynamo captured. Of a compile without any (it was loaded, or AOTAutograd was
+    called by itself) they are of the stage that has the most, or of the first of these.
 
     >>> key, other = CompileKey("0/0"), CompileKey(None)
     >>> stages = [(key, "captured"), (key, "joint"), (other, "forward"), (other, "backward")]
-    >>> count_graphs(Graph(key, stage, f"{key}{stage}", "") for key, stage in stages)
-    2
+    >>> graphs = [Graph(key, stage, f"{key}{stage}", "") for key, stage in stages]
+    >>> [graph.stage for graph in first_graphs(graphs)]
+    ['captured', 'forward']
     """
-    stages: dict[CompileKey, dict[str, set[str]]] = {}
+    stages: dict[CompileKey, dict[str, dict[str, Graph]]] = {}
     for graph in graphs:
-        stages.setdefault(graph.key, {}).setdefault(graph.stage, set()).add(graph.file)
-    return sum(
-        len(by_stage["captured"]) if "captured" in by_stage else max(map(len, by_stage.values()))
+        stages.setdefault(graph.key, {}).setdefault(graph.stage, {})[graph.file] = graph
+    return [
+        graph
         for by_stage in stages.values()
-    )
+        for graph in (by_stage.get("captured") or max(by_stage.values(), key=len)).values()
+    ]
+
+
+def count_graphs(graphs: Iterable[Graph]) -> int:
+    """Count the graphs that were compiled, as :func:`first_graphs` returns them."""
+    return len(first_graphs(graphs))
 
 
 def place_of_versions(frames: Sequence[Frame]) -> Place:

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ids of compiles: torch's own, and ours for compiled code that torch gives none.
+
+torch's is ``0/1``, the second version of the first frame; in compiled autograd ``!0/0/1``.  Code
+that was loaded has ``L0/0``, code that was made before the capture began ``B0/0``.
+"""
+
+from __future__ import annotations
+
+import re
+
+LOADED, BEFORE = "L", "B"
+_FORM = re.compile(rf"(?:!\d+/)?[{LOADED}{BEFORE}]?\d+/\d+\Z")
+
+
+def own_id(kind: str, number: int) -> str:
+    """Return the id of code that has none of torch's.
+
+    >>> own_id(LOADED, 2)
+    'L2/0'
+    """
+    return f"{kind}{number}/0"
+
+
+def is_compile_id(text: object) -> bool:
+    """Return true if this is the id of a compile.
+
+    >>> list(map(is_compile_id, ("0/1", "!2/0/1", "L0/0", "0", "x/1", None)))
+    [True, True, True, False, False, False]
+    """
+    return isinstance(text, str) and _FORM.match(text) is not None
+
+
+def next_version(compile_id: str) -> str:
+    """Return the id of one more version of the same frame.
+
+    >>> next_version("!2/0/1"), next_version("L0/9")
+    ('!2/0/2', 'L0/10')
+    """
+    frame, _, number = compile_id.rpartition("/")
+    return f"{frame}/{int(number) + 1}"
+
+
+def is_recompile(compile_id: str | None) -> bool:
+    """Return true if this is not the first version of its frame.
+
+    >>> is_recompile("0/0"), is_recompile("L0/1"), is_recompile(None)
+    (False, True, False)
+    """
+    return is_compile_id(compile_id) and not str(compile_id).endswith("/0")
