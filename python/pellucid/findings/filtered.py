@@ -9,6 +9,7 @@ from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import FilteredGuards, Frame, Place
 
 from .finding import Finding, identify
+from .guarded import REMEDIES
 from .source import Program, root_of
 from .words import counted
 
@@ -20,6 +21,8 @@ def filtered(capture: Capture, program: Program) -> list[Finding]:
     frames = {frame.key: frame for frame in capture.of(Frame)}
     groups: dict[tuple[str, str], list[FilteredGuards]] = {}
     for event in capture.of(FilteredGuards):
+        if event.name in REMEDIES:
+            continue  # torch's own filter
         name = root_of(frames[event.key]) if event.key in frames else "a function"
         groups.setdefault((name, event.name), []).append(event)
     return [

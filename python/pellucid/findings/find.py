@@ -21,6 +21,7 @@ from .failed import failed
 from .fallbacks import fallbacks
 from .filtered import filtered
 from .finding import Cost, Finding
+from .guarded import dropped_guards, failed_guards
 from .hooks import hooks
 from .limits import limits
 from .memory import memory
@@ -40,6 +41,7 @@ CAUSES: tuple[Cause, ...] = (
     failed,
     failed_backward,
     mismatches,
+    failed_guards,
     nothing,
     limits,
     stances,
@@ -56,12 +58,14 @@ CAUSES: tuple[Cause, ...] = (
     slow,
     memory,
     precision,
+    dropped_guards,
     caches,
 )
 
 ORDER = (
     "ranks",
     "failed",
+    "guard",
     "nothing",
     "limit",
     "stance",
@@ -79,6 +83,7 @@ ORDER = (
     "memory",
     "fallback",
     "precision",
+    "unguarded",
     "cache",
 )
 """The kinds, the most expensive first; what is of one kind is in the order of its count."""
@@ -165,6 +170,8 @@ _PLURALS = {
     "ranks": "differences between processes",
     "slow": "slow compiles",
     "precision": "notes on precision",
+    "guard": "guards failed",
+    "unguarded": "notes on dropped guards",
     "cache": "notes on caches",
     "cached": "caches bypassed",
     "cudagraph": "CUDA graphs skipped",
@@ -186,11 +193,13 @@ _WORDS = {
     "slow": "slow compile",
     "memory": "much kept for backward",
     "precision": "note on precision",
+    "guard": "guard failed",
+    "unguarded": "note on dropped guards",
     "cache": "note on caches",
 }
 
 
-NOTES = ("fallback", "precision", "cache")
+NOTES = ("fallback", "precision", "unguarded", "cache")
 """The kinds that say what is worth knowing, and ask for no change."""
 
 

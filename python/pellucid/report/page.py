@@ -69,11 +69,13 @@ TITLES = {
     "precision": "Precision",
     "filtered": "Guards are dropped",
     "fallback": "Eager's kernel in Inductor's program",
+    "guard": "Guard failed",
+    "unguarded": "Guards dropped",
     "slow": "Slow to compile",
     "memory": "Much kept for backward",
     "ranks": "Captures differ",
 }
-NOTES = ("cache", "cached", "fallback", "precision")
+NOTES = ("cache", "cached", "fallback", "precision", "unguarded")
 """The kinds of findings that stop nothing."""
 _SURE = {
     "certain": "Certain: torch says so.",
@@ -244,10 +246,13 @@ def _part(function: Any) -> Dict[str, Any]:
     versions = function.versions
     operations = versions[0].operations if versions else 0
     times = f" · {len(versions)} versions" if len(versions) > 1 else ""
-    made = f"{operations} operation{'s' if operations != 1 else ''}"
+    made = f"graph, {operations} operation{'s' if operations != 1 else ''}"
+    if not operations:
+        is_before = versions and versions[0].before
+        made = "compiled before the capture" if is_before else "no graph"
     return {
         "kind": "ran" if operations else "left",
-        "words": (f"graph, {made}" if operations else "no graph") + times,
+        "words": made + times,
         "about": f"{function.name}: " + ", ".join(f"[{v.key}] {v.verdict}" for v in versions),
         "key": versions[0].key if versions else "",
     }

@@ -43,9 +43,9 @@ def add_explain(commands: Any, formatter: Any) -> None:
         "difference of results before and after. Remedies that work come first.\n\n"
         "exit status: 0 on success, 1 if a kind named by --fail-on was found, 2 for wrong\n"
         "usage or if there is no readable capture\n\n"
-        "kinds for --fail-on: failed, nothing, limit, ranks, stance, hook, filtered, nan, "
+        "kinds for --fail-on: failed, guard, nothing, limit, ranks, stance, hook, filtered, nan, "
         "difference, eager, disabled,\n"
-        "break, recompile, cached, cudagraph, slow, memory, fallback, precision, cache",
+        "break, recompile, cached, cudagraph, slow, memory, fallback, precision, unguarded, cache",
         formatter_class=formatter,
     )
     add.add_argument("directory", metavar="DIR", help="the directory of the capture")

@@ -12,16 +12,28 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import gc
 import multiprocessing.util
 import os
 import threading
+import weakref
 from dataclasses import replace
 from types import CodeType
 from typing import Any, Callable, Iterator
 
 from ..model.breaks import break_of
-from ..model.events import Break, Frame, Graph, Recompile, Started
+from ..model.events import (
+    Break,
+    CompileKey,
+    FailedGuard,
+    Frame,
+    Graph,
+    Place,
+    Recompile,
+    Started,
+)
+from ..model.ids import is_compile_id, is_recompile, next_version
 from ..model.stages import sent_twice, stage_named
 from ..store.directories import child_number
 from ..store.session import Session
@@ -278,9 +290,22 @@ class Capture:
                 )
                 replacement = code if is_inner else replacement
                 ran = arrival.code if code is None else code
-                add_entry(session, original, hooks.RawEntry(known, ran, arrival.guard_manager))
+                if arrival.way != doors.EXPORT:
+                    add_entry(session, original, hooks.RawEntry(known, ran, arrival.guard_manager))
                 session.settle(key)
+                if arrival.way in (doors.AHEAD, doors.LOADED):
+                    failed = functools.partial(self._on_failed_guard, weakref.ref(session), key)
+                    doors.on_failure(arrival.guard_manager, failed)
         return replacement
+
+    def _on_failed_guard(
+        self, capture: weakref.ref[Session], key: CompileKey, text: str, place: Place | None
+    ) -> None:
+        session = capture()
+        with self._lock:
+            is_open = session in self._sessions
+        if session is not None and is_open:
+            session.record(FailedGuard(key, text, place))
 
     def _in_scope(self, record: TraceRecord) -> TraceRecord:
         """An event with the id of what its thread works on, where torch has none for that."""
@@ -381,10 +406,10 @@ class Capture:
 
 def _of_variant(session: Session, compile_id: str | None) -> str | None:
     """The id of one more version: a package has one for all versions of a function."""
-    frame, slash, number = (compile_id or "").rpartition("/")
-    while slash and session.of(Frame, session.key(compile_id)):
-        number = str(int(number) + 1)
-        compile_id = f"{frame}/{number}"
+    while session.of(Frame, session.key(compile_id)):
+        if compile_id is None or not is_compile_id(compile_id):
+            break
+        compile_id = next_version(compile_id)
     return compile_id
 
 
@@ -450,7 +475,7 @@ def finish(session: Session) -> None:
 def _add_what_is_not_traced(session: Session) -> None:
     """The oldest torch releases trace no recompiles; frames still show them."""
     frames = [f for f in session.of(Frame) if not f.before]
-    again = [f.key for f in frames if f.key.id and not f.key.id.endswith("/0")]
+    again = [f.key for f in frames if is_recompile(f.key.id)]
     said = "its trace does not say why"
     # Where the trace has them, a frame without one was compiled anew: for another backend, say.
     if again and not session.of(Recompile) and not hooks.traces_recompiles():

@@ -57,7 +57,7 @@ class Process:
         return guard_ways.guard_ways()
 
     def filtered(self) -> guard_filter.Filtered | None:
-        """Tell which guards a filter of the program's drops of those that torch makes now."""
+        """Tell which guards a filter drops of those that torch makes now."""
         return guard_filter.filtered_guards()
 
     def schemas(self, names: Iterable[str]) -> Mapping[str, tuple[str, ...]]:

@@ -20,6 +20,7 @@ from .observed import Parting as Parting
 from .observed import Values as Values
 from .traced import AutogradCompile as AutogradCompile
 from .traced import BackwardFailure as BackwardFailure
+from .traced import FailedGuard as FailedGuard
 from .traced import FilteredGuards as FilteredGuards
 from .traced import MinCut as MinCut
 from .traced import Operator as Operator
@@ -66,8 +67,8 @@ class Frame:
     links: tuple[Link, ...] = field(default=(), metadata=SPARSE)
     """What the lines of ``file`` stand for."""
     way: str = field(default="", metadata=SPARSE)
-    """How its code came, where Dynamo's hook was not called: ``ahead of time``, ``loaded`` (from a
-    file) or ``package`` (from torch's cache of compiled code)."""
+    """``ahead of time``, ``loaded`` (from a file), ``package`` (from torch's cache of compiled
+    code) or ``export``; empty for a function that was compiled when it was called."""
     wrapper: str = field(default="", metadata=SPARSE)
     """The name of its code, where that only wraps the function that ``place`` names."""
     parent: str = field(default="", metadata=SPARSE)

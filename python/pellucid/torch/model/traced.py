@@ -115,6 +115,17 @@ class RankMismatch:
 
 
 @dataclass(frozen=True)
+class FailedGuard:
+    """A guard that failed where nothing else is tried: the call raised an error."""
+
+    key: CompileKey
+    text: str
+    """The guard in torch's words."""
+    place: Place | None = field(default=None, metadata=SPARSE)
+    """The line of the call."""
+
+
+@dataclass(frozen=True)
 class BackwardFailure:
     """A backward graph failed to compile early; torch tries again when the backward pass runs."""
 

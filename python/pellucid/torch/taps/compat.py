@@ -51,6 +51,11 @@ TABLE: tuple[Capability, ...] = (
         "code compiled ahead of time, or loaded, is neither shown nor run from files",
     ),
     Capability(
+        "export_capture",
+        ("torch._dynamo.functional_export:fullgraph_capture",),
+        "the code around an exported graph is neither shown nor run from files",
+    ),
+    Capability(
         "package_entry",
         ("torch._C._dynamo.eval_frame:_load_precompile_entry",),
         "code from a package (caching_precompile) is neither shown nor run from files",

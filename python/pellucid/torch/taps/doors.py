@@ -21,12 +21,15 @@ import weakref
 from types import CellType, CodeType, FunctionType
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional
 
+from ..model import ids
+from ..model.events import Place
 from . import hooks
 from .compat import resolve
 from .graph_hooks import FrameState
 from .hooks import PROBE, Remove, invisible, never_compile, no_op
+from .outcomes import caller
 
-AHEAD, LOADED, PACKAGE = "ahead of time", "loaded", "package"
+AHEAD, LOADED, PACKAGE, EXPORT = "ahead of time", "loaded", "package", "export"
 
 
 class Arrival(NamedTuple):
@@ -37,7 +40,7 @@ class Arrival(NamedTuple):
     guard_manager: Any
     state: FrameState
     way: str
-    """How it came: ``AHEAD``, ``LOADED`` or ``PACKAGE``."""
+    """How it came: ``AHEAD``, ``LOADED``, ``PACKAGE`` or ``EXPORT``."""
     compile_id: str | None
 
 
@@ -61,7 +64,7 @@ class Scope:
         if given is not None:
             self._id = given
         elif self._id is None and self.way == LOADED:
-            self._id = f"L{next(self._loads)}/0"
+            self._id = ids.own_id(ids.LOADED, next(self._loads))
         return self._id
 
     @property
@@ -105,6 +108,7 @@ def add_doors(receive: Receive) -> Remove:
         _around("aot_load", lambda old: _in_scope(old, LOADED)),
         _around("aot_function", lambda old: _told(old, unseen)),
         _around("package_entry", lambda old: _installed(old, unseen)),
+        _around("export_capture", lambda old: _exported(old, unseen)),
     ]
 
     def remove() -> None:
@@ -172,12 +176,56 @@ def _of_function(made: Any, way: str, known: str | None) -> Arrival | None:
     original = getattr(artifacts, "original_code", None)
     if not isinstance(function, FunctionType) or not isinstance(original, CodeType):
         return None
-    code, cells = function.__code__, {}
-    for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+    code = function.__code__
+    state = FrameState(function.__globals__, _cells(code, function.__closure__))
+    return Arrival(original, code, getattr(artifacts, "guard_manager", None), state, way, known)
+
+
+def _cells(code: CodeType, closure: tuple[Any, ...] | None) -> dict[str, Any]:
+    cells = {}
+    for name, cell in zip(code.co_freevars, closure or ()):
         with contextlib.suppress(ValueError):  # an empty one
             cells[name] = cell.cell_contents
-    state = FrameState(function.__globals__, cells)
-    return Arrival(original, code, getattr(artifacts, "guard_manager", None), state, way, known)
+    return cells
+
+
+def _exported(old: Callable[..., Any], receive: Receive) -> Callable[..., Any]:
+    """Around the capture of a graph for export, which calls generated code around the graph."""
+
+    @functools.wraps(old)
+    def capture(*args: Any, **kwargs: Any) -> Any:
+        with _scoped(EXPORT):
+            captured = old(*args, **kwargs)
+            made: Any = getattr(captured, "graph_capture_output", None)
+            code, traced = getattr(made, "bytecode", None), getattr(made, "traced_code", None)
+            if isinstance(code, CodeType) and traced:
+                state = FrameState(made.f_globals, _cells(code, made.closure))
+                arrival = Arrival(traced[0], code, None, state, EXPORT, compile_id())
+                made.bytecode = receive(arrival) or code
+        return captured
+
+    return capture
+
+
+def on_failure(guard_manager: Any, failed: Callable[[str, Place | None], None]) -> None:
+    """Call ``failed`` when the guards of code compiled ahead of time do not hold for a call.
+
+    torch asks them why only where it then raises an error, which is where this is told.
+    """
+    check: Callable[[Any], Any] | None = getattr(guard_manager, "check_verbose", None)
+    if check is None:
+        return
+    unseen = invisible(failed)
+
+    def check_verbose(values: Any) -> Any:
+        info = check(values)
+        parts = list(getattr(info, "verbose_code_parts", None) or ())
+        unseen(str(parts[0]) if parts else "", caller())
+        return info
+
+    never_compile(check_verbose.__code__)
+    with contextlib.suppress(AttributeError):
+        guard_manager.check_verbose = check_verbose
 
 
 def _installed(old: Callable[..., Any], receive: Receive) -> Callable[..., Any]:

@@ -121,6 +121,7 @@ class FrameState(NamedTuple):
 
     globals: Mapping[str, Any]
     cells: Mapping[str, Any]
+    is_export: bool = False
 
 
 def frame_being_compiled(code: CodeType) -> FrameState:
@@ -134,7 +135,8 @@ def frame_being_compiled(code: CodeType) -> FrameState:
         for name, cell in zip(code.co_freevars, closure if isinstance(closure, tuple) else ()):
             with contextlib.suppress(AttributeError, ValueError):  # no cell, or an empty one
                 cells[name] = cell.cell_contents
-        return FrameState(scope if isinstance(scope, dict) else {}, cells)
+        exports = held.get("export") is True
+        return FrameState(scope if isinstance(scope, dict) else {}, cells, exports)
     return FrameState({}, {})
 
 

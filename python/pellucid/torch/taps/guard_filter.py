@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which guards a ``guard_filter_fn`` of the program's drops, asked while torch makes the rest."""
+"""Which guards a filter drops, the program's or torch's, asked while torch makes the rest."""
 
 from __future__ import annotations
 
+import re
 import sys
 from types import FrameType
 from typing import Any, NamedTuple
@@ -14,13 +15,19 @@ from ..model.traced import GUARDS_OF_VALUES
 from .shapes import FILTERS_OF_GUARDS, GUARDS_MADE
 
 _OF_TORCH_ITSELF = "torch._dynamo"
+_SAVING = {
+    "torch._dynamo.aot_compile": "aot_compile",
+    "torch._dynamo.guards": "caching_precompile",
+}
+"""What has a filter of torch's drop guards that cannot be saved."""
+_ON_TORCH = re.compile(r"G\['(?:torch\b|__import_torch_|__builtins_dict__)")
 
 
 class Filtered(NamedTuple):
     """What one filter left of the guards of a version."""
 
     name: str
-    """The name of the filter."""
+    """The name of the filter; for one of torch's, what uses it."""
     dropped: tuple[tuple[str, str], ...]
     """The kind of each guard that was dropped, and the value that it is about."""
     number: int
@@ -47,17 +54,26 @@ def _filtered(local: dict[str, Any]) -> Filtered | None:
     # torch may put a filter of its own around the program's.
     given = next((local[name] for name in FILTERS_OF_GUARDS if local.get(name) is not None), None)
     module = str(getattr(given, "__module__", ""))
-    if given is None or kept is None or before is None or module.startswith(_OF_TORCH_ITSELF):
+    saving = _SAVING.get(module, "")
+    if given is None or kept is None or before is None:
+        return None
+    if module.startswith(_OF_TORCH_ITSELF) and not saving:
         return None
     left = {id(guard) for guard in kept}
     every = list(before)
     gone = sorted(
-        (guard for guard in every if id(guard) not in left),
+        (g for g in every if id(g) not in left and not (saving and _is_on_torch(g))),
         key=lambda guard: (_kind(guard) not in GUARDS_OF_VALUES, str(guard.name)),
     )
     told = tuple((_kind(guard), scrub(as_written(str(guard.name)))) for guard in gone)
     name = str(getattr(given, "__qualname__", type(given).__name__)).rpartition("<locals>.")[2]
+    name = saving or name
     return Filtered(name, told, len(every), _place(gone[0]) if gone else None) if gone else None
+
+
+def _is_on_torch(guard: Any) -> bool:
+    """Whether a guard is on torch itself, which nobody replaces, or on nothing by name."""
+    return not guard.name or _ON_TORCH.match(str(guard.name)) is not None
 
 
 def _kind(guard: Any) -> str:

@@ -139,7 +139,7 @@ def add_stances(
         def _callback_from_stance(*args: Any, **kwargs: Any) -> Any:
             stance = getattr(getattr(module, "_stance", None), "stance", "default")
             if stance != "default":
-                receive(str(stance), _caller())
+                receive(str(stance), caller())
             return original(*args, **kwargs)
 
         return _callback_from_stance
@@ -181,14 +181,14 @@ def add_reset(receive: Callable[[], None]) -> Remove:
     return _replace("reset", wrap)
 
 
-def _caller() -> Place | None:
+def caller() -> Place | None:
     """The program's line that is executed now."""
     frame: FrameType | None = sys._getframe(2)
     for _ in range(60):
         if frame is None:
             return None
         code = frame.f_code
-        if is_own(code.co_filename) and code.co_filename != __file__:
+        if is_own(code.co_filename):
             return Place(code.co_filename, frame.f_lineno, code.co_name)
         frame = frame.f_back
     return None
@@ -309,6 +309,7 @@ __all__ = [
     "add_passed_by",
     "add_reset",
     "add_stances",
+    "caller",
     "compiled_modules",
     "failure",
     "is_raised",
