@@ -6,6 +6,8 @@ import textwrap
 
 import pytest
 from pellucid import load
+from pellucid.findings import find
+from pellucid.findings.text import explanation
 from pellucid.torch.model.events import Frame, Graph, Started
 from support import torch_version
 
@@ -86,6 +88,43 @@ WARM = """
 with pellucid.prepare_debug("dump"):
     print(watch(run))
 """
+FAILS = """
+import torch, contextlib
+def scaled(x, scale):
+    return x * scale
+with pellucid.prepare_debug("dump"):
+    compiled = torch.compile(scaled, fullgraph=True, backend="eager")
+    f = compiled.aot_compile(((torch.ones(6), 2.0), {}))
+    for arguments in ((torch.ones(6), 2.0), (torch.ones(7), 2.0), (torch.ones(6), 3.0)):
+        with contextlib.suppress(RuntimeError):
+            f(*arguments)
+"""
+DROPS = """
+import torch
+SCALE = 2.0
+def helper(x):
+    return x * SCALE
+def scaled(x):
+    return helper(x).relu()
+def one(x):
+    return x + SCALE
+with pellucid.prepare_debug("dump"):
+    torch.compile(scaled, fullgraph=True, backend="eager").aot_compile(((torch.ones(6),), {}))
+    with torch._dynamo.config.patch(caching_precompile=True):
+        torch.compile(scaled, backend="eager")(torch.ones(6))
+    kept = lambda guards: ["SCALE" not in guard.name for guard in guards]
+    torch.compile(one, backend="eager", options={"guard_filter_fn": kept})(torch.ones(6))
+"""
+EXPORTS = """
+import torch
+from torch._dynamo.functional_export import dynamo_graph_capture_for_export
+def pair(x, y):
+    return x + y, (x * y).sum()
+with pellucid.prepare_debug("dump"):
+    one, _ = torch._dynamo.export(pair)(torch.ones(2), torch.ones(2))
+    two = dynamo_graph_capture_for_export(pair)(torch.ones(2), torch.ones(2))
+    print([watch(g, torch.ones(2), torch.ones(2))[1].item() for g in (one, two)])
+"""
 GRAPHS = """
 import torch
 from functorch.compile import aot_function, nop
@@ -142,6 +181,9 @@ def test_what_is_loaded_from_a_file(run):
     capture, ran, said = run(SAVED, LOAD)
     check(capture, ran, "loaded", 2)
     assert [frame.key.id for frame in capture.of(Frame)] == ["L0/0", "L1/0"]
+    assert {span.key.id for span in capture.spans} == {"L0/0", "L1/0"}
+    assert "1 of 1 lines are in graphs" in explanation([capture], find(capture))
+    assert all("  return (x * x" in capture.text(f.file) for f in capture.of(Frame))
     # The guards of a file say what torch's say, though they were made in another process.
     assert "holds: None, and of another size: TENSOR_MATCH" in said
 
@@ -163,6 +205,25 @@ def test_functions_compiled_ahead_of_time_are_looked_into(run):
     assert "program.py" in said and "nothing was compiled" not in said
 
 
+def test_a_guard_that_fails_in_a_call_is_a_finding(run):
+    capture, _, _ = run(FAILS)
+    size, number = (f for f in find(capture) if f.kind == "guard")
+    assert "`x.size(0)` changed from 6 to 7" in size.cause and "`scaled`" in size.cause
+    assert "mark_dynamic(x, 0)" in size.remedy and size.place.file.endswith("program.py")
+    assert "`scale` changed: it was 2.0" in number.cause and "as a tensor" in number.remedy
+    assert capture.text("program.py") == "" and size.code.strip() == "f(*arguments)"
+
+
+def test_guards_that_are_left_out_are_named(run):
+    capture, _, _ = run(DROPS)
+    found = {f.cause.split("`")[1]: f for f in find(capture) if f.kind == "unguarded"}
+    ahead, cached = (found[by] for by in ("aot_compile", "caching_precompile"))
+    assert "`SCALE`" in ahead.cause and "as an argument" in ahead.remedy
+    assert "`helper`: " in cached.cause and "torch._dynamo.reset()" in cached.remedy
+    (own,) = (f for f in find(capture) if f.kind == "filtered")
+    assert "drops 1 of" in own.cause and "of `one`" in own.cause and "`SCALE`" in own.cause
+
+
 def test_what_a_package_installs(run):
     cold, _, _ = run(PACKAGE, FILL)
     assert cold is None
@@ -172,6 +233,18 @@ def test_what_a_package_installs(run):
     assert len({frame.key for frame in frames}) == len(frames)
     assert ran <= {str(capture.directory / frame.file) for frame in frames} and ran
     assert "RuntimeWarning: pellucid" not in said
+
+
+def test_the_code_around_an_exported_graph_is_shown_and_runs(run):
+    capture, ran, said = run(EXPORTS)
+    assert "[2.0, 2.0]" in said and "RuntimeWarning: pellucid" not in said
+    old, new = capture.of(Frame)
+    assert (old.way, new.way) == ("export", "export") and new.verdict.proven
+    assert ran == {str(capture.directory / new.file)}
+    assert {graph.key for graph in capture.of(Graph)} == {old.key, new.key}
+    (full,) = (capture.text(name) for name in capture.files if name.startswith("full_code_"))
+    assert full.count("an export, which checks no guards") == 2
+    assert "exported" in capture.text("index.md")
 
 
 def test_graphs_without_a_function_are_not_called_nothing(run):

@@ -13,8 +13,10 @@ from ..dynamo.links import links_of, resume_calls
 from ..dynamo.rewrite import Rewriting, rewrite
 from ..dynamo.terms import stack_values, terms
 from ..dynamo.user_lines import resumed_codes, resumed_line
+from ..model.capture import first_graphs
 from ..model.dynamo_names import broken_function, renamed
 from ..model.events import Break, CompileKey, Frame, Graph, Place
+from ..model.ids import BEFORE, own_id
 from ..model.names import is_resumed
 from ..model.origin import Origin
 from ..store.session import Session
@@ -38,9 +40,10 @@ def write_frame(
     """
     function, place = session.function(original), place_of(original)
     key = session.key(compile_id)
-    captured = [g for g in session.of(Graph, key) if g.stage == "captured"]
+    captured = first_graphs(session.of(Graph, key))
     graphs = [graph.text for graph in captured]
     state = state or graph_hooks.frame_being_compiled(original)
+    way = "export" if state.is_export else way
     resumed = resumed_codes(transformed, state.globals)
     origin = Origin(original, key.slug, hooks.resume_parameters(original), state.globals)
     rewriting = rewrite(transformed, origin, graphs)
@@ -168,7 +171,7 @@ def add_compiled_before(session: Session) -> None:
 def add_made_before(session: Session) -> None:
     """Show what was compiled ahead of time, or loaded, before the capture began."""
     for number, made in enumerate(doors.made_before()):
-        raw = hooks.RawEntry(f"B{number}/0", made.code, made.guard_manager)
+        raw = hooks.RawEntry(own_id(BEFORE, number), made.code, made.guard_manager)
         with session.guard(f"dumping {made.original.co_name}, compiled before the capture"):
             _compiled_before(session, made.original, raw)
             add_entry(session, made.original, raw)

@@ -285,6 +285,7 @@ WAYS = {
     "ahead of time": "compiled ahead of time",
     "loaded": "loaded from a file",
     "package": "loaded from PyTorch's cache",
+    "export": "exported",
 }
 """How code came that Dynamo did not make for a call."""
 

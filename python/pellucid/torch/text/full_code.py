@@ -65,13 +65,15 @@ def full_code_text(
         head.append(f"  [{entry.key}] {frame.file}: {frame_status(frame)}{since}")
     for key in frames:
         if key not in known:
-            head.append(f"  [{key}] {frames[key].file}: torch holds it no longer")
+            is_export = frames[key].way == "export"
+            why = "an export, which checks no guards" if is_export else "torch holds it no longer"
+            head.append(f"  [{key}] {frames[key].file}: {why}")
     if recompiles:
         head += ["Compiled again because:", *("  " + line for line in recompile_lines(recompiles))]
     if code is None:
         head.append("The program has dropped the function, and torch its cache entries with it.")
     held = [entry for entry in versions if not entry.forgotten]
-    if code is not None and not entries:
+    if code is not None and not entries and any(f.way != "export" for f in frames.values()):
         head.append("torch holds no cache entry of it now, so there are no guards to show.")
     free = () if code is None else code.co_freevars
     otherwise = "torch compiles another, or past its limit runs the original"
