@@ -125,6 +125,19 @@ with pellucid.prepare_debug("dump"):
     two = dynamo_graph_capture_for_export(pair)(torch.ones(2), torch.ones(2))
     print([watch(g, torch.ones(2), torch.ones(2))[1].item() for g in (one, two)])
 """
+REGION = """
+import torch
+@torch.compiler.nested_compile_region
+def layer(x):
+    return torch.sin(x) * 1.5
+@torch.compile(backend="eager")
+def stack(x):
+    for _ in range(3):
+        x = layer(x)
+    return x
+with pellucid.prepare_debug("dump"):
+    stack(torch.ones(4))
+"""
 GRAPHS = """
 import torch
 from functorch.compile import aot_function, nop
@@ -231,6 +244,8 @@ def test_what_a_package_installs(run):
     frames = capture.of(Frame)
     assert len(frames) >= 2 and {frame.way for frame in frames} == {"package"}
     assert len({frame.key for frame in frames}) == len(frames)
+    assert {frame.key for frame in frames} == {graph.key for graph in capture.of(Graph)}
+    assert capture.text("index.md").count("PyTorch loaded this and did not repeat") == len(frames)
     assert ran <= {str(capture.directory / frame.file) for frame in frames} and ran
     assert "RuntimeWarning: pellucid" not in said
 
@@ -245,6 +260,12 @@ def test_the_code_around_an_exported_graph_is_shown_and_runs(run):
     (full,) = (capture.text(name) for name in capture.files if name.startswith("full_code_"))
     assert full.count("an export, which checks no guards") == 2
     assert "exported" in capture.text("index.md")
+
+
+def test_a_region_that_is_called_several_times_says_so(run):
+    capture, _, _ = run(REGION)
+    (graph,) = (graph for graph in capture.of(Graph) if graph.stage == "captured")
+    assert "# One graph, subgraph_0, is called 3 times in it.\n" in capture.text(graph.file)
 
 
 def test_graphs_without_a_function_are_not_called_nothing(run):

@@ -1,5 +1,6 @@
 """What torch's trace says beside graphs and frames: each record is an event, a file and a line."""
 
+import hashlib
 import json
 
 import pellucid
@@ -264,3 +265,22 @@ def test_records_that_say_nothing_are_no_trouble(tmp_path):
         folder = tmp_path / f"{len(payload)}{payload[:1]}x"
         folder.mkdir()
         find(imported(folder, *((name, payload) for name in (*names, *more, *last))))
+
+
+def test_the_code_of_a_package_is_a_file_in_its_own_language(tmp_path):
+    dump = {
+        "graph_dump": {"name": "inductor_aot_wrapper_code", "type": "cpp", "filename": "/t/w.cpp"}
+    }
+    record = {**dump, **ID, "has_payload": hashlib.md5(b"int x;").hexdigest()}
+    start = {
+        "dynamo_start": {"stack": [{"line": 3, "name": "step", "filename": "/u/toy.py"}]},
+        **ID,
+    }
+    path = tmp_path / "made.log"
+    lines = [PREFIX + json.dumps(start), PREFIX + json.dumps(record), "\tint x;", ""]
+    path.write_text("\n".join(lines))
+    pellucid.import_log(path, tmp_path / "made")
+    capture = pellucid.load(tmp_path / "made")
+    text = capture.text("__compiled_fn_0_0.inductor_aot_wrapper_code.cpp")
+    assert text.startswith("// compile [0/0]") and text.endswith("\nint x;\n")
+    assert "the C++ that AOTInductor wrote for a package" in index(capture)

@@ -33,7 +33,7 @@ from ..model.events import (
     Recompile,
     Started,
 )
-from ..model.ids import is_compile_id, is_recompile, next_version
+from ..model.ids import is_compile_id, is_recompile, version_of
 from ..model.stages import sent_twice, stage_named
 from ..store.directories import child_number
 from ..store.session import Session
@@ -313,7 +313,8 @@ class Capture:
         if work is None:
             return record
         before, known = work.known, work.compile_id(record.compile_id)
-        if before is None and known is not None and record.kind != "dynamo_start":
+        begins = work.way != doors.PACKAGE and record.kind != "dynamo_start"
+        if before is None and known is not None and begins:
             for session in self.open_sessions():
                 session.start(known)  # torch does not say that it begins
         return replace(record, compile_id=known)
@@ -409,7 +410,7 @@ def _of_variant(session: Session, compile_id: str | None) -> str | None:
     while session.of(Frame, session.key(compile_id)):
         if compile_id is None or not is_compile_id(compile_id):
             break
-        compile_id = next_version(compile_id)
+        compile_id = version_of(compile_id, 1)
     return compile_id
 
 

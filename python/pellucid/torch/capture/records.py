@@ -29,7 +29,7 @@ from ..model.graph_text import graph_hash, nodes_of_text
 from ..model.names import identifier, scrub
 from ..model.needs import Needs, needs_of_text
 from ..model.program_text import add_origins, kernels_of_text
-from ..model.stages import kernels, program_stage, stage_of
+from ..model.stages import kernels, program_stage, stage_named, stage_of
 from ..model.trace_kinds import TAKEN, fate_of
 from ..store.session import Session
 from ..taps.fx_meta import callers, describe
@@ -73,6 +73,11 @@ def on_record(
         TAKERS[fate.what](session, key, record, process)
         return None
     stage = stage_of(kind, payload, process.direction() if "post_grad" in kind else "")
+    data = record.data if isinstance(record.data, Mapping) else {}
+    if kind == "graph_dump" and payload and data.get("type") == "cpp":
+        stage = stage_named(str(data.get("name")))  # of a package, in which no Python runs
+        write_graph(session, key, stage, None, payload, False, subgraph, process)
+        return None
     if stage == "forward" and not _has_joint(session, key):
         stage = "inference"  # which torch 2.4 calls by the same name
     if stage is not None and payload is not None:

@@ -31,14 +31,14 @@ def is_compile_id(text: object) -> bool:
     return isinstance(text, str) and _FORM.match(text) is not None
 
 
-def next_version(compile_id: str) -> str:
-    """Return the id of one more version of the same frame.
+def version_of(compile_id: str, number: int) -> str:
+    """Return the id of another version of the same frame, as many after the given one.
 
-    >>> next_version("!2/0/1"), next_version("L0/9")
-    ('!2/0/2', 'L0/10')
+    >>> version_of("!2/0/1", 1), version_of("L0/9", 2)
+    ('!2/0/2', 'L0/11')
     """
-    frame, _, number = compile_id.rpartition("/")
-    return f"{frame}/{int(number) + 1}"
+    frame, _, first = compile_id.rpartition("/")
+    return f"{frame}/{int(first) + number}"
 
 
 def is_recompile(compile_id: str | None) -> bool:

@@ -56,6 +56,11 @@ TABLE: tuple[Capability, ...] = (
         "the code around an exported graph is neither shown nor run from files",
     ),
     Capability(
+        "package_install",
+        ("torch._dynamo.package:CompilePackage.install",),
+        "the graphs of all versions of a function in a package have one compile id",
+    ),
+    Capability(
         "package_entry",
         ("torch._C._dynamo.eval_frame:_load_precompile_entry",),
         "code from a package (caching_precompile) is neither shown nor run from files",

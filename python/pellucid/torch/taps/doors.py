@@ -18,7 +18,7 @@ import itertools
 import sys
 import threading
 import weakref
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional
 
 from ..model import ids
@@ -62,7 +62,7 @@ class Scope:
         torch numbers what it compiles, and not what it loads: this is ``L0/0``, the next ``L1/0``.
         """
         if given is not None:
-            self._id = given
+            self._id = _of_version(given) if self.way == PACKAGE else given
         elif self._id is None and self.way == LOADED:
             self._id = ids.own_id(ids.LOADED, next(self._loads))
         return self._id
@@ -88,7 +88,26 @@ def scope() -> Scope | None:
 def compile_id() -> str | None:
     """The id of the compile that this thread is in, or of the code that it loads."""
     own = hooks.current_compile_id()
-    return own if own is not None or _THREAD.scope is None else _THREAD.scope.compile_id(None)
+    return own if _THREAD.scope is None else _THREAD.scope.compile_id(own)
+
+
+def _of_version(given: str) -> str:
+    """The id of the version that a package installs now: torch has one for all of a function."""
+    frame: FrameType | None = sys._getframe(2)
+    for _ in range(60):
+        if frame is None:
+            break
+        if frame.f_code.co_name == "install" and "entry" in frame.f_locals:
+            local = frame.f_locals
+            versions = list(getattr(local["entry"], "guarded_codes", ()))
+            for number, version in enumerate(versions):
+                names = getattr(getattr(version, "dynamo_code", None), "co_names", ())
+                # First the graphs of all versions are made, then each version is installed.
+                now = local.get("guarded_code")
+                if version is now or (now not in versions and local.get("backend_id") in names):
+                    return ids.version_of(given, number)
+        frame = frame.f_back
+    return given
 
 
 @contextlib.contextmanager
@@ -107,6 +126,7 @@ def add_doors(receive: Receive) -> Remove:
         _around("aot_compile", lambda old: _in_scope(old, AHEAD)),
         _around("aot_load", lambda old: _in_scope(old, LOADED)),
         _around("aot_function", lambda old: _told(old, unseen)),
+        _around("package_install", lambda old: _in_scope(old, PACKAGE)),
         _around("package_entry", lambda old: _installed(old, unseen)),
         _around("export_capture", lambda old: _exported(old, unseen)),
     ]

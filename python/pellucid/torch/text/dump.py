@@ -18,6 +18,7 @@ import hashlib
 import json
 import re
 import warnings
+from collections import Counter
 from types import CodeType
 from typing import Mapping, Sequence
 
@@ -53,7 +54,12 @@ STAGES: Mapping[str, str] = {
     "inductor_backward": "Inductor's output for the backward graph",
     "inductor_inference": "Inductor's output for the graph without gradients",
     "inductor": "Inductor's output",
+    "inductor_aot_wrapper_code": "the C++ that AOTInductor wrote for a package",
+    "inductor_aot_kernel_code": "the C++ kernels that AOTInductor wrote for a package",
+    "inductor_aot_header_code": "the C++ header that AOTInductor wrote for a package",
 }
+_REGION = re.compile(r"\binvoke_subgraph\(\w+, '(\w+)'")
+_NATIVE = re.compile(r"inductor_aot_\w+_code\Z")
 
 WRAPPERS = "AOTAutograd's code around the graphs: mutated inputs, aliases, subclasses"
 
@@ -204,7 +210,7 @@ def graph_name(key: CompileKey, stage: str) -> str:
     >>> graph_name(CompileKey("2/0"), "forward")
     '__compiled_fn_2_0.forward.py'
     """
-    return f"__compiled_fn_{key.slug}.{stage}.py"
+    return f"__compiled_fn_{key.slug}.{stage}.{'cpp' if _NATIVE.match(stage) else 'py'}"
 
 
 def kernel_name(program: str, kernel: str, suffix: str) -> str:
@@ -245,9 +251,14 @@ def graph_text(graph: Graph, runs: bool = False) -> str:
     else:
         head += f"\nFor reading: torch does not run this {kind} from this file."
 
+    for region, calls in Counter(_REGION.findall(graph.text)).items():
+        if calls > 1:
+            head += f"\nOne graph, {region}, is called {calls} times in it."
     if graph.metadata:
         head += "".join(f"\n{name}: {json.dumps(v)}" for name, v in graph.metadata.items())
     body = graph.text.strip("\n")
+    if _NATIVE.match(graph.stage):
+        return f"// compile [{graph.key}] · {what}\n{body}\n"
     if graph.is_program:
         return valid(f"{as_comment(head)}\n{body}\n")
     needs = graph.needs

@@ -161,7 +161,9 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
             for graph in graphs.get(frame.key, {}).values():
                 lines += _graph(graph, runs, kernels)
             lines += [_wrappers(event) for event in wrappers if event.key == frame.key]
-            if frame.key in cached:
+            if frame.way in ("loaded", "package"):
+                lines.append(f"- [{frame.key}] {_LOADED}")
+            elif frame.key in cached:
                 lines.append(f"- [{frame.key}] {_FROM_CACHE}")
         lines.append("")
     return "\n".join(lines)
@@ -204,6 +206,10 @@ def _frameless(session: Session) -> str:
     return "\n".join(["## Graphs without a function\n", *lines, ""]) if lines else ""
 
 
+_LOADED = (
+    "other stages, graph breaks and the reasons for recompiles are not listed: PyTorch loaded this "
+    "and did not repeat them. A capture of the process that compiled it has them"
+)
 _FROM_CACHE = "other stages are not listed: torch had the compile in its cache and did not run them"
 
 
