@@ -31,6 +31,7 @@ def every_program() -> Iterator[Program]:
     yield from gallery()
     yield from _tables()
     yield from _functions()
+    yield from doors()
 
 
 def gallery() -> Iterator[Program]:
@@ -65,6 +66,12 @@ def _tables() -> Iterator[Program]:
         yield f"small_models/{name}", functools.partial(_made, lambda make=make: _one_call(make))
     for name, fault in _module(PROGRAMS / "partings" / "__init__.py").FAULTS.items():
         yield f"partings/{name}", functools.partial(_parting, fault)
+
+
+def doors() -> Iterator[Program]:
+    """Yield the programs whose compiled code arrives in several ways."""
+    for name, run in _module(PROGRAMS / "doors.py").DOORS.items():
+        yield f"doors/{name}", functools.partial(_door, run)
 
 
 def _functions() -> Iterator[Program]:
@@ -169,6 +176,10 @@ def _script(file: Path, backend: str) -> object:
     return runpy.run_path(str(file), run_name="__main__")
 
 
+def _door(run: Callable[[str], object], backend: str) -> object:
+    return run(backend or "inductor")
+
+
 def _asked(run: Callable[[], object], backend: str) -> object:
     return run()
 
@@ -217,4 +228,4 @@ def _call(function: Any, calls: Any, backend: str, **options: Any) -> object:
     return kept
 
 
-__all__ = ["Program", "cases", "every_program", "gallery", "scripts"]
+__all__ = ["Program", "cases", "doors", "every_program", "gallery", "scripts"]
