@@ -61,6 +61,9 @@ def test_what_two_runs_show_of_a_remedy():
     assert judge([broken], [other]) == "helps"
     assert judge([broken, other], [other]) == "works"
     assert judge([broken], [found("failed", 9)]) == "does not help"
+    again, elsewhere = found("recompile"), found("recompile", 9)
+    assert judge([again], [elsewhere]) == "does not help"
+    assert judge([broken, again], [elsewhere]) == "works"
     assert judge([broken], [], raised="ValueError: x") == "does not help"
     assert judge([broken], [], apart=True) == "changes results"
     assert judge([other], [broken], target=broken) == "suggestion"

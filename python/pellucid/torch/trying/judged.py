@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import dataclass
-from typing import Callable, Sequence
+from typing import Callable, Sequence, Tuple
 
 from pellucid.findings import Finding
 from pellucid.findings.counts import counts_of
@@ -55,45 +55,32 @@ def judged(
     """
     problems = [found for found in before.findings if found.kind in _PROBLEMS]
     targets = [finding] if finding is not None else problems
-    known = Counter(_key(found, moved) for found in before.findings)
-    there = {_key(found, _same): found for found in after.findings}
+    known, there = _counts(before, moved), _counts(after, _same)
     if finding is not None and _key(finding, moved) not in known:
         return Trial("suggestion", "the problem did not occur when the program ran again")
-    left = [t for t in targets if _key(t, moved) in there]
-    fewer = [t for t in left if there[_key(t, moved)].count < _count(before, t)]
-    moving = {key[:2] + key[3:] for key in known if key[0] == "recompile"}
-    new = [
-        found
-        for key, found in there.items()
-        # Without a break, what recompiled after it is part of the function.
-        if key not in known and key[:2] + key[3:] not in moving and found.kind in _PROBLEMS
-    ]
-    status, why = _status(targets, left, fewer, new, before.outcome, after.outcome)
+    keys = [_key(target, moved) for target in targets]
+    left = [key for key in keys if key in there]
+    fewer = [key for key in left if there[key] < known[key]]
+    new = [f for f in after.findings if f.kind in _PROBLEMS and _key(f, _same) not in known]
+    status, why = _status(len(keys) - len(left), len(fewer), new, before.outcome, after.outcome)
     if after.are_apart and status in ("works", "helps"):
         status, why = "changes results", f"most in {after.name}" if after.name else ""
     return Trial(status, why, before.outcome, after.outcome, after.difference, after.compared)
 
 
 def _status(
-    targets: Sequence[Finding],
-    left: Sequence[Finding],
-    fewer: Sequence[Finding],
-    new: Sequence[Finding],
-    before: Outcome,
-    after: Outcome,
+    gone: int, fewer: int, new: Sequence[Finding], before: Outcome, after: Outcome
 ) -> tuple[str, str]:
     if after.raised and not before.raised:
         return "does not help", f"the program then raises {after.raised}"
     fatal = [finding for finding in new if finding.kind in _FATAL]
     if fatal:
         return "does not help", f"then: {_worded(fatal[0])}"
-    if len(left) == len(targets) and not fewer:
+    if not gone and not fewer:
         return "does not help", ""
     if new:
         return "helps", f"a new {_worded(new[0])}"
-    if left:
-        return "helps", ""
-    return "works", ""
+    return ("works" if gone else "helps"), ""
 
 
 def _worded(finding: Finding) -> str:
@@ -101,19 +88,30 @@ def _worded(finding: Finding) -> str:
     return f"{finding.kind}{at}: {finding.cause}"[:160]
 
 
-def _count(run: Run, finding: Finding) -> int:
-    return next((f.count for f in run.findings if f.id == finding.id), finding.count)
+def _counts(run: Run, moved: Callable[[str, int], int]) -> Counter[_Key]:
+    """How often each thing was found."""
+    counts: Counter[_Key] = Counter()
+    for finding in run.findings:
+        counts[_key(finding, moved)] += finding.count
+    return counts
 
 
 def _same(file: str, line: int) -> int:
     return line
 
 
-def _key(finding: Finding, moved: Callable[[str, int], int]) -> tuple[str, str, int, str]:
-    """What a finding is about, in the lines of the second run."""
+_Key = Tuple[str, str, int, str]
+
+
+def _key(finding: Finding, moved: Callable[[str, int], int]) -> _Key:
+    """What a finding is about, in the lines of the second run.
+
+    A recompile for one value is the same wherever torch meets it first.
+    """
     place = finding.place
     if place is None:
         return finding.kind, "", 0, finding.id
     file = os.path.basename(place.file)
     rest = finding.id.replace(f"{finding.kind}:{file}:{place.line}", "", 1)
-    return finding.kind, file, moved(place.file, place.line), rest
+    line = 0 if finding.kind == "recompile" else moved(place.file, place.line)
+    return finding.kind, file, line, rest
