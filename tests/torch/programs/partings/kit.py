@@ -79,6 +79,7 @@ def decomposed(operator, function):
         table = decomposition.decompositions
         before = table.get(operator)
         table[operator] = function
+        decomposition.fast_random_decomps.cache_clear()  # a copy of the table, which Inductor keeps
         try:
             yield
         finally:
@@ -86,6 +87,7 @@ def decomposed(operator, function):
                 del table[operator]
             else:
                 table[operator] = before
+            decomposition.fast_random_decomps.cache_clear()
 
     return inside
 
