@@ -318,7 +318,7 @@ def place_of(data: Any, process: Process = PROCESS) -> Place | None:
 
 def _stack(session: Session, data: Any, place: Place | None, process: Process) -> tuple[Place, ...]:
     """The user's calls that led to a frame, outermost first, the last of them the frame itself."""
-    # A file of the dump, which runs in place of a function, goes by its name: no run shares the path.
+    # A file of the dump, which runs in place of a function, goes by its name.
     callers = (call for call in process.callers() if process.is_users(call.file))
     direct = tuple(itertools.islice(callers, _DEEPEST))
     if direct and place is not None:
