@@ -26,6 +26,7 @@ from .traced import MinCut as MinCut
 from .traced import Operator as Operator
 from .traced import RankMismatch as RankMismatch
 from .traced import SideEffect as SideEffect
+from .traced import Specialized as Specialized
 from .traced import Unbacked as Unbacked
 from .traced import Wrappers as Wrappers
 
@@ -359,19 +360,6 @@ class Passed:
     place: Place
     reason: str
     """torch's own words; empty where it gives none."""
-
-
-@dataclass(frozen=True)
-class Specialized:
-    """A size that could have been any, and was fixed while the code was traced."""
-
-    key: CompileKey
-    sources: tuple[str, ...]
-    """What it is the size of, as torch words it."""
-    value: str
-    place: Place | None
-    """The line of the program that fixed it."""
-    frames: tuple[Place, ...] = field(default=(), metadata=SPARSE)
 
 
 @dataclass(frozen=True)

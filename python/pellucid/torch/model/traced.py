@@ -57,6 +57,19 @@ class MinCut:
 
 
 @dataclass(frozen=True)
+class Specialized:
+    """A size that could have been any, and was fixed while the code was traced."""
+
+    key: CompileKey
+    sources: tuple[str, ...]
+    """What it is the size of, as torch words it."""
+    value: str
+    place: Place | None
+    """The line of the program that fixed it."""
+    frames: tuple[Place, ...] = field(default=(), metadata=SPARSE)
+
+
+@dataclass(frozen=True)
 class Unbacked:
     """A number that comes from a tensor's values, for which torch made a symbol."""
 

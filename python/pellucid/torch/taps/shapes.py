@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What torch's things look like inside: the table of every local, attribute and key relied on.
 
-The second half of :mod:`compat`, which knows where things are found.  Each of these
-is one row: its name, a check that needs no compile, and what is lost without it.  A capture tells
-of a row once, as a problem, when it comes upon its absence (:meth:`Shapes.missed`), or when it asks
-for it and the check says no (:meth:`Shapes.has`); ``make canary`` runs every check.
+The second half of :mod:`compat`, which knows where things are found.  Each is one row: its name, a
+check that needs no compile, and what is lost without it.  A capture tells of a row once, as a
+problem, when it comes upon its absence (:meth:`Shapes.missed`), or when it asks for it and the
+check says no (:meth:`Shapes.has`); ``make canary`` runs every check.
 
 A check answers None where the place to look has moved: then only a compile can tell.
 """
