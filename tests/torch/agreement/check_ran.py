@@ -26,6 +26,9 @@ from ran_programs import Program, cases, every_program, scripts
 FRAME, GRAPH, PROGRAM = "frame", "graph", "program"
 
 
+_OF_EXPORTS = ("_PyTreeCodeGen", "_ExportCodeGen", "_DynamoBytecodeCodeGen")
+
+
 class Started(NamedTuple):
     """A code object that started while a program ran."""
 
@@ -82,9 +85,13 @@ def _kind(frame: FrameType) -> str:
     if _compiled(code):
         return FRAME
     if code.co_name == "forward" and code.co_varnames[:1] == ("self",):
-        owner = type(frame.f_locals["self"])
-        is_graph = any(base.__name__ == "GraphModule" for base in owner.__mro__)
-        return GRAPH if is_graph and owner.__module__.startswith("torch.fx") else ""
+        module = frame.f_locals["self"]
+        owner = type(module)
+        if "GraphModule" not in [base.__name__ for base in owner.__mro__]:
+            return ""
+        # What an export returns is a module to be called, and not compiled code.
+        maker = type(getattr(module.graph, "_codegen", None)).__name__
+        return "" if maker in _OF_EXPORTS or not owner.__module__.startswith("torch.fx") else GRAPH
     return PROGRAM if code.co_name == "call" and "extern_kernels" in frame.f_globals else ""
 
 
