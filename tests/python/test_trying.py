@@ -64,6 +64,8 @@ def test_what_two_runs_show_of_a_remedy():
     again, elsewhere = found("recompile"), found("recompile", 9)
     assert judge([again], [elsewhere]) == "does not help"
     assert judge([broken, again], [elsewhere]) == "works"
+    freed, moved = (found("recompile", 9, f"gone value of line {n}") for n in (10, 9))
+    assert judge([broken, freed], [moved], moved=lambda file, line: line - 1) == "works"
     assert judge([broken], [], raised="ValueError: x") == "does not help"
     assert judge([broken], [], apart=True) == "changes results"
     assert judge([other], [broken], target=broken) == "suggestion"

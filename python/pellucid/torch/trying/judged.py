@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import Callable, Sequence, Tuple
@@ -100,6 +101,7 @@ def _same(file: str, line: int) -> int:
     return line
 
 
+_LINE = re.compile(r"\bline (\d+)")
 _Key = Tuple[str, str, int, str]
 
 
@@ -113,5 +115,7 @@ def _key(finding: Finding, moved: Callable[[str, int], int]) -> _Key:
         return finding.kind, "", 0, finding.id
     file = os.path.basename(place.file)
     rest = finding.id.replace(f"{finding.kind}:{file}:{place.line}", "", 1)
+    # What a break gave goes by its line.
+    rest = _LINE.sub(lambda found: f"line {moved(place.file, int(found[1]))}", rest)
     line = 0 if finding.kind == "recompile" else moved(place.file, place.line)
     return finding.kind, file, line, rest
