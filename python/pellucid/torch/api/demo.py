@@ -77,8 +77,7 @@ def main(name: str) -> int:
         f"Every file and what it shows: {session.path(INDEX)}", markup=False, soft_wrap=True
     )
     if page is not None:
-        console.print("Open this page in a browser:")
-        console.print(str(page), markup=False, soft_wrap=True, style="bold")
+        console.print(f"Open in a browser: {page}", markup=False, soft_wrap=True, style="bold")
     return 0 if session.of(Frame) and page is not None and not failed else 1
 
 
