@@ -195,7 +195,7 @@ def test_what_is_loaded_from_a_file(run):
     check(capture, ran, "loaded", 2)
     assert [frame.key.id for frame in capture.of(Frame)] == ["L0/0", "L1/0"]
     assert {span.key.id for span in capture.spans} == {"L0/0", "L1/0"}
-    assert "1 of 1 lines are in graphs" in explanation([capture], find(capture))
+    assert "1 of 1 line compiled" in explanation([capture], find(capture))
     assert all("  return (x * x" in capture.text(f.file) for f in capture.of(Frame))
     # The guards of a file say what torch's say, though they were made in another process.
     assert "holds: None, and of another size: TENSOR_MATCH" in said
