@@ -28,8 +28,7 @@ from .code_words import (
 )
 from .compat import resolve
 
-# The structured trace has a graph's text, not the graph.  The function that emits the event has
-# it in a local of this name.
+# The function that emits an event of a graph's text has the graph in a local of this name.
 EMITTER_LOCAL: Mapping[str, str] = {
     "dynamo_output_graph": "gm",
     "aot_joint_graph": "fx_g",
