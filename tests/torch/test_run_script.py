@@ -195,7 +195,7 @@ def test_what_a_launcher_starts_is_what_is_told(head, installed, tmp_path):
         f"{head}import subprocess, sys\nsubprocess.run([sys.executable, 'work.py'], check=True)\n"
     )
     first, *between, last = lines_of_run("launch.py", tmp_path)
-    assert first == "Compiled    1 function, 1 graph: `add` (work.py:4)"
+    assert first == "Compiled    1 function, 1 graph, 1 of 1 line compiled: `add` (work.py:4)"
     assert last.endswith("page.html") and "nothing" not in "".join(between)
 
 
@@ -229,7 +229,7 @@ def test_findings_are_summed_up_at_the_end(torch, tmp_path):
         "f(torch.ones(2))\n"
     )
     lines = lines_of_run("work.py", tmp_path)
-    assert lines[0] == "Compiled    1 function, 2 graphs: `f` (work.py:4)"
+    assert lines[0] == "Compiled    1 function, 2 graphs, 3 of 3 lines compiled: `f` (work.py:4)"
     assert "Found       1 graph break" in lines
     assert "1. graph break  work.py:5   if x.sum() > 0:" in lines
     page = tmp_path / "pellucid_dump" / "page.html"

@@ -59,9 +59,9 @@ Use tlparse to see full graph. (https://github.com/pytorch/tlparse)
     kind, place = "BackendCompilerFailed", Place("/u/model.py", 35, "forward")
     event = Skipped(CompileKey("0/0"), place, kind, text, True, inside="torch/_ops.py:3")
     assert traced_line(event) == Place("/u/model.py", 18, "nearest")
-    cause, remedy = fault_of_torch(event)
+    cause, remedies = fault_of_torch(event)
     assert "PyTorch itself failed, in torch/_ops.py:3" in cause and "Original" not in cause
-    assert "TORCHDYNAMO_VERBOSE=1" in remedy
+    assert "TORCHDYNAMO_VERBOSE=1" in remedies[-1].words
     assert fault_of_torch(replace(event, inside="")) is None
 
 

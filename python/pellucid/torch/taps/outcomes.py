@@ -287,6 +287,8 @@ def compiled_modules() -> Iterator[tuple[str, Place | None]]:
             code = getattr(getattr(type(module), "forward", None), "__code__", None)
             place = None
             if isinstance(code, CodeType):
+                if code.co_filename.startswith("<"):  # a graph, which torch.fx wrote
+                    continue
                 place = Place(code.co_filename, code.co_firstlineno, code.co_name)
             yield type(module).__name__, place
 

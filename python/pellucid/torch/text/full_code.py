@@ -73,7 +73,7 @@ def full_code_text(
     if code is None:
         head.append("The program has dropped the function, and torch its cache entries with it.")
     held = [entry for entry in versions if not entry.forgotten]
-    if code is not None and not entries and any(f.way != "export" for f in frames.values()):
+    if code is not None and not entries and {f.way for f in frames.values()} != {"export"}:
         head.append("torch holds no cache entry of it now, so there are no guards to show.")
     free = () if code is None else code.co_freevars
     otherwise = "torch compiles another, or past its limit runs the original"
