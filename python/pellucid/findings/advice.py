@@ -26,7 +26,7 @@ Make = Callable[["Match[str]", Break, Program, "Place | None"], Advice]
 
 
 def said(cause: str, remedy: str = "", sure: str = "certain") -> Make:
-    """Return what makes an advice of these words; a group of the pattern may stand in them."""
+    """Return a function that builds advice from these words, with the groups of the pattern."""
 
     def make(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
         words = {name: value or "" for name, value in found.groupdict().items()}
@@ -36,7 +36,7 @@ def said(cause: str, remedy: str = "", sure: str = "certain") -> Make:
 
 
 def told(cause: str, remedy: str = "", sure: str = "certain", kind: str = "break") -> Advice:
-    """Return an advice whose remedies are those of a sentence."""
+    """Return advice whose remedies are those of a sentence."""
     return Advice(cause, of_words(remedy), sure, kind)
 
 

@@ -11,7 +11,7 @@ from pellucid.torch.model.nodes import Node
 
 from .finding import Finding, Line, identify
 from .source import Program
-from .words import counted
+from .words import counted, named
 
 _ATEN = re.compile(r"torch\.ops\.aten\.(?P<name>\w+)")
 # Of these a library's kernel is what is wanted, and views cost nothing.
@@ -62,18 +62,16 @@ def _finding(
     calls: list[tuple[ExternCall, str, Place | None]],
 ) -> Finding:
     names = list(dict.fromkeys(name for _, name, _ in calls))
-    told = ", ".join(f"`{name}`" for name in names[:_NAMED])
-    told += f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     places = list(dict.fromkeys(place for _, _, place in calls if place is not None))
     frames = {frame.key: frame.place for frame in capture.of(Frame)}
     place = places[0] if places else frames.get(calls[0][0].key)
     runs = "runs eager's kernel" if len(calls) == 1 else "run eager's kernels"
-    cause = f"{counted(len(calls), 'operation')} ({told}) {runs}, which nothing is fused with: "
+    cause = f"{counted(len(calls), 'operation')} ({named(names, _NAMED)}) {runs}, without fusion: "
     if of_complex:
         cause += "Inductor generates no code for complex numbers"
         remedy = (
-            "compute with torch.view_as_real(x), or keep real and imaginary parts in tensors of "
-            "their own"
+            "compute with torch.view_as_real(x), or keep real and imaginary parts in separate "
+            "tensors"
         )
     else:
         cause += "Inductor generates no code for " + ("it" if len(names) == 1 else "them")

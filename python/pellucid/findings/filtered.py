@@ -11,13 +11,13 @@ from pellucid.torch.model.events import FilteredGuards, Frame, Place
 from .finding import Finding, identify
 from .guarded import REMEDIES
 from .source import Program, root_of
-from .words import counted
+from .words import counted, named
 
 _NAMED = 3
 
 
 def filtered(capture: Capture, program: Program) -> list[Finding]:
-    """Find compiled versions that are used whatever became of values that they depend on."""
+    """Find compiled versions that still run after values that they depend on have changed."""
     frames = {frame.key: frame for frame in capture.of(Frame)}
     groups: dict[tuple[str, str], list[FilteredGuards]] = {}
     for event in capture.of(FilteredGuards):
@@ -36,9 +36,6 @@ def _finding(
 ) -> Finding:
     first = max(events, key=lambda event: len(event.dropped))
     place = first.place or function
-    names = first.values
-    told = ", ".join(f"`{value}`" for value in names[:_NAMED])
-    more = f" and {counted(len(names) - _NAMED, 'more value')}" if len(names) > _NAMED else ""
     kinds = Counter(kind for kind, _ in first.dropped)
     return Finding(
         id=identify("filtered", place, first.name),
@@ -46,7 +43,8 @@ def _finding(
         place=place,
         code=program.code(place),
         cause=f"guard_filter_fn (`{first.name}`) drops {len(first.dropped)} of "
-        f"{counted(first.number, 'guard')} of `{name}`, among them those of {told}{more}: "
+        f"{counted(first.number, 'guard')} of `{name}`, including those on "
+        f"{named(first.values, _NAMED)}: "
         "when such a value changes, the old compiled code still runs, and its result may be wrong",
         quoted="\n".join(f"{kind}: {number} dropped" for kind, number in kinds.items()),
         remedy="return True for the guards on values that may change, or call "

@@ -16,8 +16,7 @@ class Cost:
     """What a cause costs, as far as the capture knows."""
 
     seconds: float | None = None
-    """The compile time that exists because of it, and that is no other finding's; another run takes
-    another time."""
+    """The compile time that it caused, counted for this finding alone; it varies between runs."""
 
 
 @dataclass(frozen=True)

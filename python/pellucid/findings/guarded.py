@@ -10,12 +10,12 @@ from pellucid.torch.model.names import label, scrub
 
 from .finding import Finding, Link, identify
 from .source import Program
-from .words import difference
+from .words import difference, named
 
 _MOST = 3
 REMEDIES = {
     "aot_compile": "pass {values} to the function as an argument: guards on arguments are kept, "
-    "and a tensor may have another value in each call",
+    "and a tensor may have a different value in each call",
     "caching_precompile": "call `torch._dynamo.reset()` after you replace {values}, or set "
     "`torch._dynamo.config.caching_precompile = False`",
 }
@@ -63,7 +63,7 @@ def _remedy(kind: str, source: str) -> str:
         return f"pass `{source}` as a tensor, also to `aot_compile`"
     return (
         "call it the way it was compiled, or use `torch.compile` without `aot_compile`, which "
-        "compiles another version for such a call"
+        "compiles a new version for such a call"
     )
 
 
@@ -83,9 +83,7 @@ def _dropped(
 ) -> Finding:
     dropped = list(dict.fromkeys(each for event in events for each in event.dropped))
     sources = list(dict.fromkeys(source for _, source in dropped))
-    more = len(sources) - _MOST
-    values = ", ".join(f"`{source}`" for source in sources[:_MOST])
-    values += f" and {more} more" if more > 0 else ""
+    values = named(sources, _MOST)
     plural = len(sources) > 1
     name = "the function" if place is None else f"`{label(place.function)}`"
     at = next((event.place for event in events if event.place is not None), place)

@@ -25,6 +25,7 @@ from pellucid.torch.model.events import (
     Source,
     Started,
 )
+from pellucid.torch.model.expressions import walk
 from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.graph_text import FILE_COMMENT, nodes_of_text
 from pellucid.torch.model.names import is_resumed
@@ -236,25 +237,21 @@ def _shape(file: UserFile) -> Tuple[Dict[int, int], Spans, Spans]:
     statements: Dict[int, int] = {}
     functions: Spans = []
     lambdas: Spans = []
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Lambda):
             first = node.body.lineno + offset
             lambdas.append((first, _end(node) + offset, first))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             start = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             functions.append((_first(node) + offset, _end(node) + offset, start + offset))
-        for body in ("body", "orelse", "finalbody", "handlers"):
-            for child in (
-                getattr(node, body, ()) if isinstance(getattr(node, body, ()), list) else ()
-            ):
-                if isinstance(child, ast.stmt) and not _is_definition(child):
-                    last = _end(child)
-                    inner: List[Any] = getattr(child, "body", [])
-                    if isinstance(inner, list) and inner and hasattr(inner[0], "lineno"):
-                        last = max(child.lineno, inner[0].lineno - 1)
-                    for line in range(child.lineno, last + 1):
-                        if _is_code(file.lines[line - 1]):
-                            statements[line + offset] = child.lineno + offset
+        if isinstance(node, ast.stmt) and not _is_definition(node):
+            last = _end(node)
+            inner: List[Any] = getattr(node, "body", [])
+            if inner:
+                last = max(node.lineno, inner[0].lineno - 1)
+            for line in range(node.lineno, last + 1):
+                if _is_code(file.lines[line - 1]):
+                    statements[line + offset] = node.lineno + offset
     return statements, sorted(functions), lambdas
 
 

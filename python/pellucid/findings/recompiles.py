@@ -218,7 +218,7 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
 
 
 _SHARED = (
-    "no change needed unless the limit is hit: each function needs a version of its own. Then "
+    "no change needed unless the limit is hit: each function needs its own version. Then "
     "raise torch._dynamo.config.recompile_limit, or compile what the functions wrap"
 )
 
@@ -236,7 +236,7 @@ def _shares_code(capture: Capture, group: Group) -> str:
     wrapper = next(iter(names.values()), "")
     what = f"wrapper, `{wrapper}`" if wrapper else "function of PyTorch's"
     return (
-        f"{told} run the code of one {what}, so they share its versions and their limit "
+        f"{told} run the code of one {what}, so they share its versions and its limit "
         "(recompile_limit)"
     )
 

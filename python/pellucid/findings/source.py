@@ -15,6 +15,7 @@ from typing import Any, Callable, Generic, Iterable, Sequence, TypeVar
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.dynamo_names import broken_function
 from pellucid.torch.model.events import Frame, Link, Log, Place, Source
+from pellucid.torch.model.expressions import walk
 from pellucid.torch.model.failures import is_own
 
 _RECORD = "session.json"
@@ -137,9 +138,7 @@ class Program:
 
     @_kept
     def _statements_by_line(self, file: str) -> _Innermost[ast.stmt]:
-        tree = self.tree(file)
-        nodes = ast.walk(tree) if tree is not None else ()
-        return _Innermost(node for node in nodes if isinstance(node, ast.stmt))
+        return _Innermost(node for node in self._nodes(file) if isinstance(node, ast.stmt))
 
     @_kept
     def _functions_by_line(self, file: str) -> _Innermost[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -157,11 +156,13 @@ class Program:
     @_kept
     def functions(self, file: str) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]:
         """Return the functions of a file."""
-        tree = self.tree(file)
         found = (ast.FunctionDef, ast.AsyncFunctionDef)
-        return tuple(
-            n for n in (ast.walk(tree) if tree is not None else ()) if isinstance(n, found)
-        )
+        return tuple(node for node in self._nodes(file) if isinstance(node, found))
+
+    @_kept
+    def _nodes(self, file: str) -> list[ast.AST]:
+        tree = self.tree(file)
+        return [] if tree is None else walk(tree)
 
     def text_of(self, file: str, node: ast.AST) -> str:
         """Return the text of an expression as the program writes it."""

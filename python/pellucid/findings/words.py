@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from typing import Sequence
 
 from pellucid.torch.model.events import GuardFailure, Place
 
@@ -54,6 +55,16 @@ def counted(number: int, word: str) -> str:
     ('1 graph', '2 graphs')
     """
     return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def named(names: Sequence[str], most: int) -> str:
+    """Return names as code, and how many are left out.
+
+    >>> named(["x", "y", "z"], 2)
+    '`x`, `y` and 1 more'
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(f"`{name}`" for name in names[:most]) + more
 
 
 def times(number: int) -> str:

@@ -36,9 +36,9 @@ def add_explain(commands: Any, formatter: Any) -> None:
         usage="pellucid explain [-h] [--json] [--fail-on KINDS] [--try] [--limit SECONDS] DIR\n"
         "                        [-- (SCRIPT | -m MODULE) [argument ...]]",
         epilog="--try runs the program that was captured, or the one after --, once as it is and\n"
-        "once with each remedy, each time in a process of its own and with a fixed seed. Your\n"
-        "files stay as they are: a remedy changes a copy, and the program works in a temporary\n"
-        "directory. Each remedy then says what came of it: tried: works, tried: does not help,\n"
+        "once with each remedy, each time in a separate process with a fixed seed. Your files\n"
+        "are not modified: a remedy is applied to a copy, and the program runs in a temporary\n"
+        "directory. Each remedy then shows its result: tried: works, tried: does not help,\n"
         "or suggestion (it was not tried), with graph breaks, recompiles, seconds and the largest\n"
         "difference of results before and after. Remedies that work come first.\n\n"
         "exit status: 0 on success, 1 if a kind named by --fail-on was found, 2 for wrong\n"

@@ -3,7 +3,7 @@
 
 The program runs once, as it is.  After each call of its compiled code what the call could reach is
 put back to what it was before, the original function runs eager, and then all is put where the
-compiled call has left it, so that the program goes on as if nobody had looked.
+compiled call has left it, so that the program continues unaffected.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ class NanReport:
                 ]
             )
         if self.as_it_runs:
-            return f"find_nan: no operation of the graphs makes a NaN or Inf ({seen})"
+            return f"find_nan: no operation in the graphs produces a NaN or Inf ({seen})"
         return f"find_nan: clean, no NaN and no Inf ({seen})"
 
     def _consequence(self) -> list[str]:

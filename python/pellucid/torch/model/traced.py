@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch's trace says beside graphs, breaks and recompiles: more events of a capture."""
+"""What torch's trace reports besides graphs, breaks and recompiles: more events of a capture."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SideEffect:
 
 @dataclass(frozen=True)
 class AutogradCompile:
-    """Why compiled autograd compiled a backward pass instead of using one that it had."""
+    """Why compiled autograd compiled a backward pass instead of reusing one."""
 
     key: CompileKey
     reasons: tuple[str, ...]
@@ -43,7 +43,7 @@ class AutogradCompile:
 
 @dataclass(frozen=True)
 class MinCut:
-    """How a memory budget divides the joint graph: what is saved, and what is computed again."""
+    """How a memory budget divides the joint graph: what is saved, and what is recomputed."""
 
     key: CompileKey
     budget: float
@@ -71,11 +71,11 @@ class Specialized:
 
 @dataclass(frozen=True)
 class Unbacked:
-    """A number that comes from a tensor's values, for which torch made a symbol."""
+    """A number that comes from a tensor's values, and that torch represents by a symbol."""
 
     key: CompileKey
     symbol: str
-    """As it stands in sizes and tests: ``u0``."""
+    """Its name in sizes and tests: ``u0``."""
     place: Place | None
     """The innermost line that made it."""
     frames: tuple[Place, ...] = field(default=(), metadata=SPARSE)
@@ -88,7 +88,7 @@ GUARDS_OF_VALUES = ("EQUALS_MATCH", "CONSTANT_MATCH", "BOOL_MATCH", "SEQUENCE_LE
 
 @dataclass(frozen=True)
 class FilteredGuards:
-    """The guards that a ``guard_filter_fn`` has dropped of those of a compiled version."""
+    """The guards of a compiled version that a ``guard_filter_fn`` has dropped."""
 
     key: CompileKey
     name: str
@@ -129,7 +129,7 @@ class RankMismatch:
 
 @dataclass(frozen=True)
 class FailedGuard:
-    """A guard that failed where nothing else is tried: the call raised an error."""
+    """A guard that failed in code compiled ahead of time: the call raised an error."""
 
     key: CompileKey
     text: str
