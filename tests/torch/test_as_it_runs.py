@@ -27,6 +27,7 @@ def test_wrong_code_of_the_programs_own_is_found(name, program, torch, dynamo, t
     with prepare_debug(tmp_path):
         found = find_difference(function, *args)
     assert (found.stage, bool(found)) == ("as it runs", True), str(found)
+    assert [one.calls for one in found.compiled] == [found.call]
     assert faults.CAUSES[name] in found.cause and found.remedy, str(found)
     assert "# CALL" in linecache.getline(found.called.file, found.called.line), str(found)
     assert f"the compiled `{found.function}` that your program runs computes" in str(found)

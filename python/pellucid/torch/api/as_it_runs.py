@@ -169,7 +169,7 @@ class AsItRuns:
             directory=str(self._session.directory),
             tolerance=worded(self._tolerance),
             within_rounding=tuple(self._rounding.values()),
-            compiled=self.seen.compiled(),
+            compiled=self.seen.compiled(compared=True),
             unseen=tuple(self._not_looked_at()),
         )
 

@@ -65,10 +65,10 @@ class Seen:
         """Whether the program calls anything that torch compiles when it is called."""
         return any(way == calls.JIT for _, way in self.functions)
 
-    def compiled(self) -> tuple[Compiled, ...]:
-        """Return the functions, as a report has them."""
+    def compiled(self, compared: bool = False) -> tuple[Compiled, ...]:
+        """Return the functions with their compiled calls, or only those that were compared."""
         return tuple(
-            Compiled(f.name, f.way, f.calls - f.eager, len(f.versions))
+            Compiled(f.name, f.way, f.compared if compared else f.calls - f.eager, len(f.versions))
             for f in self.functions.values()
         )
 

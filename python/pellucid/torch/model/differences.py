@@ -155,7 +155,7 @@ class Compiled:
     way: str
     """``torch.compile``, or ``compiled ahead of time``."""
     calls: int
-    """How many calls of it were compared with eager."""
+    """How many compiled calls of it were compared with eager; of ``find_nan``, were made."""
     versions: int
     """How many versions of its code ran; 0 where they cannot be told apart."""
 
