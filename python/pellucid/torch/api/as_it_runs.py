@@ -49,6 +49,7 @@ class AsItRuns:
         """Look at a call before it is made; returns what looks at its result."""
         count, function = self.seen.enter(call), self.seen.function(call)
         if self._found is not None or function.calls > _MOST_CALLS:
+            function.passed_by += 1
             return count
         state, number = ProgramState(call.plain, call.args, call.kwargs), function.calls
 
@@ -176,9 +177,9 @@ class AsItRuns:
     def _not_looked_at(self) -> list[str]:
         why = "after the first difference" if self._found else f"beyond the first {_MOST_CALLS:,}"
         more = [
-            f"`{f.name}`: {f.calls - f.compared - f.eager} of {f.calls} calls, {why}"
+            f"`{f.name}`: {f.passed_by} of {f.calls} calls, {why}"
             for f in self.seen.functions.values()
-            if f.calls > f.compared + f.eager
+            if f.passed_by
         ]
         return [*self._unseen, *more, *self.seen.ran_eager()]
 

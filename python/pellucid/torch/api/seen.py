@@ -31,7 +31,10 @@ class Function:
     calls: int = 0
     eager: int = 0
     """How many of the calls ran no compiled code."""
+    returned: int = 0
     compared: int = 0
+    passed_by: int = 0
+    """How many calls were made and not looked at."""
     versions: set[Any] = field(default_factory=set)
 
 
@@ -56,6 +59,7 @@ class Seen:
     def leave(self, call: Call) -> None:
         """Count what a call has run."""
         function = self.function(call)
+        function.returned += 1
         function.eager += not call.is_compiled
         function.versions.update(call.ran)
         self.graphs |= call.graphs or ({call.name} if call.is_compiled else set())
@@ -67,17 +71,17 @@ class Seen:
 
     def compiled(self, compared: bool = False) -> tuple[Compiled, ...]:
         """Return the functions with their compiled calls, or only those that were compared."""
-        return tuple(
-            Compiled(f.name, f.way, f.compared if compared else f.calls - f.eager, len(f.versions))
-            for f in self.functions.values()
-        )
+        found = []
+        for f in self.functions.values():
+            made = f.compared if compared else f.returned - f.eager
+            found.append(Compiled(f.name, f.way, made, len(f.versions)))
+        return tuple(found)
 
     def ran_eager(self) -> list[str]:
-        """Return what ran eager though it was to be compiled, one sentence each."""
-        told = [
-            f"`{f.name}`: {f.eager} of {f.calls} calls ran eager"
-            for f in self.functions.values()
-            if f.eager
-        ]
+        """Return what ran eager though it was to be compiled, or raised, one sentence each."""
+        told = []
+        for f in self.functions.values():
+            ended = ((f.calls - f.returned, "raised an exception"), (f.eager, "ran eager"))
+            told += [f"`{f.name}`: {n} of {f.calls} calls {what}" for n, what in ended if n]
         left = [event for event in left_alone(self._session) if event not in self._left]
         return told + [f"ran eager: {left_one(event)}" for event in left[:_MOST_LEFT]]
