@@ -52,15 +52,15 @@ TAKEN = [
     ("guards/access.py", '"TypeGuardAccessor"', '"TypeAccessor"', "guarded value TypeGuardAccess"),
     ("guards/translate.py", '"OBJECT_ALIASING": ', '"ALIASING": ', "kind of guard OBJECT_ALIASING"),
     ("model/stages.py", '    "triton": "py",\n', "", "kind of async_compile triton"),
-    ("model/trace_kinds.py", '"aot_joint_graph"', '"joint_graph"', "trace aot_joint_graph"),
-    ("model/trace_kinds.py", '"describe_source"', '"source"', "event of the trace describe_source"),
+    ("model/traced.py", '"aot_joint_graph"', '"joint_graph"', "trace aot_joint_graph"),
+    ("model/traced.py", '"describe_source"', '"source"', "event of the trace describe_source"),
     (
-        "model/trace_kinds.py",
+        "model/traced.py",
         '"artifact:runtime_wrapper_orchestration"',
         '"artifact:orchestration"',
         "event of the trace artifact:runtime_wrapper_orchestration",
     ),
-    ("model/trace_kinds.py", '"artifact:optimus_*"', '"artifact:opt_*"', "artifact:optimus_*"),
+    ("model/traced.py", '"artifact:optimus_*"', '"artifact:opt_*"', "artifact:optimus_*"),
     ("capture/metrics.py", '    "guard_count",\n', "", "metric guard_count"),
 ]
 

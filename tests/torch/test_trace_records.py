@@ -21,7 +21,7 @@ from pellucid.torch.model.events import (
     SideEffect,
     Wrappers,
 )
-from pellucid.torch.model.trace_kinds import DROPPED, GRAPH, KINDS, LOG, STAGE, TAKEN
+from pellucid.torch.model.traced import DROPPED, GRAPH, KINDS, LOG, STAGE, TAKEN
 from support import torch_version
 
 PREFIX = "V0102 03:04:05.000000 1 torch/_logging/structured.py:28] "

@@ -31,7 +31,7 @@ _TABLES = (
     "taps.shapes",
     "taps.trace",
     "model.stages",
-    "model.trace_kinds",
+    "model.traced",
     "capture.metrics",
     "guards.kinds",
     "guards.access",
@@ -213,7 +213,7 @@ def _names(node: Any, assigned: Dict[str, List[Any]]) -> Set[str]:
 
 
 def traced(text: str) -> Set[str]:
-    """Return the kinds of events that a module of torch's sends, as `model.trace_kinds` has them.
+    """Return the kinds of events that a module of torch's sends, as `model.traced` has them.
 
     >>> sorted(traced('trace_structured("a")\\ntrace_structured_artifact(f"b_{c}", "string")'))
     ['a', 'artifact:b_*']
@@ -270,12 +270,12 @@ def _traced() -> Set[str]:
 
 def trace_news(ours: Any) -> List[News]:
     """Return the kinds of events for which the table says nothing; --accept takes none of them."""
-    found, table = [], ours.model_trace_kinds
+    found, table = [], ours.model_traced
     for kind in sorted(_traced()):
         is_of_row = any(fnmatchcase(row, kind) for row in table.KINDS)  # where torch makes the name
         if table.fate_of(kind.replace("*", "0")) is None and not is_of_row:
             text = "event of the trace %s is not in the table" % kind
-            found.append(News(_HERE + "model/trace_kinds.py", text))
+            found.append(News(_HERE + "model/traced.py", text))
     return found
 
 

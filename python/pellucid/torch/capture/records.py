@@ -30,7 +30,7 @@ from ..model.names import identifier, scrub
 from ..model.needs import Needs, needs_of_text
 from ..model.program_text import add_origins, kernels_of_text
 from ..model.stages import kernels, program_stage, stage_named, stage_of
-from ..model.trace_kinds import TAKEN, fate_of
+from ..model.traced import TAKEN, fate_of
 from ..store.session import Session
 from ..taps.fx_meta import callers, describe
 from ..taps.shapes import SHAPES
@@ -157,8 +157,8 @@ def _metrics(session: Session, key: CompileKey, record: TraceRecord, process: Pr
                 write_summary(session)
 
 
-Taker = Callable[[Session, CompileKey, TraceRecord, Process], None]
-TAKERS: Mapping[str, Taker] = {
+TAKERS: Mapping[str, Callable[[Session, CompileKey, TraceRecord, Process], None]] = {
+    **{name[5:]: take for name, take in vars(traced).items() if name.startswith("take_")},
     "ways": _ways,
     "spans": _spans,
     "breaks": _breaks,
@@ -169,14 +169,9 @@ TAKERS: Mapping[str, Taker] = {
     "cache": facts.take_cache,
     "cache_not_saved": facts.take_unsaved,
     "collectives": facts.take_collectives,
-    "wrappers": traced.take_wrappers,
-    "side_effects": traced.take_side_effects,
-    "autograd_compile": traced.take_autograd_compile,
-    "min_cut": traced.take_min_cut,
-    "mismatch": traced.take_mismatch,
-    "backward_failure": traced.take_backward_failure,
 }
-"""Who takes an event, by the name that `model.trace_kinds` has; `on_record` does the rest."""
+"""Who takes an event, by the name that `model.traced` has: each `take_…` of `capture.traced`, and
+these; `on_record` does the rest."""
 
 
 def _has_joint(session: Session, key: CompileKey) -> bool:

@@ -27,7 +27,7 @@ from ..model.events import (
 )
 from ..model.names import identifier, is_resumed
 from ..model.stages import program_direction
-from ..model.trace_kinds import LOG, fate_of
+from ..model.traced import LOG, fate_of
 from ..store.session import Session
 from ..taps.trace import OURS, TraceRecord, is_wanted, parse_trace
 from . import reader, settings

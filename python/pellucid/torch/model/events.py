@@ -18,17 +18,7 @@ from .needs import Needs
 from .observed import NonFinite as NonFinite
 from .observed import Parting as Parting
 from .observed import Values as Values
-from .traced import AutogradCompile as AutogradCompile
-from .traced import BackwardFailure as BackwardFailure
-from .traced import FailedGuard as FailedGuard
-from .traced import FilteredGuards as FilteredGuards
-from .traced import MinCut as MinCut
-from .traced import Operator as Operator
-from .traced import RankMismatch as RankMismatch
-from .traced import SideEffect as SideEffect
-from .traced import Specialized as Specialized
-from .traced import Unbacked as Unbacked
-from .traced import Wrappers as Wrappers
+from .traced import *  # noqa: F403  # a new event needs no line here
 
 _TRACEBACK_OF_TORCH = re.compile(
     r"^(?:NoneType: None|Traceback \(most recent call last\):)$", re.MULTILINE

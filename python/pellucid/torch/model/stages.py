@@ -12,7 +12,7 @@ import re
 from typing import Mapping, NamedTuple
 
 from .names import identifier, scrub
-from .trace_kinds import GRAPH, fate_of, stages
+from .traced import GRAPH, fate_of, stages
 
 STAGE_OF_EVENT: Mapping[str, str] = dict(stages())
 _MADE_FOR_ONE_DIRECTION = ("before_post_grad", "after_post_grad")

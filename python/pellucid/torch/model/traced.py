@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch's trace reports besides graphs, breaks and recompiles: more events of a capture."""
+"""What a capture makes of torch's structured trace: a table of its kinds, and events of some.
+
+A row of the table says what becomes of a kind, or why nothing does.  ``taps.trace`` asks it which
+are wanted, ``model.stages`` which stage a graph shows, ``capture.records`` who takes one.
+``make canary`` reports each kind of a new torch that has no row.
+"""
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Iterator, Mapping, NamedTuple
 
 from .keys import SPARSE, CompileKey, Place
 
@@ -147,3 +155,204 @@ class BackwardFailure:
     """The exception, in one line."""
     text: str
     """Its traceback."""
+
+
+# -- the table -------------------------------------------------------------------------------------
+
+
+class Fate(NamedTuple):
+    """What becomes of a kind of event."""
+
+    of: str
+    """One of the words below."""
+    what: str = ""
+    """The name of the stage, or of the taker in ``capture``; of what is not kept, why."""
+
+
+STAGE = "stage"
+"""A graph, in a file that is named by the stage."""
+GRAPH = "graph"
+"""A graph if it looks like one, in a file that is named by the event."""
+TAKEN = "taken"
+"""An event of the capture, or a file: by the function of that name in ``capture.records``."""
+LOG = "log"
+"""Read from a log only: a capture asks the process itself."""
+DROPPED = "dropped"
+"""Not kept."""
+
+_SYMBOLS = "the sizes and guards of the compile say what came of it"
+_TENSORS = "describes the inputs for a replay; graphs show their types"
+_SCHEDULE = "how Inductor orders collectives: a log of its passes, for who develops them"
+_TIMES = "estimates of run time for Inductor's own passes"
+_PGO = "the state of profile-guided sizes: sizes that it made dynamic show in graphs and guards"
+_FAILS = "the exception that the program sees says the same"
+_DEBUG = "written under a debug setting of torch's, for who develops its partitioner"
+
+KINDS: Mapping[str, Fate] = {
+    # The compile of a frame.
+    "dynamo_start": Fate(TAKEN, "started"),
+    "compilation_metrics": Fate(TAKEN, "metrics"),
+    "bwd_compilation_metrics": Fate(TAKEN, "metrics"),
+    "chromium_event": Fate(TAKEN, "spans"),
+    "dynamo_cpp_guards_str": Fate(TAKEN, "ways"),
+    "artifact:dynamo_graph_break_reason": Fate(TAKEN, "breaks"),
+    "artifact:recompile_reasons": Fate(TAKEN, "recompile"),
+    "symbolic_shape_specialization": Fate(TAKEN, "specialized"),
+    "artifact:dynamo_side_effects": Fate(TAKEN, "side_effects"),
+    "artifact:compiled_autograd_compile_reasons": Fate(TAKEN, "autograd_compile"),
+    # Graphs.
+    "dynamo_output_graph": Fate(STAGE, "captured"),
+    "artifact:before_pre_grad_graph": Fate(STAGE, "before_pre_grad"),
+    "artifact:after_pre_grad_graph": Fate(STAGE, "after_pre_grad"),
+    "aot_joint_graph": Fate(STAGE, "joint"),
+    "aot_forward_graph": Fate(STAGE, "forward"),
+    "aot_backward_graph": Fate(STAGE, "backward"),
+    "aot_inference_graph": Fate(STAGE, "inference"),
+    "artifact:before_joint_graph": Fate(STAGE, "before_joint_passes"),
+    "artifact:after_joint_graph": Fate(STAGE, "after_joint_passes"),
+    "artifact:before_post_grad_graph": Fate(STAGE, "before_post_grad"),
+    "artifact:after_post_grad_graph": Fate(STAGE, "after_post_grad"),
+    "artifact:inductor_post_grad_graph": Fate(STAGE, "after_post_grad"),
+    "inductor_post_grad_graph": Fate(STAGE, "after_post_grad"),
+    "compiled_autograd_graph": Fate(STAGE, "compiled_autograd"),
+    "graph_dump": Fate(GRAPH),
+    "artifact:aot_inference_graph_after_hop_passes": Fate(GRAPH),
+    "artifact:aot_saved_tensors_hooks_graphs": Fate(GRAPH),
+    "artifact:*_activation_quantization_fwd_aten_pass": Fate(GRAPH),
+    "artifact:*_activation_quantization_bwd_aten_pass": Fate(GRAPH),
+    "artifact:compiled_autograd_graph_pre_reordering": Fate(GRAPH),
+    "artifact:inductor_fx_passes_overlap_bucketing": Fate(GRAPH),
+    "artifact:make_fx_fail_partial": Fate(GRAPH),
+    "artifact:min_cut_failed_fx_graph": Fate(GRAPH),
+    "artifact:overlap_scheduling_graph_before": Fate(GRAPH),
+    "artifact:overlap_scheduling_graph_after": Fate(GRAPH),
+    "artifact:pre_decomp_comms": Fate(GRAPH),
+    "artifact:post_decomp_comms": Fate(GRAPH),
+    "artifact:*_pre_grad": Fate(GRAPH),
+    "artifact:*_post_grad": Fate(GRAPH),
+    "artifact:optimus_*": Fate(GRAPH),
+    "artifact:cff_*": Fate(GRAPH),
+    "artifact:flex_gemm_*": Fate(GRAPH),
+    "artifact:*_fused": Fate(GRAPH),  # torch's own is no graph, but others may name theirs so
+    # Programs, and the functions around them.
+    "inductor_output_code": Fate(TAKEN, "program"),
+    "artifact:aot_autograd_runtime_wrappers": Fate(TAKEN, "wrappers"),  # one of all, from 2.14
+    "artifact:backward_epilogue": Fate(TAKEN, "wrappers"),
+    "artifact:backward_prologue": Fate(TAKEN, "wrappers"),
+    "artifact:backward_subclass_unwrap": Fate(TAKEN, "wrappers"),
+    "artifact:backward_subclass_wrapper": Fate(TAKEN, "wrappers"),
+    "artifact:compiled_fn_wrapper": Fate(TAKEN, "wrappers"),
+    "artifact:compiled_function_backward": Fate(TAKEN, "wrappers"),
+    "artifact:compiled_function_forward": Fate(TAKEN, "wrappers"),
+    "artifact:debug_assert_wrapper": Fate(TAKEN, "wrappers"),
+    "artifact:dedup_wrapper": Fate(TAKEN, "wrappers"),
+    "artifact:effect_tokens_wrapper": Fate(TAKEN, "wrappers"),
+    "artifact:functionalized_rng_wrapper": Fate(TAKEN, "wrappers"),
+    "artifact:mutation_epilogue": Fate(TAKEN, "wrappers"),
+    "artifact:output_alias_wrapper": Fate(TAKEN, "wrappers"),
+    "artifact:runtime_wrapper_orchestration": Fate(TAKEN, "wrappers"),
+    "artifact:subclass_wrapper": Fate(TAKEN, "wrappers"),
+    "artifact:synthetic_base_wrapper": Fate(TAKEN, "wrappers"),
+    # Caches.
+    "artifact:fx_graph_cache_*": Fate(TAKEN, "cache"),
+    "artifact:aotautograd_cache_*": Fate(TAKEN, "cache"),
+    "artifact:aotautograd_cache_pickle_failure": Fate(TAKEN, "cache_not_saved"),
+    "artifact:dynamo_cache_bypass": Fate(TAKEN, "cache_not_saved"),
+    "artifact:dynamo_cache_exception": Fate(TAKEN, "cache_not_saved"),
+    "artifact:precompile_cache_bypass": Fate(TAKEN, "cache_not_saved"),
+    "artifact:fx_graph_bundled_cache_hit": Fate(DROPPED, "aotautograd_cache_hit says the same"),
+    "artifact:dynamo_cache_entries": Fate(DROPPED, "a list of what was saved without trouble"),
+    # The backward pass, and several ranks.
+    "artifact:min_cut_information": Fate(TAKEN, "min_cut"),
+    "artifact:eager_compile_backwards_failure": Fate(TAKEN, "backward_failure"),
+    "artifact:inductor_spmd_graph_mismatch": Fate(TAKEN, "mismatch"),
+    "artifact:inductor_collective_schedule": Fate(TAKEN, "collectives"),
+    "artifact:aot_joint_graph_sync_decision_cross_ranks": Fate(
+        DROPPED, "the forward graph shows what is saved"
+    ),
+    "artifact:compiler_collective": Fate(DROPPED, "the sizes that were agreed on show in graphs"),
+    "artifact:min_cut_failed_edge_list": Fate(DROPPED, _DEBUG),
+    "artifact:min_cut_failed_svg": Fate(DROPPED, _DEBUG),
+    # What a capture asks the process for.
+    "str": Fate(LOG),
+    "artifact:torch_version": Fate(LOG),
+    "artifact:dynamo_error": Fate(LOG),
+    "artifact:*_ORIGINAL_BYTECODE": Fate(LOG),
+    "artifact:*_MODIFIED_BYTECODE": Fate(LOG),
+    # Not kept.
+    "create_symbol": Fate(DROPPED, _SYMBOLS),
+    "create_unbacked_symbol": Fate(TAKEN, "unbacked"),
+    "guard_added_fast": Fate(DROPPED, _SYMBOLS),
+    "propagate_real_tensors": Fate(DROPPED, "draft export's own report says the same"),
+    "describe_source": Fate(DROPPED, _TENSORS),
+    "describe_storage": Fate(DROPPED, _TENSORS),
+    "describe_tensor": Fate(DROPPED, _TENSORS),
+    "dump_file": Fate(DROPPED, "the text of generated files: a capture keeps the user's itself"),
+    "dynamo_guards": Fate(DROPPED, "the guards are read from torch's guard manager"),
+    "compilation_metrics_runtime": Fate(DROPPED, "of calls, not of a compile"),
+    "bwd_compilation_metrics_runtime": Fate(DROPPED, "of calls, not of a compile"),
+    "link": Fate(DROPPED, "an address inside Meta"),
+    "optimize_ddp_split_graph": Fate(DROPPED, "only names its parts, each of which is a graph"),
+    "optimize_ddp_split_child": Fate(DROPPED, "each part is a graph, under its own name"),
+    "artifact:*_metadata": Fate(DROPPED, "the runtime wrappers are generated from it"),
+    "artifact:fx_graph_runnable": Fate(DROPPED, "graph files run by themselves"),
+    "artifact:inductor_provenance_tracking_*": Fate(DROPPED, "kernels say their nodes"),
+    "artifact:inductor_runtime_and_tensor_meta": Fate(DROPPED, _TIMES),
+    "artifact:torch._functorch.config": Fate(DROPPED, "settings off their defaults are kept"),
+    "artifact:compile_worker_sidecar_death": Fate(DROPPED, "torch goes on without the worker"),
+    "artifact:compile_worker_status": Fate(DROPPED, "the load of torch's compile workers"),
+    "artifact:fx_bucketing_passes_*_buckets": Fate(DROPPED, _SCHEDULE),
+    "artifact:fx_collectives_analytical_estimation": Fate(DROPPED, _TIMES),
+    "artifact:fx_collectives_node_runtime_estimation": Fate(DROPPED, _TIMES),
+    "artifact:fx_compute_nodes_runtime_estimation": Fate(DROPPED, _TIMES),
+    "artifact:pge_profile_vs_analytical": Fate(DROPPED, _TIMES),
+    "artifact:inductor_overlap_cyclic_extra_deps": Fate(DROPPED, _SCHEDULE),
+    "artifact:pre_bucketing_collective_sizes": Fate(DROPPED, _SCHEDULE),
+    "artifact:pre_bucketing_collective_sizes_after": Fate(DROPPED, _SCHEDULE),
+    "artifact:pre_bucketing_fsdp_collectives": Fate(DROPPED, _SCHEDULE),
+    "artifact:reorder_communication_preserving_peak_memory": Fate(DROPPED, _SCHEDULE),
+    "artifact:scheduler_nodes_before_comm_overlap": Fate(DROPPED, _SCHEDULE),
+    "artifact:sink_waits_iterative_info": Fate(DROPPED, _SCHEDULE),
+    "artifact:*_ITERATIVE_RECOMPUTE_ERROR": Fate(DROPPED, _SCHEDULE),
+    "artifact:fx_interpreter_error": Fate(DROPPED, _FAILS),
+    "artifact:fx_net_acc_splitter_finder_events": Fate(DROPPED, "of a splitter outside Inductor"),
+    "artifact:get_*_code_state": Fate(DROPPED, _PGO),
+    "artifact:put_*_code_state": Fate(DROPPED, _PGO),
+    "artifact:graph_execution": Fate(DROPPED, "an event per call, not per compile"),
+    "artifact:native_dsl_compile": Fate(DROPPED, "of operators that run eagerly"),
+    "artifact:inductor_autotune_at_compile_time_code": Fate(DROPPED, "not the code that runs"),
+    "artifact:triton_kernel_info": Fate(DROPPED, "the kernel is a file of the dump"),
+    "artifact:invoke_subgraph_backward_duplicate": Fate(DROPPED, "torch warns in the same words"),
+}
+_PATTERNS = {kind: fate for kind, fate in KINDS.items() if "*" in kind}
+
+
+@functools.lru_cache(maxsize=1000)
+def fate_of(kind: str) -> Fate | None:
+    """Return what becomes of a kind of event; None where the table does not have it.
+
+    >>> fate_of("aot_joint_graph"), fate_of("artifact:toy_ORIGINAL_BYTECODE"), fate_of("new")
+    (Fate(of='stage', what='joint'), Fate(of='log', what=''), None)
+    """
+    known = KINDS.get(kind)
+    if known is None:
+        patterns = _PATTERNS.items()
+        known = next((fate for pattern, fate in patterns if fnmatchcase(kind, pattern)), None)
+    return known
+
+
+def stages() -> Iterator[tuple[str, str]]:
+    """Yield each kind that is a graph of a stage, with the stage."""
+    yield from ((kind, fate.what) for kind, fate in KINDS.items() if fate.of == STAGE)
+
+
+def is_wanted(kind: str) -> bool:
+    """Return true if a capture has a use for a kind of event.
+
+    Anybody may send a graph as an artifact, so one that no row names is looked at.
+
+    >>> is_wanted("dynamo_start"), is_wanted("describe_tensor"), is_wanted("artifact:vllm_split")
+    (True, False, True)
+    """
+    fate = fate_of(kind)
+    return kind.startswith("artifact:") if fate is None else fate.of not in (LOG, DROPPED)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Mapping, Optional
 
-from ..model import trace_kinds
-from ..model.trace_kinds import KINDS
+from ..model import traced
 from .printed import PRINTED
 from .shapes import TRACE_CALL
 
@@ -138,7 +137,7 @@ class TraceHandler(logging.Handler):
 _MANY = "chromium_event"
 _GUARDS = "dynamo_cpp_guards_str"
 # torch makes many more, some in great number and some at great cost.
-_WANTED = frozenset(kind for kind in KINDS if ":" not in kind and trace_kinds.is_wanted(kind))
+_WANTED = frozenset(kind for kind in traced.KINDS if ":" not in kind and traced.is_wanted(kind))
 
 
 def wanted(event: str, artifact: str = "") -> bool:
@@ -148,7 +147,7 @@ def wanted(event: str, artifact: str = "") -> bool:
     (True, False, False)
     """
     if event == "artifact":
-        return not artifact.startswith(OURS) and trace_kinds.is_wanted(f"artifact:{artifact}")
+        return not artifact.startswith(OURS) and traced.is_wanted(f"artifact:{artifact}")
     return event in _WANTED
 
 
