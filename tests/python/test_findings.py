@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from pellucid.errors import NotADump
 from pellucid.findings import count_line, find, find_all
-from pellucid.findings.find import ORDER
 from pellucid.findings.text import as_json, explanation
 from pellucid.torch.model.breaks import break_of
 from pellucid.torch.model.capture import Capture
@@ -384,7 +383,6 @@ def test_the_first_ten_lines_answer_and_all_is_in_the_json():
 def test_nothing_to_change_is_said():
     assert count_line([]) == "no problems found"
     assert explanation([capture(frame())], []).startswith("no problems found; 1 function")
-    assert len(ORDER) == len(set(ORDER))
 
 
 def test_what_is_no_dump_is_refused_with_one_line(tmp_path):

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers: what went wrong in a capture, at which line, and what to change.
 
-Each cause is a file here, with one function from a capture to findings.  None of them imports torch
-or runs anything of the program's.
+Each kind is a file of ``kinds``.  None of them imports torch or runs anything of the program's.
 """
 
 from .find import count_line, find, find_all

@@ -5,88 +5,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Callable, Sequence
+from typing import Sequence
 
 from pellucid.torch.model.capture import Capture
 
-from .breaks import breaks
-from .cached import bypassed_caches
-from .caches import caches
 from .costs import charged, compile_seconds
 from .counts import BREAKS, RECOMPILES
-from .cudagraphs import cudagraphs
-from .differences import differences
-from .eager import eager
-from .failed import failed
-from .fallbacks import fallbacks
-from .filtered import filtered
 from .finding import Cost, Finding
-from .guarded import dropped_guards, failed_guards
-from .hooks import hooks
-from .limits import limits
-from .memory import memory
-from .nans import nans
-from .nothing import nothing
-from .precision import precision
-from .ranks import ranks
-from .recompiles import recompiles
-from .slow import slow
+from .kinds import KINDS
+from .remembered import with_trials
 from .source import Program
-from .stances import stances
-from .told import failed_backward, mismatches
-
-Cause = Callable[[Capture, Program], "list[Finding]"]
-
-CAUSES: tuple[Cause, ...] = (
-    failed,
-    failed_backward,
-    mismatches,
-    failed_guards,
-    nothing,
-    limits,
-    stances,
-    hooks,
-    filtered,
-    eager,
-    nans,
-    differences,
-    breaks,
-    recompiles,
-    bypassed_caches,
-    cudagraphs,
-    fallbacks,
-    slow,
-    memory,
-    precision,
-    dropped_guards,
-    caches,
-)
-
-ORDER = (
-    "ranks",
-    "failed",
-    "guard",
-    "nothing",
-    "limit",
-    "stance",
-    "hook",
-    "filtered",
-    "nan",
-    "difference",
-    "eager",
-    "disabled",
-    "break",
-    "recompile",
-    "cached",
-    "cudagraph",
-    "slow",
-    "memory",
-    "fallback",
-    "precision",
-    "unguarded",
-    "cache",
-)
-"""The kinds, the most expensive first; what is of one kind is in the order of its count."""
 
 
 def find(capture: Capture) -> list[Finding]:
@@ -96,9 +24,14 @@ def find(capture: Capture) -> list[Finding]:
     compile is slow is not.
     """
     program = Program(capture)
-    found = _named_apart([finding for cause in CAUSES for finding in cause(capture, program)])
-    told = charged(found, compile_seconds(capture))
-    return sorted(told, key=lambda finding: (ORDER.index(finding.kind), -finding.count))
+    finders = [kind.find for kind in KINDS.values() if kind.find is not None]
+    found = _named_apart([finding for finder in finders for finding in finder(capture, program)])
+    told = with_trials(capture.directory, charged(found, compile_seconds(capture)))
+    return _in_order(told)
+
+
+def _in_order(found: Sequence[Finding]) -> list[Finding]:
+    return sorted(found, key=lambda finding: (KINDS[finding.kind].rank, -finding.count))
 
 
 def _named_apart(found: Sequence[Finding]) -> list[Finding]:
@@ -122,8 +55,11 @@ def find_all(captures: Sequence[Capture]) -> list[Finding]:
                 merged[finding.id] = finding
             else:
                 merged[finding.id] = _both(first, finding)
-    found = [*merged.values(), *ranks(captures)]
-    return sorted(found, key=lambda finding: (ORDER.index(finding.kind), -finding.count))
+    found = [*merged.values()]
+    for kind in KINDS.values():
+        if kind.across is not None:
+            found += kind.across(captures)
+    return _in_order(found)
 
 
 def _both(one: Finding, other: Finding) -> Finding:
@@ -150,63 +86,9 @@ def count_line(findings: Sequence[Finding]) -> str:
     for finding in findings:
         kind = BREAKS[0] if finding.kind in BREAKS else finding.kind
         counts[kind] += finding.count if kind in (*BREAKS, *RECOMPILES) else 1
-    parts = []
-    for kind in ORDER:
-        number = counts[kind]
-        if number:
-            word = _WORDS.get(kind, kind)
-            plural = _PLURALS.get(kind, f"{word}s" if word == kind else word)
-            parts.append(f"{number} {plural if number > 1 else word}")
+    parts = [
+        f"{counts[kind.name]} {kind.many or kind.words if counts[kind.name] > 1 else kind.words}"
+        for kind in KINDS.values()
+        if counts[kind.name]
+    ]
     return ", ".join(parts) or "no problems found"
-
-
-_PLURALS = {
-    "break": "graph breaks",
-    "limit": "limits hit",
-    "difference": "differences from eager",
-    "hook": "hooks too late",
-    "filtered": "guard filters",
-    "fallback": "notes on kernels",
-    "ranks": "differences between processes",
-    "slow": "slow compiles",
-    "precision": "notes on precision",
-    "guard": "guards failed",
-    "unguarded": "notes on dropped guards",
-    "cache": "notes on caches",
-    "cached": "caches bypassed",
-    "cudagraph": "CUDA graphs skipped",
-}
-_WORDS = {
-    "break": "graph break",
-    "nan": "NaN or Inf",
-    "difference": "difference from eager",
-    "cached": "cache bypassed",
-    "failed": "failed to compile",
-    "nothing": "nothing compiled",
-    "limit": "limit hit",
-    "ranks": "difference between processes",
-    "hook": "hook too late",
-    "filtered": "guard filter",
-    "fallback": "note on kernels",
-    "eager": "not compiled",
-    "cudagraph": "CUDA graph skipped",
-    "slow": "slow compile",
-    "memory": "much kept for backward",
-    "precision": "note on precision",
-    "guard": "guard failed",
-    "unguarded": "note on dropped guards",
-    "cache": "note on caches",
-}
-
-
-NOTES = ("fallback", "precision", "unguarded", "cache")
-"""The kinds that say what is worth knowing, and ask for no change."""
-
-
-def name_of(kind: str) -> str:
-    """Return what a kind is called.
-
-    >>> name_of("break"), name_of("recompile")
-    ('graph break', 'recompile')
-    """
-    return _WORDS.get(kind, kind)

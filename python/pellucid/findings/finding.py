@@ -45,7 +45,7 @@ class Finding:
     id: str
     """The same from run to run: what it is, and where."""
     kind: str
-    """``failed``, ``break``, ``recompile``, …: a word of :data:`~pellucid.findings.find.ORDER`."""
+    """``failed``, ``break``, ``recompile``, …: a key of :data:`pellucid.findings.kinds.KINDS`."""
     place: Place | None
     """The innermost line of the program's own."""
     code: str

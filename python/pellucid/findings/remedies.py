@@ -17,6 +17,7 @@ from . import rewrites
 from .advice import Advice, Make, said, set_to, told
 from .families import family_of
 from .hints import WRONG, advised
+from .kinds.disabled import disabled
 from .remedy import by_hand, edit, of_words, setting, with_hints
 from .source import Program
 
@@ -195,22 +196,6 @@ def _asked(found: Match[str], event: Break, program: Program, place: Place | Non
     return Advice(cause, edit(removed, place, "remove the call"))
 
 
-def _disabled(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
-    why = re.search(r"Reason: (.+?)(?:\.\s|$)", event.reason)
-    because = f" ({why[1].strip()})" if why and why[1].strip() not in ("", "None") else ""
-    told_name = re.search(r"<(?:function|bound method) (?:[\w.<>]*\.)?(\w+)", event.context)
-    name = told_name[1] if told_name else "a function"
-    removed, at = rewrites.without_decorator(program, place, name, "disable")
-    return Advice(
-        f"`{name}` is excluded from compilation by torch.compiler.disable{because}",
-        (
-            *edit(removed, at, "remove the decorator"),
-            *by_hand("call it outside the compiled function"),
-        ),
-        kind="disabled",
-    )
-
-
 def _raised(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     what = re.search(r"raised exception (.+)", event.context)
     because = f" ({' '.join(what[1].split())[:120]})" if what else ""
@@ -302,7 +287,7 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     (r"builtin operator `print`|^builtin: print|builtin print ", _print),
     (r"Logger method not supported[\s\S]*?>\.(?P<name>\w+)", _logger),
     (r"module: (?:_warnings|warnings), qualname: warn", _warning),
-    (r"^Skip \w+ `torch\.compiler\.disable|marked as.*disable", _disabled),
+    (r"^Skip \w+ `torch\.compiler\.disable|marked as.*disable", disabled),
     (r"^Call to `torch\._dynamo\.graph_break\(\)`|torch\._dynamo\.graph_break\(\)", _asked),
     (
         r"function marked as skipped[\s\S]*module: (?P<module>[\w.]*|<unknown module>), qualname: "

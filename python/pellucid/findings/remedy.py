@@ -57,12 +57,15 @@ class Trial:
     parameters and gradients."""
 
     def __str__(self) -> str:
+        return f"{self.title}: {self.detail}" if self.detail else self.title
+
+    @property
+    def detail(self) -> str:
+        """What the status does not say: why, and the numbers before and after."""
         told = [self.why] if self.why else []
         if self.before is not None and self.after is not None:
-            told += _changes(self.before, self.after)
-            told.append(self.results)
-        head = self.title
-        return f"{head}: {', '.join(part for part in told if part)}" if told else head
+            told += [*_changes(self.before, self.after), self.results]
+        return ", ".join(told)
 
     @property
     def title(self) -> str:
@@ -167,6 +170,15 @@ def argument(name: str, value: str, function: Place | None, words: str, caution:
 def in_order(remedies: Sequence[Remedy]) -> tuple[Remedy, ...]:
     """Return remedies with those that work first, and those that were tried and failed last."""
     return tuple(sorted(remedies, key=lambda remedy: STATUSES.index(remedy.status)))
+
+
+def titled(remedies: Sequence[Remedy]) -> list[tuple[str, Remedy]]:
+    """Return remedies in that order, each with the word before it: change, or, not; or none."""
+    found = []
+    for number, remedy in enumerate(in_order(remedies)):
+        title = "not" if has_failed(remedy) else "or" if number else "change"
+        found.append(("" if remedy.words.startswith("no change needed") else title, remedy))
+    return found
 
 
 def in_words(remedies: Sequence[Remedy]) -> str:

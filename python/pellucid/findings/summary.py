@@ -12,8 +12,9 @@ from pellucid.torch.model.events import Break, Frame, Graph, Skipped
 from pellucid.torch.model.names import is_resumed
 
 from .counts import counts_of, versions_of
-from .find import NOTES, count_line, name_of
+from .find import count_line
 from .finding import Finding
+from .kinds import KINDS
 from .words import counted, file_name, sentence, times, where
 
 _MOST = 3
@@ -36,7 +37,7 @@ def summary(
     captures: Sequence[Capture], findings: Sequence[Finding], width: int = 100
 ) -> list[Line]:
     """Return the lines of a summary; notes on caches and on precision are left out."""
-    told = [finding for finding in findings if finding.kind not in NOTES]
+    told = [finding for finding in findings if KINDS[finding.kind].tone != "note"]
     lines: list[Line] = []
     for title, text in (
         ("Compiled", _compiled(captures)),
@@ -44,9 +45,9 @@ def summary(
         ("Found", count_line(told).replace(" found", "")),
     ):
         lines += [Line(line) for line in _wrapped(f"{title:<12}{text}", " " * 12, width)]
-    kinds = max([0, *(len(name_of(finding.kind)) for finding in told[:_MOST])])
+    kinds = max([0, *(len(KINDS[finding.kind].words) for finding in told[:_MOST])])
     for number, finding in enumerate(told[:_MOST], 1):
-        head = f"{number}. {name_of(finding.kind):{kinds}}  {where(finding)}"
+        head = f"{number}. {KINDS[finding.kind].words:{kinds}}  {where(finding)}"
         lines.append(Line(_cut(f"{head}   {finding.code}".rstrip(), width), "bold"))
         cause = f"   {sentence(finding.cause)}{_often(finding)}"
         lines += [Line(line) for line in _wrapped(cause, "   ", width)]

@@ -16,7 +16,7 @@ from pellucid.torch.model.names import is_resumed
 from .counts import counts_of, versions_of
 from .find import count_line
 from .finding import Finding
-from .remedy import has_failed, in_order
+from .remedy import has_failed, in_order, titled
 from .words import counted, sentence, short, times, where
 
 _AT_ONCE = 7
@@ -109,13 +109,12 @@ def _listed(finding: Finding) -> list[str]:
 def _trials(finding: Finding) -> list[str]:
     """Each remedy apart, with what came of it: those that work first, those that failed last."""
     lines: list[str] = []
-    for number, remedy in enumerate(in_order(finding.remedies)):
-        title = "not" if has_failed(remedy) else "or" if number else "change"
-        title = "" if remedy.words.startswith("no change needed") else f"{title}: "
-        lines += _wrapped(f"{title}{sentence(remedy.told)}", "   ")
+    for title, remedy in titled(finding.remedies):
+        lines += _wrapped(f"{title}: {sentence(remedy.told)}".lstrip(": "), "   ")
         if not has_failed(remedy):
             lines += [f"      {line}" for line in remedy.diff.splitlines()]
-        lines += _wrapped(str(remedy.trial or remedy.status), "      ")
+        if title or remedy.trial is not None:
+            lines += _wrapped(str(remedy.trial or remedy.status), "      ")
     return lines
 
 

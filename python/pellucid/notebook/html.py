@@ -12,7 +12,8 @@ from typing import Any, Callable, Dict, List, Sequence
 
 from pellucid.findings import Finding, count_line, find
 from pellucid.findings.counts import counts_of
-from pellucid.findings.words import short
+from pellucid.findings.remedy import Trial, has_failed, titled
+from pellucid.findings.words import sentence, short
 from pellucid.torch.model.capture import PAGE, Capture
 from pellucid.torch.model.events import Frame, Place
 
@@ -21,6 +22,7 @@ from .style import STYLE
 _FINDINGS, _FRAMES, _LINES = 12, 12, 80
 """How many of each are shown; the dump has all."""
 _CELL = re.compile(r"(?:^|/)(?:ipykernel_\d+/\d+\.py|<ipython-input-[^>]*>)$")
+_MARKS = {"works": "good", "helps": "warn", "suggestion": "soft"}
 _WIDEST = 2000
 """A longer line is cut."""
 
@@ -100,14 +102,21 @@ def _finding(finding: Finding) -> str:
         rows.append(f"<pre>{safe(listed[:_WIDEST])}</pre>")
     elif finding.code:
         rows.append(f"<pre>{safe(finding.code[:_WIDEST])}</pre>")
-    if finding.remedy:
-        rows.append(f"<p><b>change:</b> {safe(finding.remedy)}</p>")
-    if finding.diff:
-        rows.append(f"<pre>{_diff(finding.diff)}</pre>")
+    for title, remedy in titled(finding.remedies):
+        trial = remedy.trial or Trial(remedy.status)
+        head = f"<b>{title}:</b> " if title else ""
+        status = _MARKS.get(remedy.status, "old")
+        mark = f" <span class='mark {status}'>{safe(trial.title)}</span>"
+        shown = mark if title or remedy.trial is not None else ""
+        rows.append(f"<p>{head}{safe(sentence(remedy.told))}{shown}</p>")
+        if remedy.diff and not has_failed(remedy):
+            rows.append(f"<pre>{_diff(remedy.diff)}</pre>")
+        if trial.detail:
+            rows.append(f"<p class='soft'>{safe(trial.detail)}</p>")
     if finding.quoted and finding.sure == "unknown":
         rows.append(f"<pre>{safe(finding.quoted)}</pre>")
     known = [
-        f"sure: {finding.sure}",
+        f"confidence: {finding.sure}",
         *[f"compiles {', '.join(finding.keys[:8])}"] * bool(finding.keys),
     ]
     known += [link.file for link in finding.links[:4]]

@@ -115,7 +115,7 @@ def tell_lines(console: Console, captures: Sequence[Capture]) -> None:
 def _because(captures: Sequence[Capture], why: str) -> str:
     """Return why nothing was compiled, and what to do, in a sentence or two."""
     from pellucid.findings import find_all
-    from pellucid.findings.nothing import is_known
+    from pellucid.findings.kinds.nothing import is_known
     from pellucid.findings.words import sentence
 
     for finding in find_all(captures):

@@ -7,8 +7,8 @@ import hashlib
 import re
 from typing import Any, Dict, List, Sequence, Tuple
 
+from pellucid.findings.kinds.ranks import is_folder, parting_of, settings_apart
 from pellucid.findings.lines import break_place
-from pellucid.findings.ranks import is_folder, parting_of, settings_apart
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import (
     Break,

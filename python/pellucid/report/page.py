@@ -14,7 +14,11 @@ from jinja2 import Environment, FileSystemLoader, Template
 
 from pellucid._version import __version__
 from pellucid.findings.counts import BREAKS, RECOMPILES
+from pellucid.findings.kinds import KINDS
+from pellucid.findings.remedy import Remedy, Trial, has_failed, titled
+from pellucid.findings.words import sentence
 from pellucid.torch.model.phases import OWNERS
+from pellucid.torch.store.values import value_of
 
 from .memory import memory_of
 from .model import Page, View
@@ -50,33 +54,6 @@ KEYS = (
     ("t", "light or dark"),
     ("double click", "on the head of a pane: larger, and back"),
 )
-TITLES = {
-    "break": "Graph break",
-    "recompile": "Compiled again",
-    "failed": "Compile failed",
-    "error": "Compile failed",
-    "eager": "Runs eagerly",
-    "limit": "Recompile limit hit",
-    "stance": "Runs eagerly by a stance",
-    "disabled": "Compiling is disabled",
-    "nothing": "Nothing was compiled",
-    "nan": "NaN or Inf",
-    "difference": "Differs from eager",
-    "cudagraph": "CUDA graph skipped",
-    "cache": "Compile cache",
-    "cached": "Compile cache passed by",
-    "hook": "Hook too late",
-    "precision": "Precision",
-    "filtered": "Guards are dropped",
-    "fallback": "Eager's kernel in Inductor's program",
-    "guard": "Guard failed",
-    "unguarded": "Guards dropped",
-    "slow": "Slow to compile",
-    "memory": "Much kept for backward",
-    "ranks": "Captures differ",
-}
-NOTES = ("cache", "cached", "fallback", "precision", "unguarded")
-"""The kinds of findings that stop nothing."""
 _SURE = {
     "certain": "Certain: torch says so.",
     "tried": "Checked against the recorded guards.",
@@ -190,10 +167,10 @@ def _facts(view: View) -> Iterator[Dict[str, str]]:
     breaks, recompiles = counts.breaks, counts.recompiles
     yield _fact("bad" if breaks else "good", breaks, "graph break", "graph breaks")
     yield _fact("again" if recompiles else "good", recompiles, "recompile", "recompiles")
-    others = len([kind for kind in kinds if kind not in (*BREAKS, *RECOMPILES, *NOTES)])
+    notes = len([kind for kind in kinds if KINDS[kind].tone == "note"])
+    others = len([kind for kind in kinds if kind not in (*BREAKS, *RECOMPILES)]) - notes
     if others:
         yield _fact("bad", others, "other finding", "other findings")
-    notes = len([kind for kind in kinds if kind in NOTES])
     if notes:
         yield _fact("", notes, "note", "notes")
     if counts.of_lines:
@@ -264,26 +241,43 @@ def _cut(path: str, line: int) -> Dict[str, Any]:
 
 
 def _finding(view: View, finding: Dict[str, Any], editor: bool) -> Dict[str, Any]:
-    place = finding.get("place")
+    place, kind = finding.get("place"), KINDS[finding["kind"]]
     where = f"{os.path.basename(place['file'])}:{place['line']}" if place else ""
     code = finding.get("code") or _code(view, place)
     if finding.get("lines"):
         code = "\n".join(_line(line["place"], line["code"]) for line in finding["lines"])
     return {
-        "kind": finding["kind"],
-        "title": finding.get("title") or TITLES.get(finding["kind"], finding["kind"].capitalize()),
+        "tone": kind.tone,
+        "title": finding.get("title") or kind.words[0].upper() + kind.words[1:],
         "where": where,
         "editor": f"vscode://file{place['file']}:{place['line']}" if editor and place else "",
         "times": f"×{finding['count']}" if finding.get("count", 1) > 1 else "",
         "cost": " · ".join(_cost(finding)),
         "cause": _sentence(finding["cause"]),
-        "code": code.strip() if finding.get("lines") or not finding.get("diff") else "",
-        "remedy": _sentence(finding.get("remedy", "")),
-        "diff": _diff(finding.get("diff", "")),
+        "code": code.strip() if finding.get("lines") or not finding["diff"] else "",
+        "remedies": list(_remedies(finding)),
         "sure": _sure(finding),
         "quoted": finding.get("quoted", ""),
         "links": list(_links(view, finding)),
     }
+
+
+_TITLES = {"change": "What to change", "or": "Or", "not": "Not"}
+_MARKS = {"works": "good", "helps": "warn", "suggestion": "soft"}
+
+
+def _remedies(finding: Dict[str, Any]) -> Iterator[Dict[str, Any]]:
+    """Yield each remedy with what came of it: those that work first, those that failed last."""
+    for title, remedy in titled([value_of(Remedy, r) for r in finding.get("remedies", ())]):
+        trial = remedy.trial or Trial(remedy.status)
+        yield {
+            "title": _TITLES.get(title, ""),
+            "words": _sentence(sentence(remedy.told)),
+            "diff": [] if has_failed(remedy) else _diff(remedy.diff),
+            "status": trial.title if title or remedy.trial is not None else "",
+            "mark": _MARKS.get(remedy.status, "bad"),
+            "detail": trial.detail,
+        }
 
 
 def _line(place: Dict[str, Any], code: str) -> str:

@@ -68,7 +68,8 @@ def redact(page: Page) -> None:
 
 def _plain(finding: Dict[str, Any]) -> Dict[str, Any]:
     lines = [{**line, "code": ""} for line in finding.get("lines", ())]
-    kept = dict(finding, code="", diff="", quoted="", lines=lines)
+    remedies = [{**remedy, "diff": ""} for remedy in finding.get("remedies", ())]
+    kept = dict(finding, code="", diff="", quoted="", lines=lines, remedies=remedies)
     made: Dict[str, Any] = clean(kept)
     return made
 

@@ -96,6 +96,7 @@ complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -
 complete -c pellucid -n '_shtab_pellucid_using explain' -s h -l help -d 'show this help message and exit'
 complete -c pellucid -n '_shtab_pellucid_using explain' -l json -d 'print JSON instead of text'
 complete -c pellucid -n '_shtab_pellucid_using explain' -l fail-on -x -d 'exit with 1 if one of these was found, for example break,recompile,eager'
+complete -c pellucid -n '_shtab_pellucid_using explain' -l kinds -d 'list the kinds of problems, and exit'
 complete -c pellucid -n '_shtab_pellucid_using explain' -l try -d 'try each remedy on a copy of the program'
 complete -c pellucid -n '_shtab_pellucid_using explain' -l limit -x -d 'with --try, how long one run may take (default: 300)'
 complete -c pellucid -n '_shtab_pellucid_using explain; and test $_shtab_pellucid_npos -eq 0' -ka "(__fish_complete_directories)" -d 'the directory of the capture'

@@ -33,8 +33,8 @@ def add_explain(commands: Any, formatter: Any) -> None:
         description="List the problems in a capture: graph breaks, recompiles, code that failed\n"
         "to compile or ran uncompiled. Each has its line, its cause and what to change. The\n"
         "first ten lines are a summary. PyTorch is not needed, except for --try.",
-        usage="pellucid explain [-h] [--json] [--fail-on KINDS] [--try] [--limit SECONDS] DIR\n"
-        "                        [-- (SCRIPT | -m MODULE) [argument ...]]",
+        usage="pellucid explain [-h] [--json] [--fail-on KINDS] [--kinds] [--try]\n"
+        "                        [--limit SECONDS] DIR [-- (SCRIPT | -m MODULE) [argument ...]]",
         epilog="--try runs the program that was captured, or the one after --, once as it is and\n"
         "once with each remedy, each time in a separate process with a fixed seed. Your files\n"
         "are not modified: a remedy is applied to a copy, and the program runs in a temporary\n"
@@ -42,10 +42,7 @@ def add_explain(commands: Any, formatter: Any) -> None:
         "or suggestion (it was not tried), with graph breaks, recompiles, seconds and the largest\n"
         "difference of results before and after. Remedies that work come first.\n\n"
         "exit status: 0 on success, 1 if a kind named by --fail-on was found, 2 for wrong\n"
-        "usage or if there is no readable capture\n\n"
-        "kinds for --fail-on: failed, guard, nothing, limit, ranks, stance, hook, filtered, nan, "
-        "difference, eager, disabled,\n"
-        "break, recompile, cached, cudagraph, slow, memory, fallback, precision, unguarded, cache",
+        "usage or if there is no readable capture",
         formatter_class=formatter,
     )
     add.add_argument("directory", metavar="DIR", help="the directory of the capture")
@@ -57,6 +54,7 @@ def add_explain(commands: Any, formatter: Any) -> None:
         metavar="KINDS",
         help="exit with 1 if one of these was found, for example break,recompile,eager",
     )
+    add.add_argument("--kinds", action=_Kinds, help="list the kinds of problems, and exit")
     add.add_argument(
         "--try", dest="tries", action="store_true", help="try each remedy on a copy of the program"
     )
@@ -93,15 +91,28 @@ def add_find_difference(commands: Any, formatter: Any) -> None:
 
 
 def _kinds(text: str) -> tuple[str, ...]:
-    from pellucid.findings.find import ORDER
+    from pellucid.findings.kinds import KINDS
 
     kinds = tuple(part.strip() for part in text.split(",") if part.strip())
     for kind in kinds:
-        if kind not in ORDER:
+        if kind not in KINDS:
             raise argparse.ArgumentTypeError(
-                f"unknown kind of finding: {kind} (choose from {', '.join(ORDER)})"
+                f"unknown kind of finding: {kind} (choose from {', '.join(KINDS)})"
             )
     return kinds
+
+
+class _Kinds(argparse.Action):
+    """Lists the kinds of findings."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from pellucid.findings.kinds import listed
+
+        print(listed(), end="")
+        parser.exit()
 
 
 def _seconds(text: str) -> float:
@@ -145,9 +156,19 @@ def _tried(
         if arguments.program:
             raise CannotTry("a program after -- is for --try")
         return findings
+    from pellucid.findings.remembered import forget, remember
+
+    from .model.capture import PAGE
     from .trying.trial import try_all
 
-    return try_all(captures, findings, arguments.program, arguments.limit, _tell)
+    told = try_all(captures, forget(findings), arguments.program, arguments.limit, _tell)
+    for capture in captures:
+        remember(capture.directory, told)
+        if (capture.directory / PAGE).is_file():
+            from pellucid.report import report
+
+            report(capture.directory)
+    return told
 
 
 def _tell(text: str) -> None:

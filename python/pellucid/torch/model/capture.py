@@ -17,7 +17,7 @@ from .nodes import Node, Nodes, nodes_from_bytes
 
 NODES = "nodes.json.gz"
 """The side file of a dump that holds the nodes of its graphs."""
-PAGE, FINDINGS = "page.html", "findings.json"
+PAGE, FINDINGS, TRIALS = "page.html", "findings.json", "trials.json"
 """What a report of a dump is written to, unless it is told where."""
 
 E = TypeVar("E")

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, Callable, Iterator, TypeVar
 
-from ..model.capture import FINDINGS, PAGE, Capture, Shown
+from ..model.capture import FINDINGS, PAGE, TRIALS, Capture, Shown
 from ..model.events import (
     CacheEntry,
     CompileKey,
@@ -411,7 +411,7 @@ class Session(Shown):
             previous = json.loads(self.path(RECORD).read_text(encoding="utf-8"))
             if isinstance(previous, dict) and previous.get("tool") == "pellucid":
                 names += previous.get("files", [])
-                names += filter(self._is_report, (PAGE, FINDINGS))
+                names += filter(self._is_report, (PAGE, FINDINGS, TRIALS))
         for name in names:
             if isinstance(name, str) and name and os.path.basename(name) == name:
                 with contextlib.suppress(OSError):

@@ -26,6 +26,7 @@ import pellucid
 from pellucid.errors import CannotTry, NotADump
 from pellucid.findings import Finding, find_all
 from pellucid.findings.remedy import Remedy, Trial, option, setting, settings_in, tried
+from pellucid.findings.remembered import remember
 
 from ..model.capture import Capture
 from ..model.events import Place, Source
@@ -70,7 +71,8 @@ def try_remedy(
             (``"torch._dynamo.config.capture_scalar_outputs = True"``), an argument of
             ``torch.compile`` (``"dynamic=True"``), a variable of the environment (``"NAME=value"``)
             or a unified diff of one of the program's files.
-        finding: what it is to remedy; if None, everything that was found counts.
+        finding: what it is to remedy, which then shows the result in each view of the capture;
+            if None, everything that was found counts.
         program: the script, or ``-m`` and a module, with its arguments; if empty, what the capture
             recorded.
         seconds: how long one run may take.
@@ -84,7 +86,10 @@ def try_remedy(
     if applied.kind == "by hand":
         raise CannotTry(f"only by hand: {applied.words}")
     with _Trials(_program_of(captures, program), seconds) as trials:
-        return trials.trial(applied, finding)
+        trial = trials.trial(applied, finding)
+    if finding is not None:
+        remember(captures[0].directory, [finding.with_remedies([tried(applied, trial)])])
+    return trial
 
 
 def try_all(

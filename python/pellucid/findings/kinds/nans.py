@@ -6,8 +6,9 @@ from __future__ import annotations
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import NonFinite
 
-from .finding import Finding, Link, identify
-from .source import Program
+from ..finding import Finding, Link, identify
+from ..kind import Kind
+from ..source import Program
 
 
 def nans(capture: Capture, program: Program) -> list[Finding]:
@@ -30,3 +31,12 @@ def nans(capture: Capture, program: Program) -> list[Finding]:
             )
         )
     return result
+
+
+KIND = Kind(
+    "nan",
+    rank=90,
+    means="An operation produced NaN or Inf (found by find_nan).",
+    words="NaN or Inf",
+    find=nans,
+)

@@ -9,8 +9,9 @@ from pellucid.torch.model.events import Break, Frame, Passed, Place, Skipped
 from pellucid.torch.model.failures import NO_REASON, is_own
 from pellucid.torch.model.names import label, scrub
 
-from .finding import Finding, identify
-from .source import Program
+from ..finding import Finding, identify
+from ..kind import Kind
+from ..source import Program
 
 _WORDS = {
     "a generator function cannot be compiled itself": (
@@ -97,3 +98,13 @@ def _passed(capture: Capture, program: Program) -> list[Finding]:
             )
         )
     return result
+
+
+KIND = Kind(
+    "eager",
+    rank=110,
+    means="A function runs uncompiled.",
+    words="not compiled",
+    tone="warn",
+    find=eager,
+)

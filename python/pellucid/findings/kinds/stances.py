@@ -7,9 +7,10 @@ from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Place, Stance
 from pellucid.torch.model.failures import failures_of
 
-from .finding import Finding, identify
-from .source import Program
-from .words import difference
+from ..finding import Finding, identify
+from ..kind import Kind
+from ..source import Program
+from ..words import difference
 
 _WORDS = {
     "force_eager": "every compiled function runs uncompiled",
@@ -60,3 +61,14 @@ def _finding(program: Program, events: list[Stance]) -> Finding:
         sure="certain",
         count=len(events),
     )
+
+
+KIND = Kind(
+    "stance",
+    rank=60,
+    means="A call ran uncompiled, or raised an error, because of torch.compiler.set_stance.",
+    words="stance",
+    many="stances",
+    tone="warn",
+    find=stances,
+)

@@ -16,6 +16,7 @@ from pellucid.torch.model.events import (
     Frame,
     Graph,
     Place,
+    RankMismatch,
     Recompile,
     Skipped,
     Started,
@@ -23,9 +24,10 @@ from pellucid.torch.model.events import (
 from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.names import scrub
 
-from .finding import Finding, Link, identify
-from .source import Program
-from .words import difference
+from ..finding import Finding, Link, identify
+from ..kind import Kind
+from ..source import Program
+from ..words import difference
 
 _OF_ONE_PROCESS = re.compile(r"\b(?:cuda|cpu|xpu|hpu):\d+\b|rank[_:]?\d+", re.IGNORECASE)
 _MOST = 4
@@ -339,3 +341,57 @@ def _key(key: CompileKey) -> tuple[str, ...]:
 
 def _alike(text: str) -> str:
     return _OF_ONE_PROCESS.sub("#", scrub(text))
+
+
+# -- torch's own check -----------------------------------------------------------------------------
+
+_DIFFERS = re.compile(r"node (\d+):\s+rank (\d+): (.*)\s+rank (\d+): (.*)")
+_COUNT = re.compile(r"rank (\d+): (\d+) call_function nodes")
+
+
+def mismatches(capture: Capture, program: Program) -> list[Finding]:
+    """Find graphs that torch's own check says differ between ranks."""
+    found: dict[str, Finding] = {}
+    for event in capture.of(RankMismatch):
+        place = _function_of(capture, event.key)
+        found[str(event.key)] = Finding(
+            id=identify("ranks", place, f"spmd {event.key}"),
+            kind="ranks",
+            place=place,
+            code=program.code(place),
+            cause=f"the ranks compiled different graphs for [{event.key}]: {_first_of(event.text)}",
+            quoted=event.text,
+            remedy="make every rank take the same path through the model: the ranks call their "
+            "collectives in a different order otherwise, and may hang",
+            keys=(str(event.key),),
+        )
+    return list(found.values())
+
+
+def _first_of(text: str) -> str:
+    """The first difference that a report of torch's names."""
+    differs = _DIFFERS.search(text)
+    if differs is not None:
+        number, one, mine, other, theirs = differs.groups()
+        one_op, other_op = (op.partition(" meta=")[0].strip() for op in (mine, theirs))
+        if one_op != other_op:
+            return f"node {number} is {one_op} on rank {one}, {other_op} on rank {other}"
+        return f"node {number} ({one_op}) has different sizes or types on ranks {one} and {other}"
+    counts = dict.fromkeys(f"{count} nodes on rank {rank}" for rank, count in _COUNT.findall(text))
+    return ", ".join(counts) or "torch does not say where"
+
+
+def _function_of(capture: Capture, key: CompileKey) -> Place | None:
+    return next((frame.place for frame in capture.of(Frame, key)), None)
+
+
+KIND = Kind(
+    "ranks",
+    rank=10,
+    means="Ranks of a distributed job compiled different code.",
+    words="difference between processes",
+    many="differences between processes",
+    tone="again",
+    find=mismatches,
+    across=ranks,
+)

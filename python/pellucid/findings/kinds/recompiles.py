@@ -21,12 +21,13 @@ from pellucid.torch.model.events import (
 from pellucid.torch.model.failures import NO_REASON, is_own
 from pellucid.torch.model.names import label, scrub
 
-from .changes import Change, change
-from .finding import Finding, Line, Link, identify
-from .remedy import by_hand, with_hints
-from .source import Program, root_of
-from .trials import entry_of, only_difference, value_in
-from .words import difference, times
+from ..changes import Change, change
+from ..finding import Finding, Line, Link, identify
+from ..kind import Kind
+from ..remedy import by_hand, with_hints
+from ..source import Program, root_of
+from ..trials import entry_of, only_difference, value_in
+from ..words import difference, times
 
 
 @dataclass
@@ -244,3 +245,14 @@ def _shares_code(capture: Capture, group: Group) -> str:
 def first_line(failure: GuardFailure) -> str:
     """Return torch's words for a failure, in one line."""
     return scrub(" ".join(failure.text.split()))[:200]
+
+
+KIND = Kind(
+    "recompile",
+    rank=140,
+    means="A function was compiled again because a guard failed.",
+    words="recompile",
+    many="recompiles",
+    tone="again",
+    find=recompiles,
+)

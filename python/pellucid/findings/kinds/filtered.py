@@ -8,10 +8,11 @@ from collections import Counter
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import FilteredGuards, Frame, Place
 
-from .finding import Finding, identify
-from .guarded import REMEDIES
-from .source import Program, root_of
-from .words import counted, named
+from ..finding import Finding, identify
+from ..kind import Kind
+from ..source import Program, root_of
+from ..words import counted, named
+from .unguarded import REMEDIES
 
 _NAMED = 3
 
@@ -52,3 +53,14 @@ def _finding(
         count=len(events),
         keys=tuple(dict.fromkeys(str(event.key) for event in events)),
     )
+
+
+KIND = Kind(
+    "filtered",
+    rank=80,
+    means="A guard_filter_fn drops guards on values that may change.",
+    words="guard filter",
+    many="guard filters",
+    tone="warn",
+    find=filtered,
+)

@@ -6,8 +6,9 @@ from __future__ import annotations
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import CacheUse
 
-from .finding import Finding, identify
-from .source import Program
+from ..finding import Finding, identify
+from ..kind import Kind
+from ..source import Program
 
 
 def caches(capture: Capture, program: Program) -> list[Finding]:
@@ -47,3 +48,14 @@ def _finding(cache: str, result: str, reason: str, events: list[CacheUse]) -> Fi
         count=len(events),
         keys=keys,
     )
+
+
+KIND = Kind(
+    "cache",
+    rank=220,
+    means="A compile cache had the result, was bypassed, or could not save it.",
+    words="note on caches",
+    many="notes on caches",
+    tone="note",
+    find=caches,
+)

@@ -11,13 +11,14 @@ from pellucid.torch.model.events import Break, CompileKey, Frame, Place, Skipped
 from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.names import label, scrub
 
-from .costs import caused_by_breaks
-from .finding import Finding, Line, Link, identify
-from .remedies import advise
-from .remedy import together
-from .rewrites import block_around
-from .source import Program
-from .words import short
+from ..costs import caused_by_breaks
+from ..finding import Finding, Line, Link, identify
+from ..kind import Kind
+from ..remedies import advise
+from ..remedy import together
+from ..rewrites import block_around
+from ..source import Program
+from ..words import short
 
 
 def breaks(capture: Capture, program: Program) -> list[Finding]:
@@ -112,3 +113,13 @@ def _gave_up(event: Break, skipped: Skipped, block: str) -> str:
     if block:
         return f"torch cannot resume inside this `{block}`, so all of {name} runs uncompiled"
     return f"torch could not continue after it, so all of {name} runs uncompiled"
+
+
+KIND = Kind(
+    "break",
+    rank=130,
+    means="A graph ends at a line that cannot be part of it.",
+    words="graph break",
+    many="graph breaks",
+    find=breaks,
+)

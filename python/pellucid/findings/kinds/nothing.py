@@ -11,8 +11,9 @@ from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Break, Frame, Graph, Passed, Skipped, Stance, Uncalled
 from pellucid.torch.model.failures import is_own
 
-from .finding import Finding, identify
-from .source import Program
+from ..finding import Finding, identify
+from ..kind import Kind
+from ..source import Program
 
 _SWITCHES = (
     "torch._dynamo.config.disable",
@@ -152,3 +153,12 @@ def _short(event: Passed) -> str:
 
 def _line(event: Passed) -> str:
     return f"{os.path.basename(event.place.file)}:{event.place.line}"
+
+
+KIND = Kind(
+    "nothing",
+    rank=40,
+    means="Nothing was compiled.",
+    words="nothing compiled",
+    find=nothing,
+)

@@ -6,8 +6,9 @@ from __future__ import annotations
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Graph, Place
 
-from .finding import Finding, identify
-from .source import Program
+from ..finding import Finding, identify
+from ..kind import Kind
+from ..source import Program
 
 _HALF = ("bfloat16", "float16", "bf16", "f16", "half")
 _EMULATED = "torch._inductor.config.emulate_precision_casts"
@@ -50,3 +51,14 @@ def precision(capture: Capture, program: Program) -> list[Finding]:
             keys=tuple(dict.fromkeys(key for keys in chains.values() for key in keys)),
         )
     ]
+
+
+KIND = Kind(
+    "precision",
+    rank=200,
+    means="Compiled code rounds differently from eager.",
+    words="note on precision",
+    many="notes on precision",
+    tone="note",
+    find=precision,
+)

@@ -6,8 +6,9 @@ from __future__ import annotations
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import LateHook
 
-from .finding import Finding, identify
-from .source import Program
+from ..finding import Finding, identify
+from ..kind import Kind
+from ..source import Program
 
 _WORDS = {
     "_forward_hooks": "forward hook",
@@ -35,3 +36,14 @@ def hooks(capture: Capture, program: Program) -> list[Finding]:
         )
         for event in capture.of(LateHook)
     ]
+
+
+KIND = Kind(
+    "hook",
+    rank=70,
+    means="A hook was added after its module was compiled, and does not run.",
+    words="hook too late",
+    many="hooks too late",
+    tone="warn",
+    find=hooks,
+)

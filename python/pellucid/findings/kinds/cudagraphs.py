@@ -8,8 +8,9 @@ import re
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Metrics, Place
 
-from .finding import Finding, identify
-from .source import Program
+from ..finding import Finding, identify
+from ..kind import Kind
+from ..source import Program
 
 _REMEDIES = {
     "input storage mutation": "do not replace an input's memory (`set_`) inside the compiled "
@@ -54,3 +55,14 @@ def place_in(program: Program, reason: str) -> Place | None:
     """Return the program's line that a reason of torch's names, if it does."""
     calls = [Place(file, int(line), name) for file, line, name in _CALL.findall(reason)]
     return program.own(calls)
+
+
+KIND = Kind(
+    "cudagraph",
+    rank=160,
+    means="A graph runs without a CUDA graph.",
+    words="CUDA graph skipped",
+    many="CUDA graphs skipped",
+    tone="warn",
+    find=cudagraphs,
+)

@@ -9,9 +9,10 @@ from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import ExternCall, Frame, Graph, Place
 from pellucid.torch.model.nodes import Node
 
-from .finding import Finding, Line, identify
-from .source import Program
-from .words import counted, named
+from ..finding import Finding, Line, identify
+from ..kind import Kind
+from ..source import Program
+from ..words import counted, named
 
 _ATEN = re.compile(r"torch\.ops\.aten\.(?P<name>\w+)")
 # Of these a library's kernel is what is wanted, and views cost nothing.
@@ -87,3 +88,14 @@ def _finding(
         keys=tuple(dict.fromkeys(str(event.key) for event, _, _ in calls)),
         lines=tuple(Line(at, program.code(at)) for at in places) if len(places) > 1 else (),
     )
+
+
+KIND = Kind(
+    "fallback",
+    rank=190,
+    means="Inductor calls eager kernels for some operations.",
+    words="note on kernels",
+    many="notes on kernels",
+    tone="note",
+    find=fallbacks,
+)

@@ -8,16 +8,26 @@ from typing import Optional, Tuple
 
 from pellucid.torch.model.breaks import accounts_of
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Break, CompileKey, Graph, Place, Skipped, Specialized
+from pellucid.torch.model.events import (
+    BackwardFailure,
+    Break,
+    CompileKey,
+    Frame,
+    Graph,
+    Place,
+    Skipped,
+    Specialized,
+)
 from pellucid.torch.model.names import as_written, label, scrub
 
-from .finding import Finding, identify
-from .remedies import advise
-from .remedy import Remedy, by_hand, edit
-from .rewrites import test_of_size, with_call_renamed
-from .source import Program
-from .symbols import as_python, origins
-from .torchs_own import fault_of_torch, traced_line
+from ..finding import Finding, identify
+from ..kind import Kind
+from ..remedies import advise
+from ..remedy import Remedy, by_hand, edit
+from ..rewrites import test_of_size, with_call_renamed
+from ..source import Program
+from ..symbols import as_python, origins
+from ..torchs_own import fault_of_torch, traced_line
 
 _GOT = re.compile(r"got (?P<error>\w+)\((?P<quote>[\"'])(?P<text>.*?)(?P=quote)\)", re.DOTALL)
 _OPERATOR = re.compile(
@@ -66,7 +76,8 @@ def failed(capture: Capture, program: Program) -> list[Finding]:
             groups.setdefault((place, event.kind, accounts_of(event.reason)[0].kind), []).append(
                 event
             )
-    return [_finding(capture, program, place, events) for (place, *_), events in groups.items()]
+    calls = [_finding(capture, program, place, events) for (place, *_), events in groups.items()]
+    return [*calls, *_backward(capture, program)]
 
 
 def _finding(
@@ -305,3 +316,37 @@ def _break(program: Program, place: Place | None, event: Skipped) -> _Told | Non
         f"a graph break, where none is allowed (fullgraph or error_on_graph_break): {advice.cause}"
     )
     return cause, advice.remedies, advice.sure, None
+
+
+def _backward(capture: Capture, program: Program) -> list[Finding]:
+    """Backward graphs that failed to compile while the forward pass was compiled."""
+    groups: dict[str, list[BackwardFailure]] = {}
+    for event in capture.of(BackwardFailure):
+        groups.setdefault(event.reason, []).append(event)
+    found = []
+    for reason, events in groups.items():
+        place = next((frame.place for frame in capture.of(Frame, events[0].key)), None)
+        found.append(
+            Finding(
+                id=identify("failed", place, f"backward {reason[:40]}"),
+                kind="failed",
+                place=place,
+                code=program.code(place),
+                cause=f"the backward graph failed to compile: {reason}",
+                quoted=events[0].text,
+                remedy="no change needed if backward() is never called; otherwise torch compiles "
+                "the graph again then, and raises the error if it fails again",
+                count=len(events),
+                keys=tuple(dict.fromkeys(str(event.key) for event in events)),
+            )
+        )
+    return found
+
+
+KIND = Kind(
+    "failed",
+    rank=20,
+    means="A compile raised an error.",
+    words="failed to compile",
+    find=failed,
+)

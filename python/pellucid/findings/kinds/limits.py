@@ -7,9 +7,10 @@ from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Frame, Place, Recompile, Skipped
 from pellucid.torch.model.names import label, scrub
 
-from .finding import Finding, identify
+from ..finding import Finding, identify
+from ..kind import Kind
+from ..source import Program, root_of
 from .recompiles import causes_of
-from .source import Program, root_of
 
 
 def limits(capture: Capture, program: Program) -> list[Finding]:
@@ -65,3 +66,13 @@ def _finding(capture: Capture, program: Program, events: list[Skipped]) -> Findi
         count=len(events),
         keys=tuple(dict.fromkeys([*(str(f.key) for f in versions), *(str(e.key) for e in events)])),
     )
+
+
+KIND = Kind(
+    "limit",
+    rank=50,
+    means="A function reached a recompile limit: calls that match no version run uncompiled.",
+    words="limit hit",
+    many="limits hit",
+    find=limits,
+)

@@ -12,9 +12,10 @@ from pellucid.torch.model.events import CompileKey, Frame, Metrics, Place, Times
 from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.names import is_resumed
 
-from .costs import seconds_of
-from .finding import Cost, Finding, identify
-from .parts import (
+from ..costs import seconds_of
+from ..finding import Cost, Finding, identify
+from ..kind import Kind
+from ..parts import (
     GUARDS,
     KERNELS,
     RECORDING,
@@ -24,7 +25,7 @@ from .parts import (
     lost_attempts,
     part_of,
 )
-from .source import Program, root_of
+from ..source import Program, root_of
 
 _LONG = 30.0
 """So many seconds of one function are told; all compiles of its versions count."""
@@ -184,3 +185,14 @@ def _finding(
 def _count(value: object) -> int:
     """The number that a log gives for a count; 0 for anything else."""
     return value if isinstance(value, int) else 0
+
+
+KIND = Kind(
+    "slow",
+    rank=170,
+    means="A function took long to compile.",
+    words="slow compile",
+    many="slow compiles",
+    tone="warn",
+    find=slow,
+)

@@ -7,8 +7,9 @@ from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Place, Saved, SavedTensor
 from pellucid.torch.model.memory import size_in_words
 
-from .finding import Finding, Link, identify
-from .source import Program
+from ..finding import Finding, Link, identify
+from ..kind import Kind
+from ..source import Program
 
 _LARGE = 64 * 2**20
 """So many bytes of a graph are told, if they are also …"""
@@ -69,3 +70,13 @@ def _finding(capture: Capture, program: Program, saved: Saved, keys: list[str]) 
             Link(saved.backward, 0, "the graph that takes it"),
         ),
     )
+
+
+KIND = Kind(
+    "memory",
+    rank=180,
+    means="A forward pass keeps much memory for its backward pass.",
+    words="much kept for backward",
+    tone="warn",
+    find=memory,
+)

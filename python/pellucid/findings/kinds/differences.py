@@ -7,8 +7,9 @@ from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.differences import OWN, STAGE_NAMES, STATE
 from pellucid.torch.model.observed import Parting
 
-from .finding import Finding, Link, identify
-from .source import Program
+from ..finding import Finding, Link, identify
+from ..kind import Kind
+from ..source import Program
 
 
 def differences(capture: Capture, program: Program) -> list[Finding]:
@@ -52,3 +53,13 @@ def _quoted(event: Parting) -> list[str]:
     lines = [f"{stage}: {values}" for stage, values in sides if values is not None]
     lines += [event.nearer] if event.nearer else []
     return lines + list(event.state)
+
+
+KIND = Kind(
+    "difference",
+    rank=100,
+    means="Compiled code computes a different result from eager (found by find_difference).",
+    words="difference from eager",
+    many="differences from eager",
+    find=differences,
+)

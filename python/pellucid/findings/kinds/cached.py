@@ -8,8 +8,9 @@ import ast
 from pellucid.torch.model.capture import Capture, first_graphs
 from pellucid.torch.model.events import Frame, Graph, Place, Recompile
 
-from .finding import Finding, identify
-from .source import Program
+from ..finding import Finding, identify
+from ..kind import Kind
+from ..source import Program
 
 _CACHES = ("lru_cache", "cache")
 
@@ -53,3 +54,14 @@ def bypassed_caches(capture: Capture, program: Program) -> list[Finding]:
             )
         )
     return result
+
+
+KIND = Kind(
+    "cached",
+    rank=150,
+    means="Compiled code ignores a functools cache.",
+    words="cache bypassed",
+    many="caches bypassed",
+    tone="warn",
+    find=bypassed_caches,
+)
