@@ -28,5 +28,7 @@ def test_a_kind_is_one_file_and_no_other_file_lists_it():
     package = folder.parents[1]
     written = [p for p in package.rglob("*") if p.suffix in (".py", ".css", ".js", ".html")]
     texts = {p: p.read_text(encoding="utf-8") for p in written if p.parent != folder}
-    tables = [p.name for p, text in texts.items() if sum(f'"{k}"' in text for k in kinds.KINDS) > 10]
+    tables = [
+        p.name for p, text in texts.items() if sum(f'"{k}"' in text for k in kinds.KINDS) > 10
+    ]
     assert tables == []

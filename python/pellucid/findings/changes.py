@@ -16,7 +16,7 @@ from .dispatch import keys_in_words
 from .remedy import Remedy, by_hand
 from .rewrites import computed_in, counts_to, grows, is_argument, loops_over, sets, with_tensor
 from .source import Program
-from .trials import entry_of
+from .trials import entry_of, value_in
 
 _DIMENSION = re.compile(r"^(?P<tensor>.*)\.size\((?P<index>\d+)\)$")
 _CACHE = re.compile(r"cache|past_key|(?:^|\.)(?:keys|values)\b", re.IGNORECASE)
@@ -77,12 +77,26 @@ def change(
                 "them: each module has its own"
             )
         )
+    if kind == "value" and _ON_MODULE.match(source) and len(values) > 2:
+        return Change(
+            by_hand(
+                f"pass what `{source}` selects as an argument, or compile the function that calls "
+                "the modules: each module has its own value"
+            )
+        )
+    if kind in ("int", "float") and _is_dynamic(capture, source, failures):
+        return Change(by_hand(f"no change needed: PyTorch has already made `{source}` dynamic"))
     if kind == "int":
         return _int(program, source, reasons, place, function)
     if kind == "shape" and any(_ZERO_ONE in reason for reason in reasons):
-        found = _SHAPE.search(failures[0][1].text)
+        failure = failures[0][1]
+        found = _SHAPE.search(failure.text)
         if found is not None:
-            return Change(_unbacked(found["tensor"], found["index"], function))
+            size = (found["tensor"], found["index"])
+            remedies = _unbacked(capture, size, failure.version, function)
+            # What tests the size cannot run without one.
+            is_tested = "<= " in failure.text[found.end() :] or "> " in failure.text
+            return Change(remedies[1:] if is_tested else remedies)
     if kind == "float":
         return _float(program, source, place, function)
     if kind == "dispatch keys":
@@ -103,6 +117,18 @@ def change(
         value = f"{name}.contiguous()"
         return Change((_passed(program, name, value, function, told, "copies it"),), True)
     return Change(by_hand(told))
+
+
+def _is_dynamic(
+    capture: Capture, source: str, failures: Sequence[tuple[CompileKey, GuardFailure]]
+) -> bool:
+    """Whether a number is a constant of the first version alone: the next one takes any."""
+    newest = entry_of(capture, failures[-1][0])
+    name = source.replace("global ", "")
+    if newest is None or not newest.guards or len(failures) > len({k.frame for k, _ in failures}):
+        return False
+    guards = [guard for guard in newest.guards if as_written(guard.source) == name]
+    return bool(guards) and not value_in(newest, name)
 
 
 def _passed(
@@ -127,11 +153,18 @@ def _float(program: Program, source: str, place: Place | None, function: Place |
         return Change(forms.edit(diff, at, words), True)
     if source.startswith("value of line"):
         return Change(by_hand("keep it a tensor, or compute it outside the compiled function"))
+    written = None if place is None else program.function(place)
+    if written is not None and computed_in(written, source):
+        return Change(by_hand(_COMPUTED.format(source)))
     words = f"pass `{source}` as a tensor: a Python float is a constant of the compiled code"
     value = f"torch.tensor({source})"
     return Change((_passed(program, source, value, function, words, _ROUNDS),), True)
 
 
+_COMPUTED = (
+    "remove the break after which `{0}` is used, or keep it a tensor: it is computed before the "
+    "break"
+)
 _ROUNDS = "a tensor of float32 has fewer digits than a Python float"
 
 
@@ -150,8 +183,8 @@ _BY_KIND = {
     "rank": "pass the same number of dimensions each time (unsqueeze, reshape)",
     "dispatch keys": "pass the same kind of tensor each time (inference tensors, subclasses and "
     "functorch tensors differ)",
-    "global state": "call it under the same state (grad mode, autocast, default dtype, threads) "
-    "as when it was compiled",
+    "global state": "warm up each state in which it is called (grad mode, autocast, default dtype, "
+    "threads): each has its own version",
     "iterator": "move the break out of the loop: a break in a loop compiles one version per step",
     "marked": "mark the tensor before the first call as well, so that all versions are for "
     "marked tensors",
@@ -237,10 +270,24 @@ _ZERO_ONE = "0/1 specialization"
 _SHAPE = re.compile(r"\b(?P<tensor>[A-Za-z_][\w.]*)\.size\(\)\[(?P<index>\d+)\]")
 
 
-def _unbacked(tensor: str, index: str, function: Place | None) -> tuple[Remedy, ...]:
-    call = f"torch._dynamo.decorators.mark_unbacked({tensor}, {index})"
+_EQUAL_SIZES = re.compile(r"^L\['(\w+)'\]\.size\(\)\[(\d+)\] == L\['(\w+)'\]\.size\(\)\[(\d+)\]$")
+
+
+def _unbacked(
+    capture: Capture, size: tuple[str, str], version: CompileKey | None, function: Place | None
+) -> tuple[Remedy, ...]:
+    """Mark a size, and all that the version takes to be the same."""
+    sizes = [size]
+    entry = entry_of(capture, version)
+    for guard in entry.guards if entry is not None else ():
+        equal = _EQUAL_SIZES.match(guard.text)
+        pair = [(equal[1], equal[2]), (equal[3], equal[4])] if equal is not None else []
+        if any(one in sizes for one in pair):
+            sizes += [other for other in pair if other not in sizes]
+    calls = [f"torch._dynamo.decorators.mark_unbacked({name}, {at})" for name, at in sizes]
+    words = f"call {' and '.join(f'`{call}`' for call in calls)} before the first call"
     return (
-        forms.mark(call, function),
+        forms.mark("; ".join(calls), function, words),
         *by_hand("warm up both versions: sizes 0 and 1 always have their own version"),
     )
 
@@ -258,7 +305,7 @@ def _size(
         return Change()
     tensor, index = found["tensor"], found["index"]
     if "1" in values or "0" in values:
-        return Change(_unbacked(tensor, index, function))
+        return Change(_unbacked(capture, (tensor, index), failures[0][1].version, function))
     numbers = [int(value) for value in values if value.isdigit()]
     grows_by_one = len(numbers) > 1 and numbers[1] == numbers[0] + 1
     if grows_by_one and _CACHE.search(tensor):
@@ -280,7 +327,10 @@ def _size(
     if is_dynamic and len(failures) == len({key.frame for key, _ in failures}):
         words = f"to avoid the first recompile, call `{call}` before the first call"
         done = by_hand("no change needed: PyTorch has already made this size dynamic")
-        return Change((*done, forms.mark(call, function, words)), True)
+        marked = () if " " in tensor else (forms.mark(call, function, words),)
+        return Change((*done, *marked), True)
+    if " " in tensor:  # made before a break, where nobody can mark it
+        return Change(by_hand("remove the break after which the value is used"), True)
     return Change((forms.mark(call, function), forms.option("dynamic=True")), True)
 
 
@@ -297,6 +347,10 @@ def _int(
             f"keep `{source}` in a tensor (register_buffer), count outside the compiled function"
         )
         return Change((forms.setting(line), *by_hand(other)), True)
+    if source.endswith(".item()"):
+        line = "torch._dynamo.config.capture_scalar_outputs = True"
+        told = by_hand(f"use the tensor `{source[:-7]}` itself: its value is a constant otherwise")
+        return Change((forms.setting(line), *told), True)
     if source.startswith("value of line"):
         return Change(
             by_hand(
@@ -311,12 +365,7 @@ def _int(
         return Change(by_hand(words), True)
     written = None if place is None else program.function(place)
     if written is not None and computed_in(written, source):
-        return Change(
-            by_hand(
-                f"remove the break after which `{source}` is used, or keep it a tensor: it is "
-                "computed before the break"
-            )
-        )
+        return Change(by_hand(_COMPUTED.format(source)))
     if written is not None and counts_to(written, source):
         return Change(
             by_hand(

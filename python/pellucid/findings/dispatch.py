@@ -22,8 +22,7 @@ class Meaning(NamedTuple):
 _OF_INFERENCE = Meaning(
     "it was made outside inference_mode",
     "it was made inside inference_mode",
-    "make it in the same mode each time: clone what was made inside inference_mode outside it "
-    "(`.clone()`)",
+    "use torch.no_grad() in place of inference_mode, or call `.clone()` on its tensors after it ends",
 )
 _MEANINGS: tuple[tuple[re.Pattern[str], Meaning], ...] = (
     (

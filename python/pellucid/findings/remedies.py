@@ -138,6 +138,8 @@ def _skipped_call(found: Match[str], event: Break, program: Program, place: Plac
     module, name = found["module"], found["name"]
     full = name if module in ("", "builtins", "<unknown module>", "None") else f"{module}.{name}"
     if module.startswith("torch.optim"):
+        if program.compiles(_OPTIMIZERS, name.rpartition(".")[2]):
+            return told(f"torch compiles `{name}` as a function of its own", "no change needed")
         return told(
             f"torch does not trace `{name}` here",
             "compile the step itself: "
@@ -145,7 +147,7 @@ def _skipped_call(found: Match[str], event: Break, program: Program, place: Plac
             sure="likely",
         )
     if full.startswith("Random."):
-        module = "random"
+        module, full = "random", full.lower()
     if module in ("torch.random", "torch.cuda.random"):
         call = rewrites.called_name(program, place, name) or full
         return told(
@@ -173,6 +175,8 @@ def _skipped_call(found: Match[str], event: Break, program: Program, place: Plac
             f"torch does not trace `{full}`",
             "call it outside the compiled function and pass its result in",
         )
+    if module.startswith("torch."):
+        return told(f"torch does not trace `{full}`", "call it outside the compiled function")
     return told(
         f"torch does not trace `{full}`: Dynamo does not look into this code",
         "call it outside the compiled function; if it computes tensors, make it an operator "

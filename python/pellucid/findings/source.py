@@ -53,6 +53,12 @@ class Program:
         for source in capture.of(Source):
             self._sources.setdefault(source.file, []).append(source)
 
+    def compiles(self, folder: str, function: str) -> bool:
+        """Return true if torch compiled a function of that name, of a file in that folder."""
+        frames = self._frames.values()
+        places = [f.place for f in frames if f.place.function == function]
+        return any(folder in place.file.replace("\\", "/") for place in places)
+
     @_kept
     def lines(self, file: str) -> tuple[str, ...]:
         """Return the lines of a file of the program's; none if it is unknown."""

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+from typing import Sequence
+
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Frame, Place, Recompile, Skipped
 from pellucid.torch.model.names import label, scrub
 
 from ..finding import Finding, identify
 from ..kind import Kind
+from ..remedy import Remedy, by_hand, setting
 from ..source import Program, root_of
-from .recompiles import causes_of
+from .recompiles import causes_of, recompiles
 
 
 def limits(capture: Capture, program: Program) -> list[Finding]:
@@ -46,7 +49,8 @@ def _finding(capture: Capture, program: Program, events: list[Skipped]) -> Findi
     set_to = capture.configuration.get(f"torch._dynamo.config.{first.limit}", "")
     number = set_to or str(len(versions))
     because = f", because {why}" if why else ""
-    because += _shared(versions, why)
+    shared = _shared(versions, why)
+    because += shared
     cause = (
         f"the call raised {first.kind}: `{name}` has {len(versions)} versions, the limit "
         f"({first.limit} = {number}){because}"
@@ -61,11 +65,31 @@ def _finding(capture: Capture, program: Program, events: list[Skipped]) -> Findi
         code=program.code(place),
         cause=cause,
         quoted=scrub(first.reason.strip()),
-        remedy=f"fix the cause of the recompiles (see below); raising {first.limit} "
-        f"only postpones it",
+        remedies=(
+            *_ends_recompiles(recompiles(capture, program), again),
+            *(_raised(first.limit, number) if shared else ()),
+            *by_hand(
+                "fix the cause of the recompiles (see below); raising the limit only postpones it"
+            ),
+        ),
         count=len(events),
         keys=tuple(dict.fromkeys([*(str(f.key) for f in versions), *(str(e.key) for e in events)])),
     )
+
+
+def _ends_recompiles(found: Sequence[Finding], again: Sequence[Recompile]) -> tuple[Remedy, ...]:
+    """The remedies of the most frequent cause that a program can apply."""
+    keys = {str(event.key) for event in again}
+    causes = [finding for finding in found if keys.intersection(finding.keys)]
+    most = max(causes, key=lambda finding: finding.count, default=None)
+    return tuple(r for r in most.remedies if r.kind != "by hand") if most is not None else ()
+
+
+def _raised(limit: str, number: str) -> tuple[Remedy, ...]:
+    """A higher limit, which is right where the functions or modules that share it are few."""
+    value = max(64, 4 * int(number)) if number.isdigit() else 64
+    line = f"torch._dynamo.config.{limit} = {value}"
+    return (setting(line, "set {}, if no more versions than that are needed (one per module)"),)
 
 
 KIND = Kind(

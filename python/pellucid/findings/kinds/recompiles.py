@@ -109,7 +109,7 @@ def _told(capture: Capture, event: Recompile, frame: Frame | None) -> GuardFailu
     at = None if frame is None else broken_function(frame.place.function)[1]
     if at is not None:
         source = with_stack_named(source, f"value of line {at}")
-    if failure.text.startswith("G["):
+    if failure.text.startswith("G[") and source.isidentifier():
         source = f"global {source}"
     return GuardFailure(
         failure.version, failure.kind, source, failure.expected, actual, failure.text, failure.place

@@ -22,7 +22,8 @@ _VERSION = re.compile(r"^(?P<id>!?\d+(?:/\d+)+): ")
 # alone, the place in torch that made the guard, in brackets.
 _TORCHS_PLACE = r"\([^()\n]+:\d+ in [^()\n]+\)"
 _COMMENT = re.compile(
-    r"\s*  # (?:(?P<code>.*?)  # )?(?P<file>[^\n#()]+\.\w+):(?P<line>\d+) in (?P<function>\S+)"
+    r"\s*  # (?:(?P<code>.*?)  # )?(?P<file>[^\n#()]+\.\w+|<[^\n#()<>]+>):(?P<line>\d+)"
+    r" in (?P<function>\S+)"
     rf"(?: {_TORCHS_PLACE})?(?P<more>.*)$",
     re.DOTALL,
 )
@@ -245,7 +246,7 @@ def _compared(found: Match[str]) -> tuple[str, str, str, str]:
     if _SIZES.search(f"{source} {expected}"):
         return "shape", f"{source} {how} {expected}", "", ""
     if how != "==":
-        return "value", source, f"{how} {expected}", ""
+        return "condition", f"{source} {how} {expected}", "", ""
     try:
         kind = "float" if isinstance(float(expected), float) and not expected.isdigit() else "int"
         kind = "int" if re.fullmatch(r"-?\d+", expected) else kind

@@ -208,11 +208,16 @@ def as_written(source: str) -> str:
     ('self.blocks.0.rest.1', "k['a']")
     >>> as_written("dict(type(L['self']).__dict__)['gain']")
     'self.gain'
+    >>> as_written("G['os'].environ._data[b'DEBUG']")
+    "os.environ['DEBUG']"
     """
     path, count = _IN_MODULE.sub(r".\1", _OF_CLASS.sub(r"\1.\2", source)), 1
     while count:
         path, count = _GETATTR.subn(r"\1.\2", path)
-    return _SCOPE.sub(r"\1", path)
+    return _ENVIRONMENT.sub(r".environ[\1]", _SCOPE.sub(r"\1", path))
+
+
+_ENVIRONMENT = re.compile(r"\.environ\._data\[b('[^']*')\]")
 
 
 def as_comment(text: str, limit: int = 0) -> str:

@@ -1,0 +1,107 @@
+"""Remedies of kinds of programs whose first remedy, tried, was none."""
+
+import pytest
+from pellucid.findings import find
+from pellucid.torch.model.events import (
+    CacheEntry,
+    CompileKey,
+    Frame,
+    Guard,
+    Place,
+    Skipped,
+    Verdict,
+)
+from test_counts import again
+from test_findings import FILE, broken, capture, frame, only
+
+NEW = CompileKey("0/1")
+
+
+AT = f"  # y = x * scale  # {FILE}:5 in step"
+
+
+def guarded(*texts, key=NEW):
+    made = (Guard("EQUALS_MATCH", text, "", None, text.partition(" ")[0]) for text in texts)
+    return {0: (CacheEntry(key, tuple(made)),)}
+
+
+def recompiled(text, *texts, **more):
+    return only([frame(), frame("0/1"), again("0/1", text)], caches=guarded(*texts, **more))
+
+
+def test_sizes_that_must_be_equal_are_marked_together():
+    hint = "(HINT: torch.compile considers 0/1 specialization; try mark_unbacked)"
+    text = f"0/0: 2 <= x.size()[0]{AT} {hint}"
+    equal = "L['scale'].size()[1] == L['x'].size()[0]"
+    found = recompiled(text, equal, "2 <= L['x'].size()[0]", key=CompileKey("0/0"))
+    calls = [f"torch._dynamo.decorators.mark_unbacked({of})" for of in ("x, 0", "scale, 1")]
+    assert found.remedies[0].code == "; ".join(calls)
+    assert found.remedy.startswith(f"call `{calls[0]}` and `{calls[1]}` before the first call")
+    found = recompiled(text.replace("2 <= x.size()[0]", "2 <= x.size()[0] <= 4"), equal)
+    assert found.remedy.startswith("warm up both versions")  # the code tests the size
+
+
+def test_a_number_that_torch_has_made_dynamic_asks_for_no_change():
+    found = recompiled("0/0: scale == 1.0", "scale TYPE_MATCH")
+    assert found.remedy == "no change needed: PyTorch has already made `scale` dynamic"
+    found = recompiled("0/0: scale == 1.0", "scale == 2.0")
+    assert found.remedy.startswith("pass `scale` as a tensor")
+
+
+def test_the_value_of_a_tensor_is_used_as_a_tensor_or_as_a_symbol():
+    found = recompiled("0/0: scale.item() == 1", "scale.item() == 4")
+    assert found.remedies[0].code == "torch._dynamo.config.capture_scalar_outputs = True"
+    assert "use the tensor `scale` itself" in found.remedy
+
+
+def test_each_module_has_its_own_value_and_a_share_of_the_limit():
+    events = [frame(), frame("0/1"), frame("0/2")]
+    for number in (1, 2):
+        events.append(again(f"0/{number}", f"0/{number - 1}: self.key == 'layer.{number}'"))
+        events.append(again("0/3", "0/2: self.key == 'layer.3'"))
+    place = Place(FILE, 4, "step")
+    limit = Skipped(CompileKey("0/4"), place, "Unsupported", "limit", limit="recompile_limit")
+    found = find(capture(*events, limit))
+    assert [f.kind for f in found] == ["limit", "recompile"]
+    assert found[0].remedies[0].code == "torch._dynamo.config.recompile_limit = 64"
+    assert "pass what `self.key` selects as an argument" in found[1].remedy
+
+
+def test_a_limit_is_remedied_by_what_ends_its_recompiles():
+    text = f"0/0: n == 1{AT} (HINT: torch.compile considers integer attributes of the nn.Module)"
+    place = Place(FILE, 4, "step")
+    limit = Skipped(CompileKey("0/2"), place, "Unsupported", "limit", limit="recompile_limit")
+    found = find(capture(frame(), frame("0/1"), again("0/1", text), limit))
+    remedies = found[0].remedies
+    assert remedies[0].code == "torch._dynamo.config.allow_unspec_int_on_nn_module = True"
+    assert "fix the cause" in remedies[-1].words
+
+
+def test_a_variable_of_the_environment_is_told_as_it_is_written():
+    text = "0/0: G['os'].environ._data[b'DEBUG'] == b'0'       #   # <frozen os>:761 in decode"
+    found = recompiled(text)
+    assert "`os.environ['DEBUG']` changed: it was b'0'" in found.cause
+
+
+def test_a_test_of_a_number_is_told_as_a_test():
+    found = recompiled(f"0/0: (n % 10) != 0{AT}")
+    assert "`(n % 10) != 0` no longer holds" in found.cause
+    assert found.remedy.startswith("warm up both sides of the test")
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_optimizer_is_compiled_by_itself_or_not(compiled):
+    of = Place("/e/site-packages/torch/optim/sgd.py", 105, "step")
+    own = Frame(CompileKey("2/0"), 1, of, "", Verdict("identical"), "2.py", True)
+    kind = "Attempted to call function marked as skipped"
+    context = "module: torch.optim.sgd, qualname: SGD.step, skip reason: <missing reason>"
+    event = broken(5, kind, "Dynamo does not know how to trace it", context)
+    (found,) = [f for f in find(capture(*[frame(), event], *[own] * compiled)) if f.place]
+    assert found.remedy == "no change needed" if compiled else "compile the step" in found.remedy
+
+
+def test_a_function_of_torchs_is_not_to_be_made_an_operator():
+    kind = "Attempted to call function marked as skipped"
+    context = "module: torch.nn.utils.rnn, qualname: pack_padded_sequence, skip reason: <missing>"
+    found = only([frame(), broken(5, kind, "Dynamo does not know how to trace it", context)])
+    assert found.remedy == "call it outside the compiled function"
