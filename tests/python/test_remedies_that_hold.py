@@ -1,5 +1,7 @@
 """Remedies of kinds of programs whose first remedy, tried, was none."""
 
+import dataclasses
+
 import pytest
 from pellucid.findings import find
 from pellucid.torch.model.events import (
@@ -43,7 +45,8 @@ def test_sizes_that_must_be_equal_are_marked_together():
 
 def test_a_number_that_torch_has_made_dynamic_asks_for_no_change():
     found = recompiled("0/0: scale == 1.0", "scale TYPE_MATCH")
-    assert found.remedy == "no change needed: PyTorch has already made `scale` dynamic"
+    assert found.remedy.startswith("no change needed: PyTorch has already made `scale` dynamic")
+    assert found.remedies[1].code == "dynamic=True"
     found = recompiled("0/0: scale == 1.0", "scale == 2.0")
     assert found.remedy.startswith("pass `scale` as a tensor")
 
@@ -105,3 +108,33 @@ def test_a_function_of_torchs_is_not_to_be_made_an_operator():
     context = "module: torch.nn.utils.rnn, qualname: pack_padded_sequence, skip reason: <missing>"
     found = only([frame(), broken(5, kind, "Dynamo does not know how to trace it", context)])
     assert found.remedy == "call it outside the compiled function"
+
+
+LIBRARY = "/e/site-packages/quantlib/__init__.py"
+
+
+def test_what_a_library_raises_is_told_in_its_words():
+    context = "raised exception ValueError('pack: bits must be 4 or 8, got 3')"
+    event = broken(5, "Observed exception", "Dynamo found no exception handler", context)
+    event = dataclasses.replace(event, place=Place(LIBRARY, 6, "pack"))
+    event = dataclasses.replace(event, frames=(Place(FILE, 5, "step"), event.place))
+    found = only([frame(), event])
+    assert found.place == Place(FILE, 5, "step")
+    assert found.cause.startswith("a library raises ValueError: pack: bits must be 4 or 8, got 3")
+    assert found.remedy == "do what its message says: the call also raises uncompiled"
+
+
+@pytest.mark.parametrize(
+    "explanation",
+    [
+        "Packed: no kernel for aten.view.default; call unpack() first",
+        "Dynamo failed to run FX node with fake tensors: call_function quantlib.mm.default(*(x,)): "
+        "got TypeError('Packed: no kernel for aten.view.default; call unpack() first')",
+    ],
+)
+def test_what_a_library_raises_through_torch_is_told_in_its_words(explanation):
+    reason = f"RuntimeError when making fake tensor call\n  Explanation: {explanation}\n  Hint: x\n"
+    at = Place(FILE, 5, "step")
+    found = only([Skipped(NEW, Place(FILE, 4, "step"), "TorchRuntimeError", reason, True, at)])
+    assert "Packed: no kernel for aten.view.default; call unpack() first" in found.cause
+    assert "torch: " not in found.cause and found.remedy.startswith("do what the message says")

@@ -85,7 +85,8 @@ def change(
             )
         )
     if kind in ("int", "float") and _is_dynamic(capture, source, failures):
-        return Change(by_hand(f"no change needed: PyTorch has already made `{source}` dynamic"))
+        done = by_hand(f"no change needed: PyTorch has already made `{source}` dynamic")
+        return Change((*done, forms.option("dynamic=True", " to avoid the first recompile")))
     if kind == "int":
         return _int(program, source, reasons, place, function)
     if kind == "shape" and any(_ZERO_ONE in reason for reason in reasons):

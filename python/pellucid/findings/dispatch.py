@@ -22,7 +22,8 @@ class Meaning(NamedTuple):
 _OF_INFERENCE = Meaning(
     "it was made outside inference_mode",
     "it was made inside inference_mode",
-    "use torch.no_grad() in place of inference_mode, or call `.clone()` on its tensors after it ends",
+    "use torch.no_grad() in place of inference_mode, or call `.clone()` on its tensors after it "
+    "ends",
 )
 _MEANINGS: tuple[tuple[re.Pattern[str], Meaning], ...] = (
     (

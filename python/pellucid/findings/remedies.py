@@ -201,8 +201,15 @@ def _asked(found: Match[str], event: Break, program: Program, place: Place | Non
 
 
 def _raised(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
-    what = re.search(r"raised exception (.+)", event.context)
-    because = f" ({' '.join(what[1].split())[:120]})" if what else ""
+    what = re.search(r"raised exception (?P<error>[\w.]+)\((?P<words>.*)\)", event.context)
+    words = "" if what is None else " ".join(what["words"].strip("'\"").split())[:160]
+    because = "" if what is None else f" ({what['error']}: {words})".replace(": )", ")")
+    if words and event.place is not None and not is_own(event.place.file):
+        return told(
+            f"a library raises {because.strip(' ()')}",
+            "do what its message says: the call also raises uncompiled",
+            sure="likely",
+        )
     return told(
         f"the code raises an exception{because} while torch traces it, and torch gives up there",
         "test for the case before, instead of raising and catching; it may also raise uncompiled",

@@ -237,7 +237,11 @@ def _operator(event: Skipped) -> _Told | None:
     operator = _OPERATOR.search(event.reason)
     # What torch does not support need not be wrong: that only an error of the operation says.
     if got is None and (operator is None or _is_break(event)):
-        return None
+        head = accounts_of(event.reason)[0]
+        if "making fake tensor call" not in head.kind or not head.explanation:
+            return None
+        cause = f"an operation of this line raises an error: {_short(head.explanation)}"
+        return cause, by_hand(_WORDS_OF_LIBRARY), "likely", None
     name = operator["name"] if operator is not None else "an operation"
     if _NO_FAKE.search(event.reason):
         base = name.rpartition(".")[0] if name.endswith(".default") else name
@@ -251,14 +255,27 @@ def _operator(event: Skipped) -> _Told | None:
         )
         return cause, by_hand(remedy), "certain", None
     told = accounts_of(event.reason)[0].explanation if got is None else got["text"]
-    words = " ".join(told.replace("\\n", " ").split())
-    words = words if len(words) < 160 else words[:160] + "…"
+    words = _short(told.replace("\\n", " "))
     cause = f"`{name}` does not work with these arguments" + (f": {words}" if words else "")
     remedy = (
         "fix the line: the same call also fails uncompiled, which "
         'torch.compiler.set_stance("force_eager") shows'
     )
+    if got is not None and not _OF_TORCH.match(name):
+        remedy = f"{_WORDS_OF_LIBRARY}. If it works, the operator's fake kernel is wrong"
     return cause, by_hand(remedy), "likely", None
+
+
+_OF_TORCH = re.compile(r"(?:torch|aten|prims)\.|\w+$")
+_WORDS_OF_LIBRARY = (
+    'do what the message says; torch.compiler.set_stance("force_eager") shows whether the call '
+    "works uncompiled"
+)
+
+
+def _short(words: str) -> str:
+    words = " ".join(words.split())
+    return words if len(words) < 160 else words[:160] + "…"
 
 
 def _torchs_own(event: Skipped) -> _Told | None:

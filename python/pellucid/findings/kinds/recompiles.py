@@ -39,6 +39,8 @@ class Group:
     place: Place | None
     function: Place | None
     """The program's function, also where it goes on after a break."""
+    code: Place | None
+    """The same by the name of its code: that of what wraps it."""
     places: list[Place] = field(default_factory=list)
     """All lines for which the guards were made."""
     failures: list[tuple[CompileKey, GuardFailure]] = field(default_factory=list)
@@ -87,7 +89,10 @@ def groups_of(capture: Capture, program: Program, events: Sequence[Recompile]) -
         place = _place(program, failure, function, () if start is None else start.stack)
         what = failure.source or failure.expected or first_line(failure)
         key = (root, failure.kind, what)
-        group = groups.setdefault(key, Group(failure.kind, failure.source, place, function))
+        code = function
+        if frame is not None and frame.wrapper:
+            code = replace(frame.place, function=frame.wrapper)
+        group = groups.setdefault(key, Group(failure.kind, failure.source, place, function, code))
         group.failures.append((event.key, failure))
         if place is not None and place not in group.places:
             group.places.append(place)
@@ -176,7 +181,7 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
         group.values,
         group.failures,
         group.place,
-        group.function,
+        group.code,
         group.texts,
     )
     shared = _shares_code(capture, group)
