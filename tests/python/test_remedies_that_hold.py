@@ -14,7 +14,7 @@ from pellucid.torch.model.events import (
     Verdict,
 )
 from test_counts import again
-from test_findings import FILE, broken, capture, frame, only
+from test_findings import FILE, SIZE, broken, capture, frame, only
 
 NEW = CompileKey("0/1")
 
@@ -138,3 +138,10 @@ def test_what_a_library_raises_through_torch_is_told_in_its_words(explanation):
     found = only([Skipped(NEW, Place(FILE, 4, "step"), "TorchRuntimeError", reason, True, at)])
     assert "Packed: no kernel for aten.view.default; call unpack() first" in found.cause
     assert "torch: " not in found.cause and found.remedy.startswith("do what the message says")
+
+
+def test_a_mark_goes_to_the_code_that_wraps_a_function():
+    frames = [dataclasses.replace(frame(f"0/{n}"), wrapper="wrapper") for n in (0, 1)]
+    found = only([*frames, again("0/1", SIZE)])
+    assert found.cause.startswith("`step` was recompiled")
+    assert {r.target for r in found.remedies if r.kind == "mark"} == {Place(FILE, 4, "wrapper")}
