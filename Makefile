@@ -47,14 +47,14 @@ NEWEST := $(if $(CI),build/newest/.stamp,$(wildcard build/newest/.stamp))
 
 SOURCES := CMakeLists.txt pyproject.toml tools/build.py $(wildcard cmake/*.cmake) \
            $(shell find src include -type f 2>/dev/null)
-TOOLS   := $(addprefix pellucid_,reprint verify_pairs web_links step_case)
+TOOLS   := $(addprefix pellucid_,reprint verify_pairs web_links)
 TESTS   := $(shell find tests/unit -type f -name '*.[ch]*' 2>/dev/null)
 
 # Runs goals in rows side by side: compilers keep the cores busy while pip waits for its network. No
 # row makes what another one makes or needs.
 ROWS_OF = +@$(MAKE) --silent ROWS=2 $(if $(findstring jobserver,$(MAKEFLAGS)),,-j2)
 
-.PHONY: web help demo test test-all extension torch built installed check test-cpp update-golden bench fuzz corpus adversary random matrix models gallery wheels canary cases newest docs examples asan format lint package clean
+.PHONY: web help ready demo test test-all extension torch built installed check test-cpp update-golden bench fuzz corpus adversary random matrix models gallery wheels canary cases newest docs examples asan format lint package clean
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -62,17 +62,18 @@ help:
 	@sed -n 's/^## *//p' Makefile
 
 ## make demo     capture a small model end to end, print what happened, write the dump
-demo: $(STAMPS)/tools
-	$(ROWS_OF) extension torch
+demo: ready
 	@$(MAKE) --silent $(BUILD)/.stamp
 	@$(BIN)/python -m pellucid demo
 
 ## make test     everything: the unit tests in C++, the decompiler on every Python found, the PyTorch side
-test: $(STAMPS)/tools
-	$(ROWS_OF) extension torch
+test: ready
 	@$(MAKE) --silent $(BUILD)/.stamp $(if $(NEWEST),$(STAMPS)/newest)
 	$(ROWS_OF) built installed
 	$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(PYTEST_ARGS)
+
+ready: $(STAMPS)/tools
+	$(ROWS_OF) extension torch
 
 extension := $(BUILD)/.compiled
 torch     := $(STAMPS)/torch

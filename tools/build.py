@@ -23,8 +23,7 @@ PACKAGE = """
 import sys
 import scikit_build_core.build as backend
 out, folder, *settings = sys.argv[1:]
-defines = dict(setting.split("=", 1) for setting in settings)
-config = {f"cmake.define.{name}": value for name, value in defines.items()}
+config = dict(setting.split("=", 1) for setting in settings)
 backend.build_editable(out, {"build-dir": folder, **config})
 """
 # How often a log, which is no terminal, gets a line.
@@ -100,6 +99,15 @@ def run(what: str, commands: "List[List[str]]", log: Path) -> int:
     return status
 
 
+def packaging(python: str, folder: Path, settings: List[str]) -> List[str]:
+    """Return the command that leaves one editable wheel in `folder`/wheel, which is emptied."""
+    wheels = folder / "wheel"
+    for old in wheels.glob("*.whl"):
+        old.unlink()
+    wheels.mkdir(parents=True, exist_ok=True)
+    return [python, "-c", PACKAGE, str(wheels), str(folder), *settings]
+
+
 NINJA = {"NINJA_STATUS": "[%f/%t] "}
 
 
@@ -115,12 +123,8 @@ def main() -> int:
     options = parser.parse_args()
     log = options.build.with_name(f"{options.build.name}.log")
     if options.kind == "package":
-        wheels = options.build / "wheel"
-        for old in wheels.glob("*.whl"):
-            old.unlink()
-        wheels.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-c", PACKAGE, str(wheels), str(options.build)]
-        return run(options.name, [command + options.settings], log)
+        settings = [f"cmake.define.{setting}" for setting in options.settings]
+        return run(options.name, [packaging(sys.executable, options.build, settings)], log)
     settings = [f"-D{setting}" for setting in options.settings]
     where = ["--preset", options.preset] if options.preset else [str(options.build)]
     configure = ["cmake", *where, *settings]

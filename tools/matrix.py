@@ -54,15 +54,14 @@ def stamp_of(pair: Pair) -> Path:
 def install(pair: Pair, core: Path) -> Optional[Path]:
     """Make the environment of a pair; return its interpreter, or None where its Python is not."""
     major, minor = pair.python.split(".")
-    python = hosts.install((int(major), int(minor)), core, OUT)
-    if python is None:
-        return None
-    if not stamp_of(pair).exists():
-        run = functools.partial(hosts.run, OUT / f"{pair.python}.log")
-        run(str(python), "-m", "pip", "install", "--quiet", *hosts.listed(python, "test"))
-        get_torch.install_hollow(str(python), f"torch=={pair.torch}", run)
-        stamp_of(pair).write_text("")
-    return python
+    for host in hosts.install([(int(major), int(minor))], core, OUT):
+        if not stamp_of(pair).exists():
+            host.pip(*hosts.listed(host.python, "test"))
+            run = functools.partial(hosts.run, host.log)
+            get_torch.install_hollow(str(host.python), f"torch=={pair.torch}", run)
+            stamp_of(pair).write_text("")
+        return host.python
+    return None
 
 
 def test(pair: Pair, python: Path, arguments: List[str]) -> bool:

@@ -11,6 +11,8 @@ from typing import List
 
 ROOT = Path(__file__).resolve().parent.parent
 VERSIONS: List[str] = ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
+# From here on one extension serves: nanobind knows the stable ABI of these.
+STABLE = (3, 12)
 # Those that a system in use may well lack, as it is older than they are.
 NEWEST = VERSIONS[-2:]
 FOLDER = ROOT / "build" / "newest" / "root"

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import List, Optional
 
 from pellucid.interpreters import Version, find_interpreter
+from pythons import STABLE
 
 ROOT = Path(__file__).resolve().parent.parent
-STABLE: Version = (3, 12)  # nanobind's stable ABI starts here
 VERSIONS: List[Version] = [*((3, minor) for minor in range(8, 12)), STABLE]
 GLIBC = "2.17"
 PLATFORM = f"manylinux_{GLIBC.replace('.', '_')}_x86_64"

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import List
+from typing import Dict, List
 
 import hosts
 import pytest
@@ -56,6 +56,8 @@ def test_an_environment_that_was_left_half_made_is_gone_on_with(
             (Path(command[-1]) / "bin" / "python").touch()
         if failing in calls[-1]:
             raise SystemExit("failed")
+        if "build_editable" in calls[-1]:
+            (Path(command[3]) / f"made_by_{Path(command[0]).parents[1].name}.whl").touch()
 
     def listed(python: Path, *names: str) -> List[str]:
         return [each for name in names for each in lists.get(name, [])]
@@ -67,14 +69,37 @@ def test_an_environment_that_was_left_half_made_is_gone_on_with(
     requirements = "-m pip install --quiet ninja pytest>=7 pyinstaller"
     for failing in ("-m venv", "--upgrade pip", requirements):
         with pytest.raises(SystemExit):
-            hosts.install((3, 9), tmp_path, tmp_path)
+            hosts.install([(3, 9)], tmp_path, tmp_path)
         assert failing in calls[-1]
     failing, calls[:] = "nothing", []
-    hosts.install((3, 9), tmp_path, tmp_path)
+    hosts.install([(3, 9)], tmp_path, tmp_path)
     assert [call for call in calls if call == requirements] == [requirements]
     calls.clear()
-    hosts.install((3, 9), tmp_path, tmp_path)
-    assert len(calls) == 1 and "--editable ." in calls[0]
+    hosts.install([(3, 9)], tmp_path, tmp_path)
+    assert len(calls) == 2 and calls[1].endswith("made_by_3.9.whl")
     lists["requires"].append("cmake")
-    hosts.install((3, 9), tmp_path, tmp_path)
+    hosts.install([(3, 9)], tmp_path, tmp_path)
     assert f"{requirements.replace('ninja', 'ninja cmake')}" in calls
+
+
+def test_one_extension_serves_all_pythons_with_the_stable_abi(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed: Dict[str, str] = {}
+
+    def run(log: Path, *command: str) -> None:
+        if "build_editable" in " ".join(command):
+            (Path(command[3]) / f"made_by_{Path(command[0]).parents[1].name}.whl").touch()
+        elif command[-1].endswith(".whl"):
+            installed[Path(command[0]).parents[1].name] = Path(command[-1]).stem
+
+    monkeypatch.setattr(hosts, "run", run)
+    monkeypatch.setattr(hosts, "listed", lambda python, *names: [])
+    monkeypatch.setattr(hosts, "knows_settings", lambda python: True)
+    monkeypatch.setattr(hosts, "find_interpreter", lambda version: Path("python"))
+    for version in ("3.10", "3.12", "3.13", "3.15"):
+        (tmp_path / version).mkdir()
+    hosts.install([(3, 10), (3, 12), (3, 13)], tmp_path, tmp_path)
+    assert installed == {"3.10": "made_by_3.10", "3.12": "made_by_3.12", "3.13": "made_by_3.12"}
+    hosts.install([(3, 15)], tmp_path, tmp_path)
+    assert installed["3.15"] == "made_by_3.12", "with what is there already"

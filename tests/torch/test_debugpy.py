@@ -74,7 +74,7 @@ STOPS: Dict[str, List[Stop]] = {
 @pytest.mark.parametrize(
     "backend",
     [
-        pytest.param(name, marks=pytest.mark.thorough if name == "aot_eager" else ())
+        pytest.param(name, marks=pytest.mark.thorough if name != "inductor" else ())
         for name in STOPS
     ],
 )

@@ -181,7 +181,9 @@ def check(capture, ran, way, number):
     assert None not in {key.id for key in graphs}
 
 
-@pytest.mark.parametrize("backend", ["inductor", "aot_eager"])
+@pytest.mark.parametrize(
+    "backend", ["inductor", pytest.param("aot_eager", marks=pytest.mark.thorough)]
+)
 def test_what_is_compiled_ahead_of_time(run, backend):
     capture, ran, said = run(SAVED, AHEAD, backend=backend)
     check(capture, ran, "ahead of time", 1)

@@ -53,7 +53,8 @@ def different(one, other, path=()):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "backend", ["eager", pytest.param("aot_eager", marks=pytest.mark.thorough), "inductor"]
+    "backend",
+    [*(pytest.param(b, marks=pytest.mark.thorough) for b in ("eager", "aot_eager")), "inductor"],
 )
 def test_a_capture_changes_nothing_that_a_program_sees(backend, runs, torch, tmp_path):
     alone, said_alone = effects("without", runs, backend)

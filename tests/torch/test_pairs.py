@@ -19,19 +19,14 @@ PARTS = 4
 # What a new torch or a new Python decides: frames, guards, graphs, and where torch keeps them.
 # The other files run in the main environment; `make matrix` runs all of them on every pair.
 NAMES = [
-    "calls",
     "canary_of_torch",
     "capture",
     "corpus",
-    "debug",
     "graph_main",
     "graph_stages",
     "guard_text",
     "guards",
-    "nan",
-    "optimization",
     "outcomes",
-    "saved",
     "uncommon_frames",
 ]
 FILES = [str(Path(__file__).with_name(f"test_{name}.py")) for name in NAMES]

@@ -75,7 +75,7 @@ def remove_marks(directory):
 # Each of these programs has captures of its own, and is captured as a whole as well.
 
 
-@pytest.mark.parametrize("method", ["spawn", "fork"])
+@pytest.mark.parametrize("method", [pytest.param("spawn", marks=pytest.mark.thorough), "fork"])
 def test_processes_have_a_directory_each(method, torch, tmp_path, valid_python):
     run([method, tmp_path / "own", WORKERS], dump=tmp_path / "all")
     names = [f"process_{n}" for n in range(1, WORKERS + 1)]

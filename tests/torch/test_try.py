@@ -78,6 +78,7 @@ def statuses(findings, kind, line):
     ]  # fmt: skip
 
 
+@pytest.mark.thorough  # docs/tasks/graph-breaks.md shows what came of each remedy of a program
 def test_each_remedy_is_tried_and_those_that_work_come_first(torch, tmp_path):
     dump = captured(tmp_path, PROGRAM)
     done = run("explain", dump, "--try", "--json", cwd=tmp_path)
