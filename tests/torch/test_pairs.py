@@ -15,7 +15,7 @@ import pytest
 from needs import ROOT, missing
 
 # Where tests run side by side, so do the parts.
-PARTS = 4
+PARTS = 3
 # What a new torch or a new Python decides: frames, guards, graphs, and where torch keeps them.
 # The other files run in the main environment; `make matrix` runs all of them on every pair.
 NAMES = [
