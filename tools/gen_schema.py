@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Dict, Iterator, List, Tuple
 
 from pellucid.torch.model import events, nodes
+from pellucid.torch.model.capture import TRIALS
 from pellucid.torch.store.record import KEYS, RECORD, SCHEMA, SOURCES, TIMES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -85,6 +86,7 @@ and so to the user's lines.
 | `nodes.json.gz` | the nodes of every graph: a row a node; places and modules stand once |
 | `{SOURCES}` | the user's files: by name, pairs of a first line and a text |
 | `{KEYS}` | what the keys of the caches were made of: lines, and the numbers of each key's |
+| `{TRIALS}` | what `explain --try` showed of each remedy; `of` is the SHA-256 of the record |
 
 The record has `tool` (`"pellucid"`), `schema` ({SCHEMA}), `versions`, `configuration` (settings
 that are not at their default), `rank` and `world_size` (null outside a distributed job), `process`
