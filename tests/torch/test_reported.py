@@ -51,7 +51,7 @@ EXPECTED = {
         ("recompile", 12, "x.requires_grad", "warm up both", "suggestion"),
     ],
     "r16": [("break", 10, "deepcopy", ".clone()", "suggestion")],
-    "r17": [("recompile", 8, "t.item()", f"{DYNAMO}.capture_scalar_outputs", "works")],
+    "r17": [("recompile", 8, "t.item()", "index_select", "suggestion")],
     "r18": [
         ("break", 9, "`nonzero`", f"{DYNAMO}.capture_dynamic_output_shape_ops", "works"),
         ("recompile", 9, "value of line 9.size(0)", "no change needed", "suggestion"),

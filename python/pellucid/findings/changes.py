@@ -349,9 +349,12 @@ def _int(
         )
         return Change((forms.setting(line), *by_hand(other)), True)
     if source.endswith(".item()"):
-        line = "torch._dynamo.config.capture_scalar_outputs = True"
-        told = by_hand(f"use the tensor `{source[:-7]}` itself: its value is a constant otherwise")
-        return Change((forms.setting(line), *told), True)
+        return Change(
+            by_hand(
+                f"pass `{source[:-7]}` to an operation that takes a tensor (index_select, gather, "
+                "torch.where): an index by its value, or by itself, makes the value a constant"
+            )
+        )
     if source.startswith("value of line"):
         return Change(
             by_hand(
