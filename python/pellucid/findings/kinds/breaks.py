@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Break, CompileKey, Frame, Place, Skipped
+from pellucid.torch.model.dynamo_names import broken_function
+from pellucid.torch.model.events import Break, CompileKey, Frame, Place, Skipped, Started
 from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.names import label, scrub
 
@@ -25,9 +26,12 @@ def breaks(capture: Capture, program: Program) -> list[Finding]:
     """Find why graphs were cut."""
     groups: dict[tuple[Place | None, str], list[Break]] = {}
     functions = {frame.key: frame.place for frame in capture.of(Frame)}
+    callers = {start.key: start.stack[:-1] for start in capture.of(Started)}
     for event in capture.of(Break):
         place = program.own(event.frames, event.place)
         function = functions.get(event.key)
+        if place in callers.get(event.key, ()) and function is not None:
+            place = _inside(capture, program, event, function) or place
         at_no_line = place is None or not (place.line or is_own(place.file))
         if at_no_line and function is not None and is_own(function.file):
             place = program.start(function)  # what torch itself cuts
@@ -40,6 +44,17 @@ def breaks(capture: Capture, program: Program) -> list[Finding]:
         caused = [str(key) for event in events for key in resumed.get(event, ())]
         found.append(_finding(program, place, events, given_up, files, caused))
     return _merged(found)
+
+
+def _inside(capture: Capture, program: Program, event: Break, function: Place) -> Place | None:
+    """The line of the function itself, where torch's stack has its caller's and no line of it."""
+    if not is_own(function.file):
+        return None
+    for frame in capture.of(Frame):
+        name, line = broken_function(frame.place.function)
+        if line is not None and frame.parent == event.key.id and frame.key.epoch == event.key.epoch:
+            return Place(function.file, line, name)
+    return program.start(function)
 
 
 def _merged(found: list[Finding]) -> list[Finding]:
