@@ -84,11 +84,13 @@ def change(
                 "the modules: each module has its own value"
             )
         )
-    if kind in ("int", "float") and _is_dynamic(capture, source, failures):
-        done = by_hand(f"no change needed: PyTorch has already made `{source}` dynamic")
-        return Change((*done, forms.option("dynamic=True", " to avoid the first recompile")))
-    if kind == "int":
-        return _int(program, source, reasons, place, function)
+    if kind in ("int", "float"):
+        if kind == "int":
+            number = _int(program, source, reasons, place, function)
+        else:
+            number = _float(program, source, place, function)
+        is_dynamic = _is_dynamic(capture, source, failures)
+        return _already_dynamic(source, number) if is_dynamic else number
     if kind == "shape" and any(_ZERO_ONE in reason for reason in reasons):
         failure = failures[0][1]
         found = _SHAPE.search(failure.text)
@@ -98,8 +100,6 @@ def change(
             # What tests the size cannot run without one.
             is_tested = "<= " in failure.text[found.end() :] or "> " in failure.text
             return Change(remedies[1:] if is_tested else remedies)
-    if kind == "float":
-        return _float(program, source, place, function)
     if kind == "dispatch keys":
         words = [keys_in_words(failure.expected, failure.actual)[1] for _, failure in failures]
         return Change(by_hand(next(filter(None, words), _BY_KIND[kind])))
@@ -130,6 +130,14 @@ def _is_dynamic(
         return False
     guards = [guard for guard in newest.guards if as_written(guard.source) == name]
     return bool(guards) and not value_in(newest, name)
+
+
+def _already_dynamic(source: str, number: Change) -> Change:
+    """What can be changed for a number that only the first version takes for a constant."""
+    done = by_hand(f"no change needed: PyTorch has already made `{source}` dynamic")
+    sooner = forms.option("dynamic=True", " to avoid the first recompile")
+    others = (remedy for remedy in number.remedies if remedy.kind == "argument")
+    return Change((*done, sooner, *others))
 
 
 def _passed(
