@@ -138,8 +138,8 @@ def _backend(capture: Capture, event: Skipped) -> _Told | None:
     text = words if len(words) < 200 else words[:200] + "…"
     cause = f"the backend `{found['name']}` raised {found['error']}: {text}"
     remedy = (
-        "the graph is in the dump, as a file that runs by itself: the error is the backend's; "
-        'with backend="eager" the call works if nothing else is wrong'
+        "run the graph's file in the dump to reproduce the error, and report it to the backend's "
+        'authors; to continue, use backend="eager"'
     )
     return cause, by_hand(remedy), "certain", place
 
