@@ -144,3 +144,15 @@ def test_a_mark_goes_to_the_code_that_wraps_a_function():
     found = only([*frames, again("0/1", SIZE)])
     assert found.cause.startswith("`step` was recompiled")
     assert {r.target for r in found.remedies if r.kind == "mark"} == {Place(FILE, 4, "wrapper")}
+
+
+def test_what_a_library_raises_in_a_whole_graph_is_told_in_its_words():
+    reason = (
+        "Observed exception\n  Explanation: Dynamo found no exception handler\n  Hint: x\n\n"
+        "  Developer debug context: raised exception ValueError('pack: got 3')\n"
+    )
+    at, frames = Place(LIBRARY, 6, "pack"), (Place(FILE, 5, "step"),)
+    event = Skipped(NEW, Place(FILE, 4, "step"), "Unsupported", reason, True, at, frames)
+    found = only([event])
+    assert found.place == Place(FILE, 5, "step")
+    assert "a library raises ValueError: pack: got 3" in found.cause

@@ -322,7 +322,7 @@ def _break(program: Program, place: Place | None, event: Skipped) -> _Told | Non
         account.gb_id,
         account.hints,
         event.frames,
-        place,
+        event.at or place,
         account.explanation,
         account.context,
     )
