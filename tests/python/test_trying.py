@@ -47,8 +47,8 @@ def found(kind="break", line=7, more="gb1", count=1):
     return Finding(f"{kind}:model.py:{line}:{more}", kind, place, "", "a cause", count=count)
 
 
-def judge(before, after, target=None, raised="", apart=False, moved=lambda file, line: line):
-    first = Run(tuple(before), Outcome(1, 0, 1.0))
+def judge(before, after, target=None, raised="", was="", apart=False, moved=lambda f, line: line):
+    first = Run(tuple(before), Outcome(1, 0, 1.0, was))
     then = Run(tuple(after), Outcome(0, 0, 1.0, raised), 3, 0.5 if apart else 0.0, apart)
     return judged(first, then, target or before[0], moved).status
 
@@ -59,6 +59,8 @@ def test_what_two_runs_show_of_a_remedy():
     assert judge([broken], [broken]) == "does not help"
     assert judge([found(count=5)], [found(count=2)]) == "helps"
     assert judge([broken], [other]) == "helps"
+    assert judge([broken], [other], was="ValueError: x") == "works"  # it goes further
+    assert judge([broken], [other], was="ValueError: x", raised="KeyError: x") == "helps"
     assert judge([broken, other], [other]) == "works"
     assert judge([broken], [found("failed", 9)]) == "does not help"
     again, elsewhere = found("recompile"), found("recompile", 9)

@@ -79,7 +79,8 @@ def _status(
         return "does not help", f"then: {_worded(fatal[0])}"
     if not gone and not fewer:
         return "does not help", ""
-    if new:
+    goes_further = before.raised and not after.raised  # what comes then was not reached before
+    if new and not goes_further:
         return "helps", f"a new {_worded(new[0])}"
     return ("works" if gone else "helps"), ""
 
