@@ -2,9 +2,7 @@
 #include "bytecode/lines.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>
+#include <utility>
 
 #include "bytecode/traits.h"
 #include "bytecode/varint.h"
@@ -57,8 +55,7 @@ bool read_linetable(const object::Code& code, Say say) {
 struct Location {
   size_t begin = 0;  // code units
   size_t end = 0;
-  int32_t line = kNoLine;
-  object::Columns columns;
+  object::SourcePlace place;
 };
 
 uint16_t column(uint32_t number) {
@@ -83,18 +80,18 @@ bool each_location(const object::Code& code, Say say) {
   while (at < table.size()) {
     const uint8_t head = table[at++];
     const int kind = head >> 3 & 15;
-    Location found{unit, unit + (head & 7) + 1u, kNoLine, {}};
+    Location found{unit, unit + (head & 7) + 1u, {}};
     unit = found.end;
     if (kind < kOneLineEnd) {
       const bool is_short = kind < kShortEnd;
       if (at + (is_short ? 1 : 2) > table.size()) return false;
       const uint8_t first = table[at++];
       if (is_short) {
-        found.columns.begin = static_cast<uint16_t>(kind * 8 + (first >> 4 & 7));
-        found.columns.end = static_cast<uint16_t>(found.columns.begin + (first & 15u));
+        found.place.columns.begin = static_cast<uint16_t>(kind * 8 + (first >> 4 & 7));
+        found.place.columns.end = static_cast<uint16_t>(found.place.columns.begin + (first & 15u));
       } else {
         line = plus(line, kind - kShortEnd);
-        found.columns = {first, table[at++]};
+        found.place.columns = {first, table[at++]};
       }
     } else if (kind != kNoLocation) {
       int64_t delta = 0;
@@ -106,11 +103,13 @@ bool each_location(const object::Code& code, Say say) {
             !read_varint(table, at, end)) {
           return false;
         }
-        found.columns.begin = column(begin - 1);
-        if (lines == 0) found.columns.end = column(end - 1);
+        found.place.columns.begin = column(begin - 1);
+        if (lines == 0) found.place.columns.end = column(end - 1);
+        found.place.end_line = plus(line, lines);
       }
     }
-    if (kind != kNoLocation) found.line = line;
+    if (kind != kNoLocation) found.place.line = line;
+    if (kind < kNoColumns) found.place.end_line = line;
     say(found);
   }
   return true;
@@ -128,46 +127,31 @@ bool set_lines(const object::Code& code, std::span<RawInstr> instrs) {
   };
   if (code.version.minor <= 9) return read_lnotab(code, say);
   if (code.version.minor == 10) return read_linetable(code, say);
-  return each_location(code, [&](const Location& found) { say(found.end, found.line); });
+  return each_location(code, [&](const Location& found) { say(found.end, found.place.line); });
 }
 
-std::vector<object::Columns> columns_of_units(const object::Code& code) {
-  std::vector<object::Columns> columns;
-  if (code.version.minor < 11) return columns;
+object::Places places_of(const object::Code& code) {
+  if (code.version.minor < 11) return {};
   const size_t units = code.bytecode.size() / 2;
-  // An entry covers eight units at most. All eight are set, and the next entry sets those that it
-  // covers itself.
-  constexpr size_t kMostUnits = 8;
-  columns.assign(units + kMostUnits, object::Columns());
+  std::vector<object::SourcePlace> places(units);
   bool any = false;
-  size_t covered = 0;
   const bool complete = each_location(code, [&](const Location& found) {
-    any = any || found.columns.begin != object::kNoColumn;
-    if (found.begin >= units) return;
-    std::array<uint32_t, kMostUnits> eight{};
-    eight.fill(std::bit_cast<uint32_t>(found.columns));
-    std::memcpy(static_cast<void*>(columns.data() + found.begin), eight.data(), sizeof eight);
-    covered = found.end;
+    any = any || found.place.columns.begin != object::kNoColumn;
+    const size_t end = std::min(found.end, units);
+    for (size_t unit = found.begin; unit < end; ++unit) places[unit] = found.place;
   });
-  columns.resize(std::min(covered, units));
-  columns.resize(units);
-  if (!any || !complete) columns.clear();
-  return columns;
-}
-
-PlaceUnits units_without_code(const object::Code& code) {
-  PlaceUnits found;
+  if (!any || !complete) return {};
+  std::vector<uint32_t> nops, leaves;
   const TraitsTable& traits = traits_of(code.version);
   const std::span<const uint8_t> bytes = code.bytecode;
   for (size_t at = 0; at + 1 < bytes.size();) {
     const Traits& opcode = traits[bytes[at]];
     if (opcode.holds_place) {
-      const auto unit = static_cast<uint32_t>(at / 2);
-      (opcode.mark == Mark::Nop ? found.nops : found.leaves).push_back(unit);
+      (opcode.mark == Mark::Nop ? nops : leaves).push_back(static_cast<uint32_t>(at / 2));
     }
     at += opcode.length;
   }
-  return found;
+  return {std::move(places), std::move(nops), std::move(leaves)};
 }
 
 }  // namespace pellucid::bytecode

@@ -4,11 +4,10 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "bytecode/stream.h"
 #include "object/code.h"
-#include "object/columns.h"
+#include "object/places.h"
 
 namespace pellucid::bytecode {
 
@@ -16,15 +15,8 @@ namespace pellucid::bytecode {
 // says nothing of keep theirs. Returns false if the table is cut off.
 bool set_lines(const object::Code& code, std::span<RawInstr> instrs);
 
-// Returns the columns of each code unit; empty if there are none: before 3.11, with `-X
-// no_debug_ranges`, and for a broken table.
-std::vector<object::Columns> columns_of_units(const object::Code& code);
-
-// The units that do nothing but hold a place, in order.
-struct PlaceUnits {
-  std::vector<uint32_t> nops;    // the compiler leaves one where a line has no other code: `pass`
-  std::vector<uint32_t> leaves;  // jumps without a condition, returns and raises
-};
-PlaceUnits units_without_code(const object::Code& code);
+// Returns the place of each code unit. None is known before 3.11, with `-X no_debug_ranges`, and
+// for a broken table.
+object::Places places_of(const object::Code& code);
 
 }  // namespace pellucid::bytecode

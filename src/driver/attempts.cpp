@@ -110,7 +110,7 @@ class Attempts {
       const ir::Function values = without_blocks(function);
       // After the last reading the function is not needed any more.
       body = structure::recover(reading.with_ends ? function : std::move(function), tree_,
-                                text_.bodies, joins_copies, named(reading.name));
+                                text_.bodies, *wanted_.places, joins_copies, named(reading.name));
       trace_outcome(body);
       if (body.ok()) return finished(*body, values);
       tree_.restore();

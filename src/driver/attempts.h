@@ -14,6 +14,7 @@
 #include "flow/graphs.h"
 #include "object/code.h"
 #include "object/facts.h"
+#include "object/places.h"
 #include "structure/scopes/scopes.h"
 #include "structure/steps.h"
 
@@ -39,6 +40,7 @@ struct Wanted {
   bool structured_too = false;  // with structure after all, if it cannot be written as a loop
   bool joins_copies = true;     // false: copies of endings stay separate, in their places
   const object::Facts* facts = &kNoFacts;
+  const object::Places* places = nullptr;
 };
 
 struct Attempted {

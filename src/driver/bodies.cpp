@@ -69,21 +69,16 @@ polish::Compiler compiler_of(object::Version version) {
 Result<ast::ListId> polished_body(ast::Tree& tree, const polish::Compiler& compiler,
                                   const Wanted& wanted, ast::ListId body, polish::Body kind,
                                   Form form, bool is_structured) {
+  static const object::Places kNone;
   const object::Module& module = tree.module();
   const object::CodeId code = wanted.code;
   try {
     if (form == Form::Usual) {
-      // (A body that becomes an expression is not arranged by columns.)
-      std::vector<object::Columns> columns;
-      if (kind != polish::Body::Expression) columns = bytecode::columns_of_units(module[code]);
-      polish::Source source = {
-          .columns = columns, .first_line = module[code].firstlineno, .code = code};
-      bytecode::PlaceUnits places;
-      if (!columns.empty()) {
-        places = bytecode::units_without_code(module[code]);
-        source.nops = places.nops;
-        source.leaves = places.leaves;
-      }
+      // A body that becomes an expression is not arranged by columns.
+      const bool is_expression = kind == polish::Body::Expression;
+      polish::Source source = {.places = is_expression ? kNone : *wanted.places,
+                               .first_line = module[code].firstlineno,
+                               .code = code};
       const object::LeftCode left = bytecode::left_code(module[code]);
       source.left = &left;
       // (The loop over a state is no loop of the source.)
@@ -230,7 +225,9 @@ class Bodies {
 
   // Returns the finished body of one code object, and records its diagnostics.
   Result<ast::ListId> body_of(object::CodeId code) {
-    const Wanted asked = wanted(code);
+    const object::Places places = bytecode::places_of(module_[code]);
+    Wanted asked = wanted(code);
+    asked.places = &places;
     Attempted made = attempt(text_, asked);
     Result<ast::ListId>& body = made.body;
     if (made.no_structure) {

@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "polish/blocks.h"
 
+#include <string_view>
+
+#include "ast/nodes.h"
 #include "polish/keywords.h"
+#include "polish/negations.h"
 
 namespace pellucid::polish {
 
 using ast::Kind;
 using ast::NodeId;
+
+namespace {
+
+bool is_else(const ast::Tree& tree, Place place) {
+  return std::string_view(ast::fields_of(tree.kind(place.owner))[place.field].name) == "orelse";
+}
+
+}  // namespace
 
 int32_t column_of(const Starts& starts, std::span<const NodeId> items) {
   for (const NodeId item : items) {
@@ -29,9 +41,21 @@ int32_t column_of(const ast::Tree& tree, const Starts& starts, std::span<const N
   return tree.is(items[0], Kind::If) ? column + width_of("not ") : column;
 }
 
-bool is_elif(const ast::Tree& tree, NodeId statement, int32_t start, int32_t column) {
-  return tree.is(statement, Kind::If) && start - column >= kElif &&
-         start - column <= kElif + kParenthesis;
+bool is_elif(const ast::Tree& tree, const Starts& starts, NodeId statement, int32_t column) {
+  if (!tree.is(statement, Kind::If) || column == Starts::kUnknown) return false;
+  const auto is_at = [&](int32_t start) {
+    return start - column >= kElif && start - column <= kElif + kParenthesis;
+  };
+  // In an `elif a: if b:` that is read as one test, the body starts further right than usual.
+  const NodeId test = tree.as<ast::If>(statement).test;
+  const int32_t start = starts.of_test(test);
+  if (start == Starts::kUnknown) return false;
+  // The test of the arm before it may have been written, which is the opposite.
+  const bool is_negated =
+      is_not(tree, test) || (tree.is(test, Kind::BoolOp) &&
+                             is_not(tree, tree.items(tree.as<ast::BoolOp>(test).values)[0]));
+  return is_at(starts.of(statement)) || is_at(start) ||
+         (is_negated && is_at(start + width_of("not ")));
 }
 
 void add_blocks(const ast::Tree& tree, const Starts& starts, std::span<const NodeId> items, End end,
@@ -43,9 +67,10 @@ void add_blocks(const ast::Tree& tree, const Starts& starts, std::span<const Nod
     add_lists(tree, item, item == items.back() ? end : End::Other, lists);
     for (const List& list : lists) {
       const auto inside = view_at(tree, list.place);
-      const bool chained = tree.is(item, Kind::If) && inside.size() == 1 &&
-                           column != Starts::kUnknown &&
-                           is_elif(tree, inside[0], starts.of(inside[0]), column);
+      // What follows an `elif` that never falls through may be its `else`.
+      const bool is_arm = inside.size() == 1 || (inside.size() > 1 && is_else(tree, list.place));
+      const bool chained =
+          tree.is(item, Kind::If) && is_arm && is_elif(tree, starts, inside[0], column);
       todo.push_back({list, chained ? column : Starts::kUnknown, column});
     }
   }

@@ -28,8 +28,8 @@ int32_t column_of(const Starts& starts, std::span<const ast::NodeId> items);
 int32_t column_of(const ast::Tree& tree, const Starts& starts, std::span<const ast::NodeId> items,
                   const Block& block);
 
-// Returns true if a statement that starts in `start` is an `elif` of an `if` in `column`.
-bool is_elif(const ast::Tree& tree, ast::NodeId statement, int32_t start, int32_t column);
+// Returns true if a statement was written as an `elif` of an `if` in `column`.
+bool is_elif(const ast::Tree& tree, const Starts& starts, ast::NodeId statement, int32_t column);
 
 // Appends the lists in the statements of a list, given its end and its column.
 void add_blocks(const ast::Tree& tree, const Starts& starts, std::span<const ast::NodeId> items,

@@ -159,7 +159,7 @@ class TailJumps {
     const int32_t start = starts_.of(before);
     if (start == Starts::kUnknown) return false;
     const auto next = is_test ? starts_.after_test(before) : starts_.after(before);
-    if (next.width() != width_of("return")) return false;
+    if (next.columns.width() != width_of("return")) return false;
     return is_test ? next.columns.begin > start : next.columns.begin == start;
   }
 
@@ -274,6 +274,17 @@ bool is_on_own_line(const ast::Tree& tree, const Statements& body, const Starts&
   return !hides_lines && tree.where(body.back()).line > last;
 }
 
+// Returns true if the `None` of a `return` after a statement, or after the test of an `if`, has
+// left a NOP: before the code that leaves a `with` or a `finally` (compiler_return).
+bool leaves_none(const ast::Tree& tree, const Starts& starts, NodeId before) {
+  if (!before.valid()) return false;
+  const auto next = tree.is(before, Kind::If) ? starts.after_test(before) : starts.after(before);
+  if (next.columns.width() != width_of("None") || !starts.places().is_nop(next.unit)) return false;
+  const int32_t column = starts.of(before);
+  const int32_t start = next.columns.begin - width_of("return ");
+  return tree.is(before, Kind::If) ? start > column : start == column;
+}
+
 // Replaces `return` by `return None` where that was written; if the columns are not known, beside
 // others that return a value, as PEP 8 recommends.
 void write_nones(ast::Tree& tree, const Statements& body, Outline& outline, const Starts& starts) {
@@ -283,7 +294,10 @@ void write_nones(ast::Tree& tree, const Statements& body, Outline& outline, cons
     for (size_t i = 0; i < items.size(); ++i) {
       if (!is_jump(tree, items[i], Kind::Return)) continue;
       const NodeId before = i > 0 ? items[i - 1] : owner;
-      if (starts.known() && starts.jump(items[i], before) != Starts::Jump::ReturnNone) continue;
+      if (starts.known() && starts.jump(items[i], before) != Starts::Jump::ReturnNone &&
+          !leaves_none(tree, starts, before)) {
+        continue;
+      }
       object::Const none;
       none.kind = object::ConstKind::None;
       tree.set(items[i], ast::Return{tree.add(ast::Constant{tree.module().add(none)})});

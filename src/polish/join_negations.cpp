@@ -51,21 +51,6 @@ std::vector<NodeId> tests(const ast::Tree& tree, const std::vector<NodeId>& node
 // word of the expression with a bracket.
 enum class Word : uint8_t { Unknown, Own, Opposite, OwnAndBracket };
 
-Word word_between(const ast::Tree& tree, bool is_or, NodeId before, NodeId after,
-                  const Starts& starts) {
-  const int32_t gap = starts.gap(before, after);
-  if (gap == Starts::kUnknown) return Word::Unknown;
-  const int32_t prefix = is_not(tree, after) ? width_of("not ") : 0;
-  const int32_t opposite_prefix = opposite_operator(tree, after) ? 0 : width_of("not ") - prefix;
-  const int32_t own = width_of(is_or ? " or " : " and ") + prefix;
-  if (gap == own) return Word::Own;
-  const int32_t other = width_of(is_or ? " and " : " or ") + opposite_prefix;
-  // The text may have the opposite comparison, without the `not` that was counted.
-  const bool is_comparison = opposite_operator(tree, after).has_value();
-  if (gap == other || (is_comparison && gap + width_of("not ") == other)) return Word::Opposite;
-  return gap == own + width_of("(") ? Word::OwnAndBracket : Word::Unknown;
-}
-
 // The words between the operands of one operation.
 struct Words {
   std::vector<Word> between;
@@ -74,19 +59,81 @@ struct Words {
   size_t brackets = 0;
 };
 
-Words words_between(const ast::Tree& tree, NodeId node, const Starts& starts) {
-  Words words;
-  const auto both = tree.as<ast::BoolOp>(node);
-  const auto values = tree.items(both.values);
-  const bool is_or = both.op == kOr;
-  for (size_t i = 1; i < values.size() && starts.known(); ++i) {
-    const Word word = word_between(tree, is_or, values[i - 1], values[i], starts);
-    words.between.push_back(word);
-    words.own += word == Word::Own ? 1 : 0;
-    words.opposite += word == Word::Opposite ? 1 : 0;
-    words.brackets += word == Word::OwnAndBracket ? 1 : 0;
+class WordReader {
+ public:
+  WordReader(const ast::Tree& tree, NodeId node, const Starts& starts)
+      : tree_(tree), starts_(starts), is_or_(tree.as<ast::BoolOp>(node).op == kOr) {}
+
+  Words read(std::span<const NodeId> values) {
+    Words words;
+    first_ = values[0];
+    for (size_t i = 1; i < values.size() && starts_.known(); ++i) {
+      const Word word = between(values[i - 1], values[i]);
+      words.between.push_back(word);
+      words.own += word == Word::Own ? 1 : 0;
+      words.opposite += word == Word::Opposite ? 1 : 0;
+      words.brackets += word == Word::OwnAndBracket ? 1 : 0;
+    }
+    return words;
   }
-  return words;
+
+ private:
+  Word between(NodeId before, NodeId after) {
+    const int32_t gap = starts_.gap(before, after);
+    if (gap != Starts::kUnknown) return word_of(gap, nots_of(after), after);
+    const Starts::At left = starts_.of_operand(before), right = starts_.of_operand(after);
+    if (left.column == Starts::kUnknown || right.column == Starts::kUnknown) return Word::Unknown;
+    return left.line < right.line ? between_lines(right.column, after) : Word::Unknown;
+  }
+
+  // A word at the start of a line, as black puts it, moves its operand to the right of the first
+  // one in the brackets, which starts a line itself, in a multiple of the usual indentation. An
+  // operand that starts in such a column is the first one in other brackets.
+  Word between_lines(int32_t column, NodeId after) {
+    const int32_t base = starts_.of_operand(first_).column;
+    const Nots here = nots_of(after), there = nots_of(first_);
+    const Nots nots{here.own - there.own, here.opposite - there.opposite};
+    const Word word = word_of(column - base + width_of(" "), nots, after);
+    // One step to the right is also where an operand stands whose word ends the line before it.
+    const bool has_no_not = here.opposite + there.opposite == 2;  // nobody writes both
+    const bool is_clear = (column - base) % kStep != 0 && base % kStep == 0 && !has_no_not;
+    if (word == Word::Opposite && !is_clear) return Word::Unknown;
+    if (word != Word::Unknown || column % kStep != 0 || column == base) return word;
+    first_ = after;
+    return Word::OwnAndBracket;
+  }
+
+  // The number of `not`s before an operand in our reading, and in the opposite one.
+  struct Nots {
+    int32_t own = 0;
+    int32_t opposite = 0;
+  };
+  Nots nots_of(NodeId operand) const {
+    const int32_t own = is_not(tree_, operand) ? 1 : 0;
+    return {own, opposite_operator(tree_, operand) ? 0 : 1 - own};
+  }
+
+  // `nots`: those in the gap.
+  Word word_of(int32_t gap, Nots nots, NodeId after) const {
+    const int32_t own = width_of(is_or_ ? " or " : " and ") + nots.own * width_of("not ");
+    if (gap == own) return Word::Own;
+    const int32_t other = width_of(is_or_ ? " and " : " or ") + nots.opposite * width_of("not ");
+    // The text may have the opposite comparison, without the `not` that was counted.
+    const bool is_comparison = opposite_operator(tree_, after).has_value();
+    if (gap == other || (is_comparison && gap + width_of("not ") == other)) return Word::Opposite;
+    return gap == own + width_of("(") ? Word::OwnAndBracket : Word::Unknown;
+  }
+
+  static constexpr int32_t kStep = 4;  // the usual indentation
+
+  const ast::Tree& tree_;
+  const Starts& starts_;
+  const bool is_or_;
+  NodeId first_;  // of the brackets
+};
+
+Words words_between(const ast::Tree& tree, NodeId node, const Starts& starts) {
+  return WordReader(tree, node, starts).read(tree.items(tree.as<ast::BoolOp>(node).values));
 }
 
 // Returns true for three or more operands that all need a `not`: nobody writes that many.

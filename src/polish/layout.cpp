@@ -167,7 +167,8 @@ class Layout {
         before.push_back(item);
         continue;
       }
-      const bool chained = tree_.is(before.back(), Kind::If) && is_elif(tree_, item, start, around);
+      const bool chained =
+          tree_.is(before.back(), Kind::If) && is_elif(tree_, starts_, item, around);
       open.push_back({before.back(), chained ? around : start, chained, {item}});
     }
     while (open.size() > 1) close();

@@ -54,7 +54,7 @@ class ListTargets {
     const bool is_unpacked = tree_.is(only, Kind::Tuple) || tree_.is(only, Kind::List);
     const uint32_t first = is_unpacked ? starts_.unit_of(only) : starts_.first_unit({&only, 1});
     if (first == Starts::kNoUnit || first == 0) return false;
-    const object::Columns whole = starts_.of_unit(first - 1), inside = starts_.own(only);
+    const object::Columns whole = starts_.places().columns(first - 1), inside = starts_.own(only);
     if (whole.end == object::kNoColumn || inside.end == object::kNoColumn) return false;
     const int32_t start = inside.begin - (tree_.is(only, Kind::Starred) ? 1 : 0);
     return start == whole.begin + 1 && whole.end == inside.end + 1;

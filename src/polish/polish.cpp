@@ -62,10 +62,7 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
                 const Source& source) {
   Statements statements(tree.items(body).begin(), tree.items(body).end());
   const bool is_function = kind != Body::Block;
-  Source seen = source;
-  // A body that becomes an expression is not arranged by columns.
-  if (kind == Body::Expression) seen.columns = {};
-  const Starts starts(tree, statements, seen);
+  const Starts starts(tree, statements, source);
   Outline outline(tree, statements);
   // Most bodies have few kinds of statements, which is known before their lists are looked for.
   const auto has = [&](ast::Kinds kinds) {
@@ -85,6 +82,8 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   if (has(kWithLists)) take_inside(tree, statements, outline, is_function, starts);
   // Replaces the guesses of later steps where columns are known; leaves redundant jumps.
   if (has(kChoices)) lay_out(tree, statements, is_function, starts);
+  // An end is in one list with its copy only now.
+  if (has({Kind::If})) drop_repeated_ends(tree, statements, outline);
   // Tests are as they were written only now, not those of the opposite arm.
   if (has(kTests)) split_tests(tree, statements, outline, is_function, starts);
   // What follows such a clause may be in an `else` or not, which the next step decides.
@@ -95,7 +94,7 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   drop_tail_jumps(tree, statements, outline, kind, compiler.copies_exits, starts);
   // Before the steps that look at what is alone in an `if`; redundant jumps are gone.
   if (has(kWithLists)) write_arms(tree, statements, is_function, starts);
-  write_passes(tree, statements, starts, seen.nops);
+  write_passes(tree, statements, starts);
   // Only now is an `if` alone in another one: a redundant jump was after it.
   if (has({Kind::If})) join_conditions(tree, statements, outline, starts);
   // Before the other walks, which would go down needless nesting.

@@ -5,11 +5,9 @@
 // for each place.
 #pragma once
 
-#include <span>
-
 #include "ast/tree.h"
-#include "object/columns.h"
 #include "object/left_jump.h"
+#include "object/places.h"
 
 namespace pellucid::polish {
 
@@ -27,10 +25,8 @@ enum class Body : uint8_t { Block, Function, Expression };
 
 // The place of a code object in its source.
 struct Source {
-  std::span<const object::Columns> columns = {};  // of each code unit; none before 3.11
+  const object::Places& places;  // none are known before 3.11
   int32_t first_line = -1;
-  std::span<const uint32_t> nops = {};     // the code units that hold a NOP
-  std::span<const uint32_t> leaves = {};   // those that hold a jump, a return or a raise
   const object::LeftCode* left = nullptr;  // up to 3.9
   bool has_endless_ones = false;           // 3.10, 3.11: endless loops were rather `while 1`
   object::CodeId code = {};                // invalid: nothing is known of the header

@@ -35,6 +35,9 @@ void chain_elif(ast::Tree& tree, Statements& body, Outline& outline);
 // `if a: b; x else: c; x`, with both x on one line  ->  `if a: b else: c` and x after it
 void join_ends(ast::Tree& tree, Statements& body, Outline& outline);
 
+// `if a: b; x` and x after it, with both x on one line  ->  `if a: b` and x after it
+void drop_repeated_ends(ast::Tree& tree, Statements& body, Outline& outline);
+
 // `try: a; return 1 except: b`, where the `return` was written after b  ->  `else: return 1`
 void end_try(ast::Tree& tree, Statements& body, const Starts& starts);
 
@@ -88,8 +91,7 @@ void drop_tail_jumps(ast::Tree& tree, Statements& body, Outline& outline, Body k
 void write_arms(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
 
 // The `pass` or `...` before a statement that has left a NOP
-void write_passes(ast::Tree& tree, Statements& body, const Starts& starts,
-                  std::span<const uint32_t> nops);
+void write_passes(ast::Tree& tree, Statements& body, const Starts& starts);
 
 // `if a: (b; if c: (d; if e: ...))` at the end of a loop's or a function's body  -> `if not a:
 // continue`, b, `if not c: continue`, ...

@@ -28,9 +28,11 @@ class TestSplits {
     Statements made;
     for (const NodeId item : items) {
       if (tree_.is(item, Kind::If) && column != Starts::kUnknown) {
-        const bool is_last = item == items.back();
+        const End here = item == items.back() ? end : End::Other;
         if (split_or(item, column, made)) continue;
-        if (is_last && end != End::Other && split_and(item, end, column, made)) continue;
+        write_elifs(item, here, column);
+        write_first_arm(item, here, column);
+        if (here != End::Other && split_and(item, here, column, made)) continue;
       } else if (tree_.is(item, Kind::While)) {
         join_loop(item, column);
         split_loop(item, column);
@@ -79,25 +81,31 @@ class TestSplits {
     return opposite(tree_, joined(values, op));
   }
 
+  // Returns true for a jump that may be written twice, and for `pass`.
   bool is_plain_jump(ListId list) const {
     const auto items = tree_.items(list);
-    if (items.size() != 1) return false;
+    if (items.size() != 1) return items.empty();
     const Kind kind = tree_.kind(items[0]);
     if (kind == Kind::Return) {
       const NodeId value = tree_.as<ast::Return>(items[0]).value;
       return !value.valid() || tree_.is(value, Kind::Constant);
     }
-    return kind == Kind::Continue || kind == Kind::Break;
+    return kind == Kind::Continue || kind == Kind::Break || kind == Kind::Pass;
+  }
+
+  // Returns true if a test starts where that of an `if` of a list in `column` does, or its `elif`.
+  bool is_of_list(NodeId test, int32_t column) const {
+    const int32_t start = starts_.of_test(test);
+    return start == column || start == column + kElif;
   }
 
   // Returns the indices of the operands that start a test of their own.
   std::vector<size_t> cuts(const Statements& values, int32_t column) const {
     std::vector<size_t> found;
     for (size_t i = 1; i < values.size(); ++i) {
-      const int32_t start = starts_.of_test(values[i]);
-      const bool is_start = start == column || start == column + kElif;
       const int32_t line = starts_.line_of(values[i]), before = starts_.line_of(values[i - 1]);
-      if (is_start && before >= 0 && line >= before + kLinesBetween) found.push_back(i);
+      if (before < 0 || line < before + kLinesBetween) continue;
+      if (is_of_list(values[i], column)) found.push_back(i);
     }
     return found;
   }
@@ -107,7 +115,7 @@ class TestSplits {
     auto branch = tree_.as<ast::If>(statement);
     const Statements values = operands(branch.test, kOr);
     if (values.empty() || !is_plain_jump(branch.body)) return false;
-    if (starts_.of_test(values[0]) != column) return false;
+    if (!is_of_list(values[0], column)) return false;
     const std::vector<size_t> ends = cuts(values, column);
     if (ends.empty()) return false;
     std::vector<NodeId> tests;
@@ -154,13 +162,78 @@ class TestSplits {
     const NodeId skipped = opposite_of(std::span(values).first(cut), kAnd);
     if (starts_.of_test(skipped) != column) return false;
     branch.test = joined(std::span(values).subspan(cut), kAnd);
-    const bool is_elif = starts_.of_test(branch.test) == column + kElif;
     tree_.set(statement, branch);
     const ListId leaves = tree_.list({jump(tree_, end, {})});
-    const ListId orelse = is_elif ? tree_.list({statement}) : ListId();
-    made.push_back(tree_.add(ast::If{skipped, leaves, orelse}, tree_.where(skipped)));
-    if (!is_elif) made.push_back(statement);
+    made.push_back(tree_.add(ast::If{skipped, leaves, {}}, tree_.where(skipped)));
+    made.push_back(statement);
     return true;
+  }
+
+  // Before: `if not a and not b and c: d`, with b and c where an `elif` would be. After: `if a:
+  // pass elif b: pass elif c: d`.
+  void write_elifs(NodeId statement, End end, int32_t column) {
+    auto branch = tree_.as<ast::If>(statement);
+    NodeId test = branch.test;
+    if (is_not(tree_, test)) test = opposite(tree_, opposite(tree_, test));
+    const Statements values = operands(test, kAnd);
+    if (values.empty() || !tree_.items(branch.orelse).empty()) return;
+    std::vector<size_t> starts{0};
+    const auto is_elif_test = [&](size_t i) {
+      const NodeId written = is_not(tree_, values[i]) ? opposite(tree_, values[i]) : values[i];
+      return starts_.of_test(values[i]) == column + kElif ||
+             starts_.of_test(written) == column + kElif;
+    };
+    for (size_t i = 1; i < values.size(); ++i) {
+      const int32_t before = starts_.line_of(values[i - 1]);
+      const bool is_apart = before >= 0 && starts_.line_of(values[i]) >= before + kLinesBetween;
+      if (is_apart && is_elif_test(i)) starts.push_back(i);
+    }
+    if (starts.size() == 1) return;
+    Statements arms;
+    for (size_t k = 0; k < starts.size(); ++k) {
+      const size_t stop = k + 1 < starts.size() ? starts[k + 1] : values.size();
+      const auto own = std::span(values).subspan(starts[k], stop - starts[k]);
+      NodeId arm_test = joined(own, kAnd);
+      const bool is_last = k + 1 == starts.size();
+      const bool is_body = is_last && starts_.of_test(arm_test) == column + kElif;
+      if (!is_body) arm_test = opposite(tree_, arm_test);
+      if (k == 0 && !is_of_list(arm_test, column)) return;
+      ast::If arm{arm_test, branch.body, {}};
+      const NodeId made = tree_.add(arm, tree_.where(own[0]));
+      if (!is_body) arm.body = tree_.list({skipping(made, end)});
+      if (is_last && !is_body) arm.orelse = branch.body;
+      tree_.set(made, arm);
+      arms.push_back(made);
+    }
+    for (size_t k = arms.size() - 1; k-- > 0;) {
+      auto arm = tree_.as<ast::If>(arms[k]);
+      arm.orelse = tree_.list({arms[k + 1]});
+      tree_.set(arms[k], arm);
+    }
+    tree_.set(statement, tree_.as<ast::If>(arms[0]));
+  }
+
+  // Returns the statement of an arm that does nothing, by the place that it has left after the
+  // test.
+  NodeId skipping(NodeId branch, End end) {
+    const bool is_continue = starts_.after_test(branch).columns.width() == width_of("continue");
+    return is_continue && end == End::Continue ? jump(tree_, end, {}) : tree_.add(ast::Pass{});
+  }
+
+  // Before: `if not a: if b: c`, with b where an `elif` would be. After: `if a: pass elif b: c`.
+  void write_first_arm(NodeId statement, End end, int32_t column) {
+    auto branch = tree_.as<ast::If>(statement);
+    const auto body = tree_.items(branch.body);
+    if (body.size() != 1 || !tree_.is(body[0], Kind::If) || !tree_.items(branch.orelse).empty()) {
+      return;
+    }
+    const NodeId skipped = opposite(tree_, branch.test);
+    if (starts_.of_test(tree_.as<ast::If>(body[0]).test) != column + kElif) return;
+    if (!is_of_list(skipped, column)) return;
+    branch.orelse = branch.body;
+    branch.body = tree_.list({skipping(statement, end)});
+    branch.test = skipped;
+    tree_.set(statement, branch);
   }
 
   // Before: `if a and not b: c` at the end of a loop's body, with b where c starts. After:

@@ -76,8 +76,7 @@ const Header& Starts::header() const {
 object::Columns Starts::own(NodeId node) const {
   // The offsets of a body that was finished before are those of other code.
   if (tree_.where(node).code.valid()) return {};
-  const size_t unit = tree_.where(node).offset / 2;
-  return unit < source_.columns.size() ? source_.columns[unit] : object::Columns();
+  return places_.columns(tree_.where(node).offset / 2);
 }
 
 Starts::At Starts::at(NodeId node) const {
@@ -142,18 +141,17 @@ int32_t Starts::gap(NodeId before, NodeId after) const {
   return tree_.where(before).line == start.line ? start.column - end : kUnknown;
 }
 
+Starts::At Starts::of_operand(NodeId operand) const {
+  operand = without_not(operand);
+  return tree_.is(operand, Kind::BoolOp) ? At() : leftmost(operand);
+}
+
 int32_t Starts::keyword_before(NodeId expression, int32_t keyword) const {
   const int32_t column = leftmost(expression).column;
   return column >= keyword ? column - keyword : kUnknown;
 }
 
 int32_t Starts::of_test(NodeId test) const { return keyword_before(test, width_of("if ")); }
-
-int32_t Starts::width(NodeId statement) const {
-  const object::Columns found = own(statement);
-  const bool known = found.begin != object::kNoColumn && found.end != object::kNoColumn;
-  return known ? found.end - found.begin : 0;
-}
 
 // An instruction that the compiler adds has the place of one before it. On a line with other code,
 // a jump counts as written only after the test that leads to it.
@@ -201,10 +199,10 @@ object::Columns Starts::of_constant_test(NodeId loop) const {
   const uint32_t first = tree_.where(test).offset / 2;
   std::vector<object::Columns> found;  // those of the nearest NOP first
   for (uint32_t unit = first; unit > 0; --unit) {
-    if (!is_nop(unit) && unit < first) break;
-    if (!is_nop(unit) || unit >= source_.columns.size()) continue;
-    const object::Columns here = source_.columns[unit];
-    const int32_t wide = here.end == object::kNoColumn ? 0 : here.end - here.begin;
+    if (!places_.is_nop(unit) && unit < first) break;
+    if (!places_.is_nop(unit) || unit >= places_.size()) continue;
+    const object::Columns here = places_.columns(unit);
+    const int32_t wide = here.width();
     if (wide == width_of("1") || wide == width_of("True")) return here;
     found.push_back(here);
   }
@@ -218,10 +216,10 @@ object::Columns Starts::of_constant_test(NodeId loop) const {
 
 bool Starts::is_in_endless_loop(NodeId test, int32_t column) const {
   const uint32_t unit = first_unit({&test, 1});
-  if (unit == kNoUnit || unit == 0 || column == kUnknown || !is_nop(unit - 1)) return false;
-  const object::Columns nop = source_.columns[unit - 1];
+  if (unit == kNoUnit || unit == 0 || column == kUnknown || !places_.is_nop(unit - 1)) return false;
+  const object::Columns nop = places_.columns(unit - 1);
   if (nop.end == object::kNoColumn) return nop.begin == column;
-  const int32_t wide = nop.end - nop.begin;
+  const int32_t wide = nop.width();
   return nop.begin == column + width_of("while ") &&
          (wide == width_of("True") || wide == width_of("1"));
 }
@@ -234,12 +232,10 @@ Starts::Jump Starts::in_clause(NodeId handler) const {
   if (own(type).begin == object::kNoColumn) return Jump::None;
   uint32_t unit = tree_.where(type).offset / 2;
   for (int places = 0; places < 2; ++places) {
-    unit = end_of_place(unit);
-    if (unit >= source_.columns.size()) return Jump::None;
+    unit = places_.end_of_place(unit);
+    if (unit >= places_.size()) return Jump::None;
   }
-  const object::Columns end = source_.columns[unit];
-  if (end.begin == object::kNoColumn || end.end == object::kNoColumn) return Jump::None;
-  const int32_t wide = end.end - end.begin;
+  const int32_t wide = places_.columns(unit).width();
   if (wide == width_of("continue")) return Jump::Continue;
   return wide == width_of("pass") ? Jump::Pass : Jump::None;
 }
@@ -251,7 +247,7 @@ Starts::Next Starts::after(NodeId node) const {
   bool any = false;
   for (const NodeId each : own_nodes(tree_, {node})) {
     const ast::Where at = tree_.where(each);
-    if (at.code.valid() || at.offset / 2 >= source_.columns.size()) continue;
+    if (at.code.valid() || at.offset / 2 >= places_.size()) continue;
     last = std::max(last, at.offset / 2);
     any = true;
   }
@@ -259,20 +255,8 @@ Starts::Next Starts::after(NodeId node) const {
 }
 
 Starts::Next Starts::next_place(uint32_t unit) const {
-  const uint32_t other = end_of_place(unit);
-  return other < source_.columns.size() ? Next{other, source_.columns[other]} : Next();
-}
-
-uint32_t Starts::end_of_place(uint32_t unit) const {
-  if (ends_.empty()) {
-    auto end = static_cast<uint32_t>(source_.columns.size());
-    ends_.resize(end);
-    for (uint32_t at = end; at-- > 0;) {
-      if (at + 1 < ends_.size() && !is_same_place(at, at + 1)) end = at + 1;
-      ends_[at] = end;
-    }
-  }
-  return ends_[unit];
+  const uint32_t other = places_.end_of_place(unit);
+  return other < places_.size() ? Next{other, places_.columns(other)} : Next();
 }
 
 Starts::Next Starts::after_test(NodeId branch) const {
@@ -283,29 +267,18 @@ Starts::Next Starts::after_test(NodeId branch) const {
   return next.unit > 0 && is_whole ? next_place(next.unit) : next;
 }
 
-bool Starts::only_leaves(uint32_t unit) const {
-  const uint32_t next = unit + 1;
-  return leaves(unit) ||
-         (next < source_.columns.size() && leaves(next) && is_same_place(unit, next));
-}
-
 bool Starts::has_places_of_jumps() const {
   const auto is_as_wide = [&](uint32_t unit) {
-    const int32_t wide = Next{unit, source_.columns[unit]}.width();
+    const int32_t wide = places_.columns(unit).width();
     return wide == width_of("pass") || wide == width_of("continue");
   };
-  return std::any_of(source_.nops.begin(), source_.nops.end(), is_as_wide) ||
-         std::any_of(source_.leaves.begin(), source_.leaves.end(), is_as_wide);
-}
-
-// A jump may have one unit of cache.
-bool Starts::is_left_before(uint32_t unit) const {
-  return unit > 1 && (leaves(unit - 1) || leaves(unit - 2));
+  return std::ranges::any_of(places_.nops(), is_as_wide) ||
+         std::ranges::any_of(places_.leaves(), is_as_wide);
 }
 
 uint32_t Starts::unit_of(NodeId node) const {
   const ast::Where at = tree_.where(node);
-  const bool is_known = !at.code.valid() && at.offset / 2 < source_.columns.size();
+  const bool is_known = !at.code.valid() && at.offset / 2 < places_.size();
   return is_known ? at.offset / 2 : kNoUnit;
 }
 

@@ -7,14 +7,13 @@
 // reads, never what it means.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "ast/tree.h"
-#include "object/columns.h"
+#include "object/places.h"
 #include "polish/headers.h"
 #include "polish/lists.h"
 #include "polish/polish.h"
@@ -27,7 +26,7 @@ class Starts {
 
   // Of the body as it is now. Without columns nothing is known.
   Starts(const ast::Tree& tree, const Statements& body, const Source& source)
-      : tree_(tree), body_(body), source_(source) {}
+      : tree_(tree), body_(body), source_(source), places_(source.places) {}
 
   // Returns the column in which a statement starts. An `elif` seems to start two columns further
   // right than it does: its test is taken to follow an `if`.
@@ -54,7 +53,16 @@ class Starts {
   // kUnknown if they are on different lines.
   int32_t gap(ast::NodeId before, ast::NodeId after) const;
 
-  bool known() const { return !source_.columns.empty(); }
+  // Returns the place where an operand starts, without a `not` before it; unknown columns for an
+  // operation.
+  struct At {
+    int32_t line = -1;
+    int32_t column = kUnknown;
+  };
+  At of_operand(ast::NodeId operand) const;
+
+  bool known() const { return places_.known(); }
+  const object::Places& places() const { return places_; }
 
   // Returns the place of the constant test of a loop, which only a NOP has (3.12+).
   object::Columns of_constant_test(ast::NodeId loop) const;
@@ -64,9 +72,7 @@ class Starts {
   bool is_in_endless_loop(ast::NodeId test, int32_t column) const;
 
   // Returns the place of what the body ends in: a `pass` or `...` there leaves nothing else.
-  object::Columns of_end() const {
-    return source_.columns.empty() ? object::Columns() : source_.columns.back();
-  }
+  object::Columns of_end() const { return places_.columns(places_.size() - 1); }
 
   // Returns the statement that was written as the body of an `except` clause without a name, by
   // the place of what leaves it; None: the body is empty no more, or that is not known.
@@ -80,11 +86,6 @@ class Starts {
   struct Next {
     uint32_t unit = 0;
     object::Columns columns = {};  // unknown: there is no such unit
-
-    int32_t width() const {
-      const bool known = columns.begin != object::kNoColumn && columns.end != object::kNoColumn;
-      return known ? columns.end - columns.begin : 0;
-    }
   };
   Next after(ast::NodeId node) const;
 
@@ -92,48 +93,14 @@ class Starts {
   Next after_test(ast::NodeId branch) const;
 
   // Returns the code unit of the instruction that a node comes from; kNoUnit: it is not known.
-  static constexpr uint32_t kNoUnit = 0xffffffffu;
+  static constexpr uint32_t kNoUnit = object::Places::kNoUnit;
   uint32_t unit_of(ast::NodeId node) const;
 
   // Returns the first code unit of the nodes of a list that have one; kNoUnit: none has.
   uint32_t first_unit(std::span<const ast::NodeId> items) const;
 
-  bool is_nop(uint32_t unit) const {
-    return std::binary_search(source_.nops.begin(), source_.nops.end(), unit);
-  }
-
-  // Returns true if a code unit does nothing but leave: a jump, or the return of a constant.
-  bool only_leaves(uint32_t unit) const;
-
-  // Returns true if control passes from a code unit to a later one: nothing between them leaves.
-  bool comes_to(uint32_t unit, uint32_t later) const {
-    const auto next = std::lower_bound(source_.leaves.begin(), source_.leaves.end(), unit);
-    return next == source_.leaves.end() || *next >= later;
-  }
-
-  // Returns the last code unit before one that leaves; kNoUnit: there is none.
-  uint32_t last_leaving(uint32_t unit) const {
-    const auto next = std::lower_bound(source_.leaves.begin(), source_.leaves.end(), unit);
-    return next == source_.leaves.begin() ? kNoUnit : *(next - 1);
-  }
-
   // Returns true if any jump, return, raise or NOP has the width of a `pass` or `continue`.
   bool has_places_of_jumps() const;
-
-  // Returns true if control never reaches a code unit from the one before it.
-  bool is_left_before(uint32_t unit) const;
-
-  // Returns the first code unit after one that has another place; that after the last one if there
-  // is none.
-  uint32_t end_of_place(uint32_t unit) const;
-
-  object::Columns of_unit(uint32_t unit) const { return source_.columns[unit]; }
-
-  // Returns true if two code units have the same columns.
-  bool is_same_place(uint32_t one, uint32_t other) const {
-    const object::Columns a = source_.columns[one], b = source_.columns[other];
-    return a.begin == b.begin && a.end == b.end;
-  }
 
   // Returns true if the constants show `while 1` where there is no place of the test.
   bool has_endless_ones() const { return source_.has_endless_ones; }
@@ -151,14 +118,6 @@ class Starts {
  private:
   const Header& header() const;
   Next next_place(uint32_t unit) const;
-  bool leaves(uint32_t unit) const {
-    return std::binary_search(source_.leaves.begin(), source_.leaves.end(), unit);
-  }
-
-  struct At {
-    int32_t line = -1;
-    int32_t column = kUnknown;
-  };
 
   bool has_more_than_jumps(int32_t line) const;
   bool is_written_as_none(int32_t line, int32_t column) const;
@@ -169,7 +128,7 @@ class Starts {
   int32_t of_assign(const ast::Assign& assign) const;
   ast::NodeId without_not(ast::NodeId node) const;
   bool is_negated_outside(ast::NodeId comparison, bool negated) const;
-  int32_t width(ast::NodeId statement) const;
+  int32_t width(ast::NodeId statement) const { return own(statement).width(); }
   int32_t keyword_before(ast::NodeId expression, int32_t keyword) const;
   int32_t of_return(ast::NodeId statement) const;
   int32_t of_simple(ast::ListId list) const;
@@ -188,9 +147,9 @@ class Starts {
   const ast::Tree& tree_;
   Statements body_;
   Source source_;
+  const object::Places& places_;
   mutable std::array<Found, 32> found_{};  // by the last bits of the node's number
   mutable std::optional<Header> header_;   // once it was asked for
-  mutable std::vector<uint32_t> ends_;     // end_of_place() of each unit; filled on demand
   mutable std::vector<int32_t> lines_;     // lines with more than a jump, sorted; filled on demand
 };
 

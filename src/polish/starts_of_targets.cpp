@@ -42,7 +42,7 @@ int32_t Starts::of_assign(const ast::Assign& assign) const {
   if (!is_swap(assign)) {
     // What unpacks them is right before the first of them, and starts with a bracket around them.
     const uint32_t unit = first_unit(elements);
-    const int32_t begin = unit == kNoUnit || unit == 0 ? kUnknown : source_.columns[unit - 1].begin;
+    const int32_t begin = unit == kNoUnit || unit == 0 ? kUnknown : places_.columns(unit - 1).begin;
     if (begin != kUnknown && begin <= least) return begin;
     return is_shared ? kUnknown : least;
   }

@@ -50,8 +50,8 @@ class Arms {
     const auto body = tree_.items(branch.body);
     if (body.empty() || !tree_.items(branch.orelse).empty()) return;
     const Starts::Next next = starts_.after_test(statement);
-    const bool is_pass = next.width() == width_of("pass");
-    const bool is_continue = next.width() == width_of("continue") && end == End::Continue;
+    const bool is_pass = next.columns.width() == width_of("pass");
+    const bool is_continue = next.columns.width() == width_of("continue") && end == End::Continue;
     if (!is_pass && !is_continue) return;
     if (!is_beside(next, body)) return;
     const ast::Where at = tree_.where(statement);
@@ -68,19 +68,21 @@ class Arms {
     const auto body = tree_.items(branch.body);
     if (body.empty() || !tree_.items(branch.orelse).empty() || !is_simple(body.back())) return;
     const Starts::Next next = starts_.after(body.back());
-    if (next.width() != width_of("pass") || next.columns.begin != starts_.of(body.back())) return;
-    if (!starts_.only_leaves(next.unit) && !starts_.is_nop(next.unit)) return;
-    if (!starts_.is_left_before(next.unit)) return;
+    if (next.columns.width() != width_of("pass") || next.columns.begin != starts_.of(body.back()))
+      return;
+    if (!starts_.places().only_leaves(next.unit) && !starts_.places().is_nop(next.unit)) return;
+    if (!starts_.places().is_left_before(next.unit)) return;
     branch.orelse = tree_.list({tree_.add(ast::Pass{}, {-1, next.unit * 2})});
     tree_.set(statement, branch);
   }
 
   // Returns true if nothing but a place is in the column of statements that start after it.
   bool is_beside(const Starts::Next& next, std::span<const NodeId> items) {
-    if (!starts_.only_leaves(next.unit) && !starts_.is_nop(next.unit)) return false;
+    if (!starts_.places().only_leaves(next.unit) && !starts_.places().is_nop(next.unit))
+      return false;
     // What falls through to the statements was written before them, in the same list.
     const uint32_t first = first_units_.of(items);
-    if (first <= next.unit || starts_.comes_to(next.unit, first)) return false;
+    if (first <= next.unit || starts_.places().comes_to(next.unit, first)) return false;
     const int32_t start = starts_.of(items[0]);
     // An `elif` starts further left, and its test further right.
     if (tree_.is(items[0], Kind::If) && start == next.columns.begin - kUsual + kElif) {
@@ -107,15 +109,15 @@ class Arms {
     const int32_t start = starts_.of(items.back());
     if (start == Starts::kUnknown) return;
     const Starts::Next next = starts_.after(items.back());
-    if (next.width() != width_of("pass") || next.columns.begin != start) return;
+    if (next.columns.width() != width_of("pass") || next.columns.begin != start) return;
     // The `pass` that an `else` starts with comes after the jump back.
-    if (starts_.is_nop(next.unit) && starts_.is_left_before(next.unit)) return;
+    if (starts_.places().is_nop(next.unit) && starts_.places().is_left_before(next.unit)) return;
     Statements made = items;
-    const uint32_t stop = starts_.end_of_place(next.unit);
+    const uint32_t stop = starts_.places().end_of_place(next.unit);
     for (uint32_t unit = next.unit; unit < stop; ++unit) {
       if (!ends(place.owner, unit)) break;
       made.push_back(tree_.add(ast::Pass{}, {-1, unit * 2}));
-      if (!starts_.is_nop(unit)) break;
+      if (!starts_.places().is_nop(unit)) break;
     }
     if (made.size() == items.size()) return;
     tree_.set_slot(place.owner, place.field, tree_.list(made).value);
@@ -133,10 +135,10 @@ class Arms {
       case Kind::ExceptHandler:
         return true;
       case Kind::With:
-        return starts_.is_nop(unit);
+        return starts_.places().is_nop(unit);
       case Kind::For:
       case Kind::While:
-        return starts_.is_nop(unit) || starts_.only_leaves(unit);
+        return starts_.places().is_nop(unit) || starts_.places().only_leaves(unit);
       default:
         return false;
     }

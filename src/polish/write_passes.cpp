@@ -21,12 +21,13 @@ namespace {
 
 class Passes {
  public:
-  Passes(ast::Tree& tree, const Starts& starts, std::span<const uint32_t> nops)
+  Passes(ast::Tree& tree, const Starts& starts)
       : tree_(tree), starts_(starts), first_units_(tree, starts) {
-    for (const uint32_t unit : nops) {
-      const int32_t wide = Starts::Next{unit, starts.of_unit(unit)}.width();
+    for (const uint32_t unit : starts.places().nops()) {
+      const object::Columns here = starts.places().columns(unit);
+      const int32_t wide = here.width();
       if (wide != width_of("pass") && wide != width_of("...")) continue;
-      std::set<uint32_t>& column = left_[starts.of_unit(unit).begin];
+      std::set<uint32_t>& column = left_[here.begin];
       column.insert(column.end(), unit);
     }
   }
@@ -108,7 +109,7 @@ class Passes {
   // and falls through to it.
   void add_passes(uint32_t before, uint32_t first, NodeId next, Statements& made) {
     // What leaves between a NOP and the statement keeps control from getting there.
-    const uint32_t last = starts_.last_leaving(first);
+    const uint32_t last = starts_.places().last_leaving(first);
     const uint32_t after = last == Starts::kNoUnit ? before : std::max(before, last);
     const int32_t start = starts_.of(next);
     const auto column = left_.find(start);
@@ -116,7 +117,7 @@ class Passes {
     auto& units = column->second;
     auto at = units.upper_bound(after);
     while (at != units.end() && *at < first) {
-      const bool is_pass = starts_.of_unit(*at).end - start == width_of("pass");
+      const bool is_pass = starts_.places().columns(*at).end - start == width_of("pass");
       const ast::Where where{-1, *at * 2};
       made.push_back(is_pass ? tree_.add(ast::Pass{}, where)
                              : tree_.add(ast::Expr{ellipsis(tree_)}, where));
@@ -133,9 +134,8 @@ class Passes {
 
 }  // namespace
 
-void write_passes(ast::Tree& tree, Statements& body, const Starts& starts,
-                  std::span<const uint32_t> nops) {
-  if (starts.known()) Passes(tree, starts, nops).run(body);
+void write_passes(ast::Tree& tree, Statements& body, const Starts& starts) {
+  if (starts.known()) Passes(tree, starts).run(body);
 }
 
 }  // namespace pellucid::polish

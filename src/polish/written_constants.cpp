@@ -11,11 +11,6 @@ using object::ConstKind;
 
 namespace {
 
-int32_t width(object::Columns columns) {
-  const bool known = columns.begin != object::kNoColumn && columns.end != object::kNoColumn;
-  return known ? columns.end - columns.begin : 0;
-}
-
 NodeId constant(ast::Tree& tree, ConstKind kind, int64_t number, ast::Where at) {
   object::Const value;
   value.kind = kind;
@@ -39,7 +34,7 @@ void write_ones(ast::Tree& tree, const Statements& body, Outline& outline, const
     const bool is_endless =
         tree.is(loop.test, Kind::Constant) && !tree.where(loop.test).code.valid();
     const bool is_one = starts.has_endless_ones() && is_endless;
-    if (!is_one && width(starts.of_constant_test(item)) != width_of("1")) return;
+    if (!is_one && starts.of_constant_test(item).width() != width_of("1")) return;
     loop.test = constant(tree, ConstKind::Int, 1, tree.where(loop.test));
     tree.set(item, loop);
   });
@@ -49,7 +44,7 @@ void write_yielded_nones(ast::Tree& tree, const std::vector<NodeId>& nodes, cons
   if (!starts.known()) return;
   for (const NodeId node : nodes) {
     if (!tree.is(node, Kind::Yield) || tree.as<ast::Yield>(node).value.valid()) continue;
-    if (width(starts.own(node)) < width_of("yield None")) continue;
+    if (starts.own(node).width() < width_of("yield None")) continue;
     tree.set(node, ast::Yield{constant(tree, ConstKind::None, 0, tree.where(node))});
   }
 }
@@ -60,10 +55,10 @@ void write_end_of_block(ast::Tree& tree, Statements& body, const Starts& starts)
   const bool is_empty = tree.is(body[0], Kind::Pass);
   if (!is_empty && !is_docstring(tree, body[0])) return;
   const auto last = is_empty ? object::Columns() : starts.own(tree.as<ast::Expr>(body[0]).value);
-  if (!is_empty && (end.begin == last.begin && end.end == last.end)) return;
-  if (width(end) == width_of("pass") && !is_empty) {
+  if (!is_empty && end == last) return;
+  if (end.width() == width_of("pass") && !is_empty) {
     body.push_back(tree.add(ast::Pass{}));
-  } else if (width(end) == width_of("...")) {
+  } else if (end.width() == width_of("...")) {
     const NodeId dots = tree.add(ast::Expr{constant(tree, ConstKind::Ellipsis, 0, {})});
     if (is_empty) body.pop_back();
     body.push_back(dots);

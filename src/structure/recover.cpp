@@ -77,10 +77,12 @@ ast::ListId written(Reduction& reduction, const std::vector<ast::ListId>& bodies
 }  // namespace
 
 Result<ast::ListId> recover(ir::Function function, ast::Tree& tree,
-                            const std::vector<ast::ListId>& bodies, bool joins_copies,
-                            Trace* trace) {
+                            const std::vector<ast::ListId>& bodies, const object::Places& places,
+                            bool joins_copies, Trace* trace) {
   try {
     Reduction reduction{Graph(std::move(function)), tree, joins_copies};
+    // Where copies stay apart, each stays where it lies.
+    if (joins_copies) reduction.graph.places = &places;
     refuse_sends(reduction.graph);
     refuse_rings_of_handlers(reduction.graph);
     tree.make_room(reduction.graph.f.values.size());

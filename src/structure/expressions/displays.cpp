@@ -262,9 +262,10 @@ NodeId make_extended(const ExpressionContext& c, const ir::Value& value, Nodes o
     return display;
   }
 
-  // `[*(1, 2, 3), x]`: the first step was read as `[1, 2, 3]`; undo that.
+  // `[*(1, 2, 3), x]`: the first step was read as `[1, 2, 3]`; undo that, unless the compiler makes
+  // the same of `[1, 2, 3, x]` (3.14+).
   const bool was_folded =
-      (is_op(container, Op::ListExtend, Op::SetUpdate)) &&
+      !c.function.folds.literals && (is_op(container, Op::ListExtend, Op::SetUpdate)) &&
       is_op(c.operand(container, 1), Op::LoadConst) && c.operand(container, 0).count == 0 &&
       !c.tree.items(elements_id(c.tree, display)).empty() &&
       !c.tree.is(c.tree.items(elements_id(c.tree, display))[0], ast::Kind::Starred);

@@ -21,6 +21,7 @@
 #include "base/check.h"
 #include "base/rare.h"
 #include "ir/function.h"
+#include "object/places.h"
 #include "structure/graph/edges.h"
 #include "structure/graph/loop_extents.h"
 
@@ -200,6 +201,7 @@ class Graph {
   // each is a `while` with that test. For each, the edge into the body.
   RareMap<BlockId, uint8_t> tested_loops;
   LoopSpans loop_spans;
+  const object::Places* places = nullptr;  // of the code; null: clues of layout are not asked for
 
   // An invalid id is a bug, which costs the structure of one function and no more.
   ir::Block& operator[](BlockId id) {

@@ -24,6 +24,83 @@ uint32_t said_end_of_loop(const PlanContext& c, const Loop& loop) {
   return said;
 }
 
+bool returns_none(const PlanContext& c, const ir::Block& block) {
+  if (block.exit != ExitKind::Return) return false;
+  const ir::Value& value = c.graph[c.graph.resolve(block.operands[0])];
+  return is_op(value, Op::LoadConst) && c.module[value.constant()].kind == object::ConstKind::None;
+}
+
+// Returns the line of the first code of a block.
+int32_t first_line(const Graph& graph, BlockId block) {
+  for (const ValueId item : graph[block].items) {
+    if (!is_marker(graph[item]) && graph[item].line > 0) return graph[item].line;
+  }
+  return graph[block].exit_line;
+}
+
+constexpr int32_t kUnknown = -1;
+constexpr int32_t kStep = 4;  // the usual indentation
+
+object::SourcePlace place_at(const Graph& graph, uint32_t offset) {
+  return graph.places == nullptr ? object::SourcePlace() : graph.places->at(offset / 2);
+}
+
+int32_t column_at(const Graph& graph, uint32_t offset) {
+  const uint16_t begin = place_at(graph, offset).columns.begin;
+  return begin == object::kNoColumn ? kUnknown : begin;
+}
+
+// Returns the column in which a `return` or `raise` starts. The constant of a `return` has given it
+// its own place (compiler_return).
+int32_t column_of_exit(const Graph& graph, BlockId exit) {
+  constexpr int32_t kReturn = 7;  // `return `
+  const ir::Block& block = graph[exit];
+  const object::SourcePlace own = place_at(graph, block.exit_offset);
+  const int32_t column = column_at(graph, block.exit_offset);
+  const bool is_constant = block.exit == ExitKind::Return &&
+                           is_op(graph[graph.resolve(block.operands[0])], Op::LoadConst);
+  return is_constant && own.columns.width() != kReturn - 1 ? column - kReturn : column;
+}
+
+// Returns which blocks only handlers lead to.
+std::vector<uint8_t> handling_blocks(const PlanContext& c) {
+  std::vector<uint8_t> found(c.graph.size(), 0);
+  std::vector<BlockId> todo;
+  for (const flow::Handler& handler : c.graph.f.handlers) todo.push_back(handler.entry);
+  while (!todo.empty()) {
+    const BlockId id = todo.back();
+    todo.pop_back();
+    if (!c.graph.reachable(id) || found[id.index()]++ != 0) continue;
+    const auto inside = c.analysis.children(id);
+    todo.insert(todo.end(), inside.begin(), inside.end());
+  }
+  return found;
+}
+
+// Returns the column of a `while`. The test of an endless one has left a NOP of its width (3.12+).
+int32_t column_of_while(const Graph& graph, const Loop& loop, bool is_tested) {
+  constexpr int32_t kWhile = 6, kTrue = 4, kOne = 1;
+  if (graph.places == nullptr) return kUnknown;
+  if (is_tested) {
+    int32_t least = INT32_MAX;
+    for (const ValueId item : graph[loop.header].items) {
+      const int32_t column = column_at(graph, graph[item].offset);
+      if (column != kUnknown) least = std::min(least, column);
+    }
+    return least == INT32_MAX ? kUnknown : std::max(least - kWhile, kUnknown);
+  }
+  const uint32_t start = graph[loop.header].offset / 2;
+  for (uint32_t unit = start; unit > 0; --unit) {
+    if (!graph.places->is_nop(unit)) {
+      if (unit == start) continue;
+      break;
+    }
+    const object::Columns columns = graph.places->columns(unit);
+    if (columns.width() == kTrue || columns.width() == kOne) return columns.begin - kWhile;
+  }
+  return kUnknown;
+}
+
 }  // namespace
 
 uint32_t code_offset(const Graph& graph, BlockId block) {
@@ -59,6 +136,52 @@ bool jumps_after_clauses(const Graph& graph, BlockId block, HandlerId handler) {
     if (is_marker(value, flow::Marker::LeftByJump)) return value.offset > entry;
   }
   return false;
+}
+
+bool is_returned_before(const PlanContext& c, HandlerId handler, BlockId block) {
+  const Graph& graph = c.graph;
+  const ir::Block& exit = graph[block];
+  if (graph.places == nullptr || !only_returns(graph, block)) return false;
+  if (returns_none(c, exit) || exit.exit_line <= 0) return false;
+  const ir::Value& value = graph[graph.resolve(exit.operands[0])];
+  if (!is_op(value, Op::LoadConst) || value.line != exit.exit_line) return false;
+  std::vector<BlockId> todo{graph.f.handlers[handler.index()].entry};
+  const uint32_t handled = graph.exceptions_at(todo[0], 0);
+  while (!todo.empty()) {
+    const BlockId id = todo.back();
+    todo.pop_back();
+    if (graph.exceptions_at(id, 0) < handled) continue;
+    const auto& items = graph[id].items;
+    if (std::any_of(items.begin(), items.end(),
+                    [&](ValueId item) { return graph[item].line >= exit.exit_line; })) {
+      return true;
+    }
+    const auto inside = c.analysis.children(id);
+    todo.insert(todo.end(), inside.begin(), inside.end());
+  }
+  return false;
+}
+
+std::optional<bool> is_in_else(const PlanContext& c, HandlerId handler, BlockId code) {
+  const Graph& graph = c.graph;
+  const auto region = c.protection.region(handler);
+  if (graph.places == nullptr || region.empty()) return {};
+  const auto first = std::min_element(region.begin(), region.end(), [&](BlockId a, BlockId b) {
+    return graph[a].offset < graph[b].offset;
+  });
+  const int32_t line = first_line(graph, code);
+  const int32_t clause = first_line(graph, graph.f.handlers[handler.index()].entry);
+  if (line <= clause) return {};
+  const uint32_t start = graph[*first].offset / 2;
+  for (uint32_t unit = start; unit > 0; --unit) {
+    if (!graph.places->is_nop(unit)) {
+      if (unit == start) continue;
+      break;
+    }
+    const object::SourcePlace place = graph.places->at(unit);
+    if (place.end_line > place.line && place.end_line >= clause) return line <= place.end_line;
+  }
+  return {};
 }
 
 bool falls_through(const PlanContext& c, BlockId entry, BlockId to, const Scope& scope) {
@@ -163,6 +286,76 @@ bool is_tested_inside(const PlanContext& c, const Loop& loop, BlockId out_of) {
   return !graph.tested_loops.contains(loop.header) &&
          graph[out_of].offset > graph[loop.header].exit_offset &&
          graph[out_of].offset < end_before_handlers(c, loop) && !only_returns(graph, out_of);
+}
+
+LoopPlaces::LoopPlaces(const PlanContext& c, const Loop& loop, bool is_tested)
+    : c_(c),
+      loop_(loop),
+      own_column_(column_of_while(c.graph, loop, is_tested)),
+      least_column_(INT32_MAX) {
+  const Graph& graph = c.graph;
+  const std::vector<uint8_t> handles = handling_blocks(c);
+  const bool is_clause = handles[loop.header.index()] != 0;
+  for (const BlockId member : loop.blocks) {
+    if (is_tested && member == loop.header) continue;
+    for (const ValueId item : graph[member].items) {
+      const ir::Value& value = graph[item];
+      if (value.line <= 0 || only_leaves(value)) continue;
+      last_line_ = std::max(last_line_, value.line);
+      const int32_t column = column_at(graph, value.offset);
+      if (column != kUnknown) least_column_ = std::min(least_column_, column);
+      if (is_clause || handles[member.index()] == 0) lines_.push_back({value.offset, value.line});
+    }
+  }
+  std::sort(lines_.begin(), lines_.end(), [](Line a, Line b) { return a.offset < b.offset; });
+  for (size_t i = lines_.size(); i-- > 1;) {
+    lines_[i - 1].line = std::min(lines_[i - 1].line, lines_[i].line);
+  }
+}
+
+// Returns true if code of the loop is laid out after an offset, on a line before the given one.
+bool LoopPlaces::has_moved(uint32_t offset, int32_t line) const {
+  const auto next = std::upper_bound(lines_.begin(), lines_.end(), offset,
+                                     [](uint32_t at, Line each) { return at < each.offset; });
+  return next != lines_.end() && next->line < line;
+}
+
+// Returns true if the exit has the place of its own statement: it does not come after code that
+// leaves a `with` or a `finally` in the loop, whose place it would have.
+bool LoopPlaces::has_own_place(BlockId exit) const {
+  const Graph& graph = c_.graph;
+  const ir::Block& block = graph[exit];
+  for (const ValueId item : block.items) {
+    if (!only_leaves(graph[item]) && graph[item].line != block.exit_line) return false;
+  }
+  for (const Way& way : graph.ways_into(exit)) {
+    HandlerId region = graph[way.from].handler;
+    if (!within(graph, region, graph[loop_.header].handler)) return false;
+    for (; region != graph[loop_.header].handler; region = graph.handlers[region.index()].outer) {
+      const HandlerKind kind = graph.handlers[region.index()].kind;
+      if (kind == HandlerKind::With || kind == HandlerKind::Finally) return false;
+    }
+  }
+  return block.exit_line > 0;
+}
+
+Written LoopPlaces::of(BlockId exit) const {
+  const Graph& graph = c_.graph;
+  const ir::Block& block = graph[exit];
+  const bool leaves = block.exit == ExitKind::Return || block.exit == ExitKind::Raise;
+  if (!leaves || block.next[0].to.valid() || !has_own_place(exit)) return Written::Unknown;
+  // The end of the function is written nowhere.
+  if (returns_none(c_, block) || last_line_ == kUnknown) return Written::Unknown;
+  if (block.exit_line < last_line_) return Written::Inside;
+  if (block.exit_line == last_line_) return Written::Unknown;
+  if (has_moved(block.exit_offset, block.exit_line)) return Written::After;
+  const int32_t column = column_of_exit(graph, exit);
+  if (column == kUnknown) return Written::Unknown;
+  if (own_column_ == kUnknown) {
+    return column + kStep <= least_column_ ? Written::After : Written::Unknown;
+  }
+  if (column > own_column_) return Written::Inside;
+  return column < least_column_ ? Written::After : Written::Unknown;
 }
 
 std::tuple<bool, uint32_t> rank_after_loop(const Graph& graph, BlockId place, bool falls_there) {

@@ -7,7 +7,9 @@
 // clues and no proof: code by other compilers only reads worse where a clue is wrong.
 #pragma once
 
+#include <optional>
 #include <tuple>
+#include <vector>
 
 #include "structure/plan/context.h"
 
@@ -40,6 +42,11 @@ bool is_before_clauses(const Graph& graph, BlockId block, BlockId entry);
 // clauses, where the body arrives by itself. For handlers with clauses only.
 bool jumps_after_clauses(const Graph& graph, BlockId block, HandlerId handler);
 
+// Returns true if the code that only the body of a `try` leads to was written in its `else`, false
+// if after the statement; nothing if the bytecode does not tell. The NOP of a `try` has the place
+// of the whole statement (compiler_try_except, 3.11+).
+std::optional<bool> is_in_else(const PlanContext& c, HandlerId handler, BlockId code);
+
 // Returns true if a clause reaches `to` without a `continue`. The POP_EXCEPT at the end of a clause
 // has the line of its last statement (compiler_try_except sets none; propagate_line_numbers), while
 // compiler_continue emits what it unwinds on its own line.
@@ -49,6 +56,11 @@ bool falls_through(const PlanContext& c, BlockId entry, BlockId to, const Scope&
 // separate line, after that of the clause's last statement (compiler_break, compiler_continue). So
 // has a `return`, which needs no loop to leave.
 bool is_broken_to(const PlanContext& c, BlockId block);
+
+// Returns true if a block returns a constant from inside the statement of a `finally`: what was
+// written after it has lines after those of the `finally` body. (From 3.10 on the `return` has the
+// line of the last code of that body, a copy of which comes before it: compiler_unwind_fblock.)
+bool is_returned_before(const PlanContext& c, HandlerId handler, BlockId block);
 
 // --- Loops. compiler_while and compiler_for emit the test, the body, the `else`, and last the
 // block that `break` leads to.
@@ -83,6 +95,36 @@ bool is_tested_inside(const PlanContext& c, const Loop& loop, BlockId out_of);
 // Returns the rank of a place that a loop is left for: of several, the one with the greatest rank
 // follows the loop.
 std::tuple<bool, uint32_t> rank_after_loop(const Graph& graph, BlockId place, bool falls_there);
+
+// Where a `return` or `raise` was written that leaves a loop.
+enum class Written : uint8_t { Unknown, Inside, After };
+
+// A short exit after the loop is copied to each `break` (inline_small_exit_blocks, 3.10+), and so
+// laid out before code of the loop on lines before its own. Its column tells, too (3.11+): what
+// follows a loop starts no further right.
+class LoopPlaces {
+ public:
+  // `is_tested`: the header is the test of a `while`.
+  LoopPlaces(const PlanContext& c, const Loop& loop, bool is_tested);
+  Written of(BlockId exit) const;
+
+ private:
+  // The line of an instruction of the loop, and the least one from it on in the bytecode; what
+  // handles exceptions is left out, since it is moved behind everything else.
+  struct Line {
+    uint32_t offset = 0;
+    int32_t line = 0;
+  };
+  bool has_moved(uint32_t offset, int32_t line) const;
+  bool has_own_place(BlockId exit) const;
+
+  const PlanContext& c_;
+  const Loop& loop_;
+  int32_t own_column_;
+  int32_t last_line_ = -1;
+  int32_t least_column_;
+  std::vector<Line> lines_;
+};
 
 // --- `if` in a loop.
 

@@ -2,6 +2,7 @@
 #include "structure/plan/loop_exits.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <unordered_set>
 
@@ -96,12 +97,21 @@ class Leaving {
   }
 
  private:
-  bool is_inside(BlockId target) const {
+  const LoopPlaces& places() {
+    if (!places_) places_.emplace(c_, loop_, exhausted_.valid());
+    return *places_;
+  }
+
+  bool is_inside(BlockId target) {
     const Graph& graph = c_.graph;
     const bool is_dominated = c_.analysis.dominates(loop_.header, target);
     // A case belongs to those before it, wherever its body leads.
     const bool stands_inside = is_next_case(graph, target) || bodies_.count(target) != 0;
     if (stands_inside && is_dominated) return true;
+    if (is_dominated && graph.places != nullptr) {
+      const Written written = places().of(target);
+      if (written != Written::Unknown) return written == Written::Inside;
+    }
     // The end of a body is after its last loop, whichever copy of that end was kept.
     if (target == exhausted_ || target == scope_.follow || target == outside_ || !is_dominated) {
       return false;
@@ -137,6 +147,7 @@ class Leaving {
   const BlockId outside_;
   const LoopEnd end_;
   const Regions regions_;
+  std::optional<LoopPlaces> places_;  // once they were asked for
   LeftFor left_;
   std::unordered_set<BlockId> bodies_;
   std::vector<BlockId> todo_;

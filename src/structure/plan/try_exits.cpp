@@ -99,9 +99,18 @@ class Ends {
            !is_overtaken_outside(c_, end, scope_);
   }
 
+  // Returns true for a `return` of a clause that runs the `finally` body around this `try`.
+  bool is_returned_in_clause(BlockId end) const {
+    const bool is_around = scope_.handler.valid() &&
+                           c_.graph.handlers[scope_.handler.index()].kind == HandlerKind::Finally;
+    if (!is_around || !is_returned_before(c_, scope_.handler, end)) return false;
+    // Up to 3.9 the end of a clause has any line; `try … finally` is rather one statement.
+    return !c_.graph.f.habits.copies_exits || !falls_through(c_, entry_, end, scope_);
+  }
+
   void look_at_clauses() {
     for (const ClauseEnd& end : exits_of_clauses(c_, handler_, scope_)) {
-      if (end.is_left) continue;
+      if (end.is_left || is_returned_in_clause(end.to)) continue;
       clause_ends_.push_back(end.to);
       meets_ = meets_ || end.to == after_;
       const bool returns = (only_returns(c_.graph, end.to) && !end.is_far) ||
@@ -160,9 +169,12 @@ class Ends {
       return false;
     }
     if (is_overtaken_outside(c_, place, scope_)) return false;
-    if (!is_jump_target(place, scope_)) return true;
+    const bool is_jump = is_jump_target(place, scope_);
+    const auto said = is_in_else(c_, handler_, orelse_);
+    if (said == false && (is_jump || only_returns(c_.graph, place))) return false;
+    if (!is_jump) return true;
     if (place != scope_.follow) return false;
-    return !is_laid_out_after(c_.graph, orelse_, entry_) ||
+    return said == true || !is_laid_out_after(c_.graph, orelse_, entry_) ||
            falls_through(c_, entry_, place, scope_);
   }
 
@@ -294,7 +306,7 @@ BlockId follow_of_finally(const PlanContext& c, HandlerId handler, const Scope& 
     std::erase_if(exits, [&](BlockId exit) { return never_ends(c.graph, exit); });
     follow = pick_follow(c, exits, scope);
   }
-  return follow;
+  return follow.valid() && is_returned_before(c, handler, follow) ? BlockId() : follow;
 }
 
 TryEnds ends_of_try(const PlanContext& c, HandlerId handler, const Scope& scope) {

@@ -426,7 +426,9 @@ class Tails {
     for (size_t i = begin; i < block.items.size(); ++i) {
       const ir::Value& value = g_[block.items[i]];
       if (value.kind != ValueKind::Instr) return false;
-      if (block.exit == ExitKind::Goto || block.exit == ExitKind::Reraise) {
+      // The statement before an exit is copied with its line.
+      const bool is_before_exit = value.line > 0 && value.line != block.exit_line;
+      if (block.exit == ExitKind::Goto || block.exit == ExitKind::Reraise || is_before_exit) {
         key.push_back(static_cast<uint32_t>(value.line));
       }
       key.insert(key.end(), {static_cast<uint32_t>(value.op), value.a, value.b, value.count});

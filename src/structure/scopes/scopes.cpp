@@ -412,6 +412,13 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     symbols.late_cells.clear();
     symbols.unbound_cells.clear();
   }
+  // After a statement that always leaves, a `yield` needs no test.
+  const bool yields_at_end =
+      symbols.lacks_yield && !statements.empty() && tree_.is(statements.back(), Kind::Raise);
+  if (yields_at_end) {
+    symbols.lacks_yield = false;
+    statements.push_back(tree_.add(ast::Expr{tree_.add(ast::Yield{})}));
+  }
   Statements dead = dead_code(tree_, function.code, symbols);
   if (function.habits.lends_names && mentions_unused && scope != ScopeKind::Class) {
     for (const Symbol name : lent_names(tree_, function, statements)) {

@@ -20,11 +20,12 @@ namespace pellucid::polish {
 namespace {
 
 // A rewrite of the body of a function.
-using Columns = std::vector<object::Columns>;
-using Rewrite = void (*)(ast::Tree& tree, Statements& body, const Columns& columns);
+using object::Places;
+const Places kNoPlaces;
+using Rewrite = void (*)(ast::Tree& tree, Statements& body, const Places& places);
 
 template <void rewrite(ast::Tree&, Statements&, Outline&)>
-void without_columns(ast::Tree& tree, Statements& body, const Columns&) {
+void without_columns(ast::Tree& tree, Statements& body, const Places&) {
   Outline outline(tree, body);
   rewrite(tree, body, outline);
 }
@@ -32,84 +33,87 @@ void without_columns(ast::Tree& tree, Statements& body, const Columns&) {
 const std::unordered_map<std::string, Rewrite> kRewrites = {
     {"join_try", without_columns<join_try>},
     {"join_with",
-     [](ast::Tree& tree, Statements& body, const Columns& columns) {
+     [](ast::Tree& tree, Statements& body, const Places& places) {
        Outline outline(tree, body);
-       join_with(tree, body, outline, Starts(tree, body, {columns, -1}));
+       join_with(tree, body, outline, Starts(tree, body, {places, -1}));
      }},
     {"join_conditions",
-     [](ast::Tree& tree, Statements& body, const Columns& columns) {
+     [](ast::Tree& tree, Statements& body, const Places& places) {
        Outline outline(tree, body);
-       join_conditions(tree, body, outline, Starts(tree, body, {columns, -1}));
+       join_conditions(tree, body, outline, Starts(tree, body, {places, -1}));
      }},
     {"join_lines", without_columns<join_lines>},
     {"chain_elif", without_columns<chain_elif>},
     {"join_ends", without_columns<join_ends>},
+    {"drop_repeated_ends", without_columns<drop_repeated_ends>},
     {"end_if", without_columns<end_if>},
     {"end_try", [](ast::Tree& tree, Statements& body,
-                   const Columns&) { end_try(tree, body, Starts(tree, body, {})); }},
+                   const Places&) { end_try(tree, body, Starts(tree, body, {kNoPlaces})); }},
     {"flatten_rows",
-     [](ast::Tree& tree, Statements& body, const Columns&) {
-       flatten_rows(tree, body, true, Starts(tree, body, {}));
+     [](ast::Tree& tree, Statements& body, const Places&) {
+       flatten_rows(tree, body, true, Starts(tree, body, {kNoPlaces}));
      }},
     {"lay_out",
-     [](ast::Tree& tree, Statements& body, const Columns& columns) {
-       lay_out(tree, body, true, Starts(tree, body, {columns, -1}));
+     [](ast::Tree& tree, Statements& body, const Places& places) {
+       lay_out(tree, body, true, Starts(tree, body, {places, -1}));
      }},
     {"take_inside",
-     [](ast::Tree& tree, Statements& body, const Columns& columns) {
+     [](ast::Tree& tree, Statements& body, const Places& places) {
        Outline outline(tree, body);
-       take_inside(tree, body, outline, true, Starts(tree, body, {columns, -1}));
+       take_inside(tree, body, outline, true, Starts(tree, body, {places, -1}));
      }},
     {"leave_loops",
-     [](ast::Tree& tree, Statements& body, const Columns& columns) {
-       leave_loops(tree, body, true, Starts(tree, body, {columns, -1}));
+     [](ast::Tree& tree, Statements& body, const Places& places) {
+       leave_loops(tree, body, true, Starts(tree, body, {places, -1}));
      }},
     {"split_asserts",
-     [](ast::Tree& tree, Statements& body, const Columns& columns) {
-       split_asserts(tree, body, true, Starts(tree, body, {columns, -1}));
+     [](ast::Tree& tree, Statements& body, const Places& places) {
+       split_asserts(tree, body, true, Starts(tree, body, {places, -1}));
      }},
     {"split_tests",
-     [](ast::Tree& tree, Statements& body, const Columns& columns) {
+     [](ast::Tree& tree, Statements& body, const Places& places) {
        Outline outline(tree, body);
-       split_tests(tree, body, outline, true, Starts(tree, body, {columns, -1}));
+       split_tests(tree, body, outline, true, Starts(tree, body, {places, -1}));
      }},
     {"split_returns",
-     [](ast::Tree& tree, Statements& body, const Columns& columns) {
+     [](ast::Tree& tree, Statements& body, const Places& places) {
        Outline outline(tree, body);
-       split_returns(tree, body, outline, Starts(tree, body, {columns, -1}));
+       split_returns(tree, body, outline, Starts(tree, body, {places, -1}));
      }},
-    {"place_names", [](ast::Tree& tree, Statements& body,
-                       const Columns&) { place_names(tree, body, Starts(tree, body, {{}, 1})); }},
+    {"place_names",
+     [](ast::Tree& tree, Statements& body, const Places&) {
+       place_names(tree, body, Starts(tree, body, {kNoPlaces, 1}));
+     }},
     {"lay_out_by_lines",
-     [](ast::Tree& tree, Statements& body, const Columns&) {
-       lay_out_by_lines(tree, body, true, Starts(tree, body, {}));
+     [](ast::Tree& tree, Statements& body, const Places&) {
+       lay_out_by_lines(tree, body, true, Starts(tree, body, {kNoPlaces}));
      }},
     {"join_negations",
-     [](ast::Tree& tree, Statements& body, const Columns& columns) {
-       const Starts starts(tree, body, {columns, -1});
+     [](ast::Tree& tree, Statements& body, const Places& places) {
+       const Starts starts(tree, body, {places, -1});
        join_negations(tree, own_nodes(tree, body), starts);
      }},
     {"keep_dropped_constants",
-     [](ast::Tree& tree, Statements& body, const Columns&) { keep_dropped_constants(tree, body); }},
+     [](ast::Tree& tree, Statements& body, const Places&) { keep_dropped_constants(tree, body); }},
     {"negate_comparisons",
-     [](ast::Tree& tree, Statements& body, const Columns&) {
+     [](ast::Tree& tree, Statements& body, const Places&) {
        negate_comparisons(tree, own_nodes(tree, body), true);
      }},
     {"negate_comparisons_before_3_10",
-     [](ast::Tree& tree, Statements& body, const Columns&) {
+     [](ast::Tree& tree, Statements& body, const Places&) {
        negate_comparisons(tree, own_nodes(tree, body), false);
      }},
     {"percent_formats", [](ast::Tree& tree, Statements& body,
-                           const Columns&) { percent_formats(tree, own_nodes(tree, body)); }},
+                           const Places&) { percent_formats(tree, own_nodes(tree, body)); }},
     {"drop_tail_jumps",
-     [](ast::Tree& tree, Statements& body, const Columns&) {
-       const Starts starts(tree, body, {});
+     [](ast::Tree& tree, Statements& body, const Places&) {
+       const Starts starts(tree, body, {kNoPlaces});
        Outline outline(tree, body);
        drop_tail_jumps(tree, body, outline, Body::Function, true, starts);
      }},
     {"drop_tail_jumps_before_3_10",
-     [](ast::Tree& tree, Statements& body, const Columns&) {
-       const Starts starts(tree, body, {});
+     [](ast::Tree& tree, Statements& body, const Places&) {
+       const Starts starts(tree, body, {kNoPlaces});
        Outline outline(tree, body);
        drop_tail_jumps(tree, body, outline, Body::Function, false, starts);
      }},
@@ -163,7 +167,7 @@ std::string run_rewrite(const std::string& name, const std::string& input) {
   const std::string before = printed(tree, root);
   const auto items = tree.items(tree.as<ast::Module>(root).body);
   Statements body(items.begin(), items.end());
-  kRewrites.at(name)(tree, body, reader.columns());
+  kRewrites.at(name)(tree, body, reader.places());
   tree.set(root, ast::Module{tree.list(body)});
   ast::check(tree, root);
   const std::string after = printed(tree, root);
@@ -174,7 +178,7 @@ const bool rewrites_are_registered = testing::register_goldens("polish", run_rew
 
 TEST("every rewrite has tests of its own") {
   EXPECT(rewrites_are_registered);
-  EXPECT_EQ(kRewrites.size(), 24u);
+  EXPECT_EQ(kRewrites.size(), 25u);
   for (const auto& rewrite : kRewrites) {
     const std::string start = "polish/" + rewrite.first + '/';
     const auto is_its = [&](const testing::Test& test) { return test.name.starts_with(start); };

@@ -77,7 +77,7 @@ void TreeReader::clear() {
   stack_.clear();
   module_ = std::make_unique<object::Module>();
   tree_ = std::make_unique<ast::Tree>(*module_);
-  columns_.clear();
+  places_.clear();
 }
 
 uint32_t TreeReader::pop() {
@@ -92,8 +92,8 @@ void TreeReader::place(std::istringstream& in) {
   object::Columns columns;
   if (!(in >> columns.begin)) return;
   if (!(in >> columns.end)) columns.end = object::kNoColumn;
-  where_.offset = static_cast<uint32_t>(2 * columns_.size());
-  columns_.push_back(columns);
+  where_.offset = static_cast<uint32_t>(2 * places_.size());
+  places_.push_back({where_.line, where_.line, columns});
 }
 
 void TreeReader::list(std::istringstream& in) {

@@ -20,7 +20,7 @@
 
 #include "ast/nodes.h"
 #include "ast/tree.h"
-#include "object/columns.h"
+#include "object/places.h"
 
 namespace pellucid::polish {
 
@@ -39,7 +39,7 @@ class TreeReader {
   object::Module& module() { return *module_; }
   ast::Tree& tree() { return *tree_; }
   // Of the nodes that have any, where their offsets say.
-  const std::vector<object::Columns>& columns() const { return columns_; }
+  object::Places places() const { return {places_, {}, {}}; }
 
   // Forgets everything, for the next program.
   void clear();
@@ -53,7 +53,7 @@ class TreeReader {
   std::unique_ptr<object::Module> module_;
   std::unique_ptr<ast::Tree> tree_;
   std::vector<uint32_t> stack_;
-  std::vector<object::Columns> columns_;
+  std::vector<object::SourcePlace> places_;
   ast::Where where_;
 };
 
