@@ -78,7 +78,6 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   // By columns, before the step that arranges what is in one list.
   split_returns(tree, statements, outline, starts);
   if (has({Kind::Assert})) split_asserts(tree, statements, is_function, starts);
-  if (has({Kind::While})) leave_loops(tree, statements, is_function, starts);
   if (has(kWithLists)) take_inside(tree, statements, outline, is_function, starts);
   // Replaces the guesses of later steps where columns are known; leaves redundant jumps.
   if (has(kChoices)) lay_out(tree, statements, is_function, starts);
@@ -94,6 +93,8 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   drop_tail_jumps(tree, statements, outline, kind, compiler.copies_exits, starts);
   // Before the steps that look at what is alone in an `if`; redundant jumps are gone.
   if (has(kWithLists)) write_arms(tree, statements, is_function, starts);
+  // Before the step that reads NOPs as a `pass` of the list around.
+  if (has({Kind::Match})) write_last_cases(tree, statements, outline, starts);
   write_passes(tree, statements, starts);
   // Only now is an `if` alone in another one: a redundant jump was after it.
   if (has({Kind::If})) join_conditions(tree, statements, outline, starts);

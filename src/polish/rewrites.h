@@ -52,10 +52,6 @@ void join_negations(ast::Tree& tree, const std::vector<ast::NodeId>& nodes, cons
 void take_inside(ast::Tree& tree, Statements& body, Outline& outline, bool is_function,
                  const Starts& starts);
 
-// `while True: if a: return b`, which the columns show to have been after the loop
-//  ->  `while True: if a: break` and `return b` after it
-void leave_loops(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
-
 // `return b if a else c`, with a written before b  ->  `if a: return b` and `return c`
 void split_returns(ast::Tree& tree, Statements& body, Outline& outline, const Starts& starts);
 
@@ -89,6 +85,10 @@ void drop_tail_jumps(ast::Tree& tree, Statements& body, Outline& outline, Body k
 // `if not a: b`, with the place of a `pass` or `continue` before b  ->  `if a: pass else: b`; the
 // `pass` at the end of a list that has left its place
 void write_arms(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
+
+// `match a: case b: c`, with the places of a `case _: pass` after it  ->  that case, too
+void write_last_cases(ast::Tree& tree, const Statements& body, Outline& outline,
+                      const Starts& starts);
 
 // The `pass` or `...` before a statement that has left a NOP
 void write_passes(ast::Tree& tree, Statements& body, const Starts& starts);

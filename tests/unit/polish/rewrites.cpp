@@ -62,10 +62,6 @@ const std::unordered_map<std::string, Rewrite> kRewrites = {
        Outline outline(tree, body);
        take_inside(tree, body, outline, true, Starts(tree, body, {places, -1}));
      }},
-    {"leave_loops",
-     [](ast::Tree& tree, Statements& body, const Places& places) {
-       leave_loops(tree, body, true, Starts(tree, body, {places, -1}));
-     }},
     {"split_asserts",
      [](ast::Tree& tree, Statements& body, const Places& places) {
        split_asserts(tree, body, true, Starts(tree, body, {places, -1}));
@@ -178,7 +174,7 @@ const bool rewrites_are_registered = testing::register_goldens("polish", run_rew
 
 TEST("every rewrite has tests of its own") {
   EXPECT(rewrites_are_registered);
-  EXPECT_EQ(kRewrites.size(), 25u);
+  EXPECT_EQ(kRewrites.size(), 24u);
   for (const auto& rewrite : kRewrites) {
     const std::string start = "polish/" + rewrite.first + '/';
     const auto is_its = [&](const testing::Test& test) { return test.name.starts_with(start); };
