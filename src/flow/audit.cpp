@@ -14,6 +14,7 @@
 #include "bytecode/traits.h"
 #include "flow/audit_stack.h"
 #include "flow/frame_slots.h"
+#include "flow/kept_slots.h"
 #include "flow/order.h"
 #include "flow/shared_bits.h"
 
@@ -50,6 +51,7 @@ class Audit {
 
   std::optional<Breach> run() {
     if (graph_.unrestored) say("an exception is left as being handled", *graph_.unrestored);
+    if (!found_) found_ = takes_kept_slot(graph_);
     begin();
     if (is_straight_) {
       if (!found_) walk(graph_[BlockId(0u)]);
@@ -58,8 +60,7 @@ class Audit {
     states_.resize(graph_.blocks.size());
     is_open_.resize(order_.blocks.size());
     meet(BlockId(0u), {});
-    // In reverse postorder, so that a block comes after all its predecessors except those of back
-    // edges.
+    // In reverse postorder: a block comes after all its predecessors but those of back edges.
     while (!open_.empty() && !found_) {
       const uint32_t at = open_.top();
       open_.pop();
@@ -355,8 +356,7 @@ class Audit {
     return false;
   }
 
-  // Pops the callee and the slot beside it (NULL, or the receiver of a method), and pushes the
-  // result.
+  // Pops the callee and the slot beside it (NULL or a method's receiver), and pushes the result.
   void call(const Instr& instr) {
     if (instr.b == 1) {
       take(instr, 1);

@@ -6,7 +6,8 @@
 // reach only calls, a value saved by LOAD_FAST_AND_CLEAR only the local that it came from, a saved
 // exception only POP_EXCEPT. Cells are made once and before they are used, unchecked loads (3.12+)
 // are of bound locals, borrowed ones (3.14+) of locals that keep their value, the exception state
-// is restored on every exit, and the stack is large enough.
+// is restored on every exit, handlers keep no slot that what raises takes, and the stack is large
+// enough.
 #pragma once
 
 #include <optional>

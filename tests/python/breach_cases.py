@@ -51,6 +51,8 @@ DEEP_PAIRS = "def f(x):\n    return x, ((1000, 2),), x, ((3000, 4),), x, ((1000,
 SLICES = "def f(x):\n    return x[1000:2000], x[1000:2000]\n"
 FLOAT = "def f(x):\n    return x, 1.25\n"
 REPLACED = "def f(x):\n    x.m((x := 5))\n"
+ADDED = "def f(x, y):\n    try: x + y\n    except: return 1\n"
+CALLED = "def f():\n    try: g()\n    except: return 1\n"
 FORMATTED = "def f(x):\n    return f'{x}{(x := 1)}'\n"
 ENTERED = "def f(x):\n    with x:\n        x = None\n"
 REBOUND = "def f(x):\n    for y in x:\n        x = y\n"
@@ -154,6 +156,24 @@ def up_to_the_call(code: CodeType) -> CodeType:
     call = next(instr for instr in parts.instrs if dis.opname[instr.op] == "CALL")
     parts.entries[0] = parts.entries[0]._replace(end=call)
     return put_together(code, parts)
+
+
+def protected_from(name: str, kept: int) -> Callable[[CodeType], CodeType]:
+    """Protect only what begins with the instruction of a name, whose handler keeps more slots."""
+
+    def changed(code: CodeType) -> CodeType:
+        parts = take_apart(code)
+        begin = next(i for i in parts.instrs if dis.opname[i.op].startswith(name))
+        if VERSION < (3, 11):
+            setup = first(parts, "SETUP_FINALLY")
+            parts.instrs.remove(setup)
+            parts.instrs.insert(parts.instrs.index(begin), setup)
+        else:
+            deeper = [entry._replace(depth=entry.depth + kept) for entry in parts.entries]
+            parts.entries[:] = [deeper[0]._replace(begin=begin), *deeper[1:]]
+        return put_together(code, parts)
+
+    return changed
 
 
 def late_pop(code: CodeType) -> CodeType:
@@ -410,6 +430,8 @@ CASES: Dict[str, Case] = {
     "an entry from within a prefix": ((3, 11), NEWEST, DELETED, within_a_prefix),
     "an entry without a mark": ((3, 11), NEWEST, HANDLER, unmarked),
     "no place to raise from": ((3, 11), NEWEST, HANDLER, last_reraise),
+    "a handler that keeps what is added": (ALL, NEWEST, ADDED, protected_from("BINARY_", 2)),
+    "a handler that keeps a NULL": ((3, 11), (3, 12), CALLED, protected_from("LOAD_GLOBAL", 1)),
     "an exception that was not saved": ((3, 9), (3, 10), HANDLER, late_pop),
     "a pattern of False": ((3, 10), NEWEST, FIRST, zero_is_false),
     "a pattern of no class": ((3, 10), NEWEST, CLASSES, of_a_constant),
