@@ -44,6 +44,7 @@ class Finder {
   Finder(const object::Module& module, const Stream& stream, bool is_generated)
       : module_(module),
         code_(module[stream.code]),
+        stream_(stream),
         raw_(stream.raw),
         raw_code_(module, stream),
         minor_(code_.version.minor),
@@ -57,6 +58,7 @@ class Finder {
     for (at_ = 0; at_ < marks.size() && !found_; ++at_) {
       if (marks[at_] != Mark::None) one(marks[at_], raw_[at_].arg);
     }
+    if (stream_.parted) say(std::string(kPartsWhole), *stream_.parted);
     exception_table();
     ranges();
     return found_;
@@ -430,6 +432,7 @@ class Finder {
 
   const object::Module& module_;
   const Code& code_;
+  const Stream& stream_;
   const std::vector<RawInstr>& raw_;
   const RawCode raw_code_;
   int minor_;

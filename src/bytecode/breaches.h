@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "bytecode/stream.h"
 
@@ -22,6 +23,9 @@ struct Breach {
   std::string what;
   uint32_t offset = 0;  // in bytes
 };
+
+// Of Stream::parted and flow::Graph::parted.
+inline constexpr std::string_view kPartsWhole = "the exception table parts what belongs together";
 
 // Returns the first breach; none: the code obeys all rules. `is_generated`: it was written by a
 // program whose facts hold (object/facts.h), so that its frames are not looked at. Dynamo leaves

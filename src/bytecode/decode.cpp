@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bytecode/op_facts.h"
+#include "bytecode/protection.h"
 #include "bytecode/reach.h"
 #include "bytecode/read_raw.h"
 #include "bytecode/traits.h"
@@ -61,43 +62,6 @@ Result<bool> resolve_targets(Translation& translation, bool is_along_paths) {
   return true;
 }
 
-class ExceptionTable {
- public:
-  ExceptionTable(const std::vector<RawInstr>& raw, const Translation& translation,
-                 bool is_along_paths)
-      : raw_(raw), translation_(translation), is_along_paths_(is_along_paths) {}
-
-  Result<std::vector<ExceptionEntry>> run(const std::vector<RawException>& entries) const {
-    std::vector<ExceptionEntry> out;
-    for (const RawException& entry : entries) {
-      const ExceptionEntry canonical{index_of(entry.begin), index_of(entry.end),
-                                     index_of(entry.target), entry.depth, entry.lasti};
-      // The covered instructions may have been dropped.
-      if (canonical.begin >= canonical.end) continue;
-      if (canonical.target >= translation_.instrs.size()) {
-        if (is_along_paths_) continue;
-        return Error{ErrorCode::Malformed, entry.target,
-                     "exception table: no handler at offset " + std::to_string(entry.target)};
-      }
-      out.push_back(canonical);
-    }
-    return out;
-  }
-
- private:
-  // Returns the first canonical instruction at or after a byte offset.
-  uint32_t index_of(uint32_t offset) const {
-    const auto it =
-        std::lower_bound(raw_.begin(), raw_.end(), offset,
-                         [](const RawInstr& instr, uint32_t o) { return instr.start < o; });
-    return translation_.first[static_cast<size_t>(it - raw_.begin())];
-  }
-
-  const std::vector<RawInstr>& raw_;
-  const Translation& translation_;
-  bool is_along_paths_;
-};
-
 // Decodes all bytes, one instruction after another.
 Result<Stream> decode_all(const object::Module& module, object::CodeId id) {
   const object::Code& code = module[id];
@@ -111,7 +75,8 @@ Result<Stream> decode_all(const object::Module& module, object::CodeId id) {
   const RawFacts facts = raw_facts(code, stream.raw, exceptions, false);
   PELLUCID_TRY(Translation translation, translate(module, id, stream.raw, facts));
   PELLUCID_TRY([[maybe_unused]] const bool resolved, resolve_targets(translation, false));
-  PELLUCID_TRY(stream.exceptions, ExceptionTable(stream.raw, translation, false).run(exceptions));
+  PELLUCID_TRY([[maybe_unused]] const bool protects,
+               protect(code, exceptions, translation, false, stream));
   stream.instrs = std::move(translation.instrs);
   return stream;
 }
@@ -173,8 +138,8 @@ Result<Stream> decode_reached(const object::Module& module, object::CodeId id) {
   facts.steps = std::move(reach.steps);
   PELLUCID_TRY(Translation translation, translate(module, id, stream.raw, facts));
   PELLUCID_TRY([[maybe_unused]] const bool resolved, resolve_targets(translation, true));
-  PELLUCID_TRY(stream.exceptions,
-               ExceptionTable(stream.raw, translation, true).run(reach.exceptions));
+  PELLUCID_TRY([[maybe_unused]] const bool protects,
+               protect(code, reach.exceptions, translation, true, stream));
   stream.instrs = std::move(translation.instrs);
   stream.faults = std::move(translation.faults);
   stream.faults.insert(stream.faults.end(), reach.faults.begin(), reach.faults.end());

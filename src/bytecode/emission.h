@@ -2,6 +2,7 @@
 // What translate.cpp reads of raw instructions, and what it makes of them. Private to it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -110,7 +111,19 @@ class Emission {
   // Returns the number of instructions so far.
   uint32_t count() const { return count_; }
   // Takes back all instructions from this one on.
-  void cut(uint32_t first) { count_ = first; }
+  void cut(uint32_t first) {
+    count_ = first;
+    while (!made_.folds.empty() && made_.folds.back().raw >= spot_.at) made_.folds.pop_back();
+  }
+
+  // Notes that the next instruction stands for `count` raw ones, from the one at the spot on. This
+  // is the only way to drop a raw instruction that can raise: its handler has to be that of the
+  // others (protection.h).
+  void fold(uint32_t count) {
+    const auto at = static_cast<uint32_t>(spot_.at);
+    const auto left = static_cast<uint32_t>(spot_.raw.size()) - at;
+    made_.folds.push_back({at, std::min(count, left), count_});
+  }
 
   // Notes that the next instruction is the first one of the raw one at the spot.
   void start_raw() { made_.first[spot_.at] = count_; }
@@ -124,6 +137,8 @@ class Emission {
   Translation finish() {
     made_.first.back() = count_;
     made_.instrs.resize(count_);
+    // (At the end nothing may follow.)
+    while (!made_.folds.empty() && made_.folds.back().instr >= count_) made_.folds.pop_back();
     return std::move(made_);
   }
 

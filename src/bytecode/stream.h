@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -137,7 +138,12 @@ struct Stream {
   std::vector<RawInstr> raw;
   std::vector<Instr> instrs;
   std::vector<ExceptionEntry> exceptions;  // 3.11+; sorted by begin, disjoint
-  std::vector<Fault> faults;               // reached, without a meaning; never proven
+  // The tests that stand for a TO_BOOL too, ascending; only if there are exceptions.
+  std::vector<uint32_t> truth_tests;
+  // Byte offset of the first raw instruction that has no instruction of its own, and another
+  // handler than the one that stands for it.
+  std::optional<uint32_t> parted;
+  std::vector<Fault> faults;  // reached, without a meaning; never proven
 };
 
 std::string_view name_of(Op op);

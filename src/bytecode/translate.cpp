@@ -140,7 +140,7 @@ class Translator {
       case Form::Target:
         break;
       case Form::Drop:
-        return drop();
+        return drop(op);
       case Form::Never:
         return out_.fail("not an instruction of a code object");
       case Form::ReturnGenerator:
@@ -222,8 +222,10 @@ class Translator {
     return out_.fail("no such form");
   }
 
-  bool drop() {
+  // (A PRECALL that is specialized makes the call that follows.)
+  bool drop(Op op) {
     if (spot_.mark_of(spot_.at) == Mark::Resume) in_prologue_ = false;
+    if (op == Op::Call) out_.fold(2);
     return true;
   }
 
@@ -299,7 +301,7 @@ class Translator {
     }
     if (arg == kListToTuple) return out_.emit(Op::ListToTuple);
     if ((arg == kPrint || arg == kImportStar) && popped) {
-      skip_ = 1;
+      fold_with_next(1);
       return out_.emit(arg == kPrint ? Op::PrintExpr : Op::ImportStar);
     }
     return out_.emit(Op::Intrinsic1, arg);
@@ -307,9 +309,11 @@ class Translator {
 
   bool to_bool() {
     const Mark next = spot_.mark_at(1);
-    if (next == Mark::PopJumpIfTrue || next == Mark::PopJumpIfFalse || next == Mark::UnaryNot)
-      return true;
-    return out_.emit(Op::ToBool);
+    if (next != Mark::PopJumpIfTrue && next != Mark::PopJumpIfFalse && next != Mark::UnaryNot)
+      return out_.emit(Op::ToBool);
+    // (The other one is emitted in its own place, where jumps may lead.)
+    out_.fold(2);
+    return true;
   }
 
   bool for_iter(const RawInstr& instr, uint32_t slots_above) {
@@ -352,8 +356,14 @@ class Translator {
     };
     const bool sync = has_args({1, kExit, 2, 3, kEnter, 0});
     if (!sync && !has_args({1, kAsyncExit, 2, 3, kAsyncEnter, 0})) return false;
-    skip_ = 5;
+    fold_with_next(5);
     return out_.emit(sync ? Op::BeforeWith : Op::BeforeAsyncWith, 0, 2);
+  }
+
+  // Lets the instruction that is emitted now stand for the next raw ones, too.
+  void fold_with_next(uint32_t count) {
+    out_.fold(1 + count);
+    skip_ = count;
   }
 
   Spot spot_;

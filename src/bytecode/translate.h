@@ -39,9 +39,17 @@ struct RawFacts {
 };
 inline constexpr uint32_t kNoRaw = 0xffffffffu;
 
+// Several raw instructions that one canonical instruction stands for: the next one from `instr` on.
+struct Fold {
+  uint32_t raw = 0;    // the first of them
+  uint32_t count = 0;  // of them
+  uint32_t instr = 0;
+};
+
 struct Translation {
   std::vector<Instr> instrs;    // a Target operand is still the index of a *raw* instruction
   std::vector<uint32_t> first;  // by raw instruction: its first canonical one; one more at the end
+  std::vector<Fold> folds;      // ascending, disjoint
   std::vector<Fault> faults;    // by b of the Unsayable in their place
 };
 

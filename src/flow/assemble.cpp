@@ -290,6 +290,7 @@ class Assembler {
     graph.code = draft_.code;
     graph.wraps_stop_iteration = draft_.wraps_stop_iteration;
     graph.unrestored = draft_.unrestored;
+    graph.parted = draft_.parted;
     graph.marks_ends = draft_.marks_ends;
     graph.marks_empty_bodies = draft_.marks_empty_bodies;
     graph.instrs.reserve(draft_.instrs.size());

@@ -51,12 +51,11 @@ class Audit {
 
   std::optional<Breach> run() {
     if (graph_.unrestored) say("an exception is left as being handled", *graph_.unrestored);
+    if (graph_.parted) say(std::string(bytecode::kPartsWhole), *graph_.parted);
     if (!found_) found_ = takes_kept_slot(graph_);
     begin();
-    if (is_straight_) {
-      if (!found_) walk(graph_[BlockId(0u)]);
-      return found_;
-    }
+    if (is_straight_ && !found_) walk(graph_[BlockId(0u)]);
+    if (is_straight_) return found_;
     states_.resize(graph_.blocks.size());
     is_open_.resize(order_.blocks.size());
     meet(BlockId(0u), {});

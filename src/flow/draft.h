@@ -54,6 +54,7 @@ struct Draft {
   bool marks_empty_bodies = false;
   bool has_subroutines = false;        // finally bodies that are called (3.8)
   std::optional<uint32_t> unrestored;  // as Graph::unrestored
+  std::optional<uint32_t> parted;      // as Graph::parted
 
   std::span<const Instr> body(const DraftBlock& block) const {
     return {instrs.data() + block.first, block.count};

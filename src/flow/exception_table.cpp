@@ -85,6 +85,7 @@ ExceptionTable::ExceptionTable(const object::Module& module, const bytecode::Str
       plain_(size_) {
   draft_.code = stream.code;
   draft_.wraps_stop_iteration = code_.wraps_stop_iteration;
+  draft_.parted = code_.parted;
   draft_.stream = stream.instrs;
   find_leaders();
 }

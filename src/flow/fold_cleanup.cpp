@@ -51,8 +51,7 @@ void fold_cleanups(Regions& regions) {
     uint32_t& cover = regions.cover[i];
     if (cover == kNoRegion || instead[cover] == cover) continue;
     Folded& folded = regions.fold(i);
-    if (bytecode::facts_of(regions.instrs[i].op).raises)
-      folded.saved_at = regions.regions[cover].depth - 1;
+    if (regions.raises[i]) folded.saved_at = regions.regions[cover].depth - 1;
     folded.restores = restores[cover];
     cover = instead[cover];
   }
@@ -64,7 +63,7 @@ bool starts_generator_within(const Regions& regions, uint32_t wrapper, uint32_t&
   start = 0;
   for (uint32_t i = 0; i < regions.instrs.size(); ++i) {
     if (regions.instrs[i].op != Op::StartGenerator) continue;
-    for (uint32_t before = start; before < i; ++before)
+    for (uint32_t before = start; before <= i; ++before)
       if (regions.cover[before] == wrapper) return false;
     start = i + 1;
   }
@@ -83,28 +82,40 @@ void fold_stop_iteration_wrapper(Regions& regions) {
   }
   if (wrapper == kNoRegion) return;
   const uint32_t target = regions.regions[wrapper].target;
+  // What it raises leaves the function.
+  if (regions.cover[target] != kNoRegion || regions.cover[target + 1] != kNoRegion) return;
   uint32_t start = 0;
   if (!starts_generator_within(regions, wrapper, start)) return;
   for (uint32_t i = start; i < regions.instrs.size(); ++i)
-    if (regions.cover[i] == kNoRegion && (i < target || i > target + 1) &&
-        bytecode::facts_of(regions.instrs[i].op).raises)
+    if (regions.cover[i] == kNoRegion && (i < target || i > target + 1) && regions.raises[i])
       return;
   std::replace(regions.cover.begin(), regions.cover.end(), wrapper, kNoRegion);
   regions.wraps_stop_iteration = true;
 }
 
-// Gives a branch that cannot raise the region of its test. In 3.13+ no branch can, since TO_BOOL is
-// a separate instruction, and the compiler loses the regions of some branches. The same for the
-// backward jump that 3.12+ emits after a branch, in place of a conditional backward jump.
-void protect_branches(Regions& regions, bool tests_raise) {
+// Notes what can raise: of the branches since 3.13 those alone that stand for a TO_BOOL too.
+void find_raising(Regions& regions, const bytecode::Stream& stream, bool branches_raise) {
+  regions.raises.reserve(regions.instrs.size());
+  for (const Instr& instr : regions.instrs) {
+    const bool is_test = instr.op == Op::BranchTrue || instr.op == Op::BranchFalse;
+    regions.raises.push_back(bytecode::facts_of(instr.op).raises && (!is_test || branches_raise));
+  }
+  for (const uint32_t test : stream.truth_tests) regions.raises[test] = 1;
+}
+
+// Gives a branch that cannot raise the region of its test: the compiler loses the regions of some.
+// The same for the backward jump that 3.12+ emits after a branch, in place of a conditional
+// backward jump.
+void protect_branches(Regions& regions) {
   const auto size = static_cast<uint32_t>(regions.instrs.size());
   for (uint32_t i = 1; i < size; ++i) {
     const Op op = regions.instrs[i].op;
     if (!transfers_control(op)) continue;
-    const bool tests = op == Op::BranchTrue || op == Op::BranchFalse;
-    const bool free = op == Op::BranchNone || op == Op::BranchNotNone || (tests && !tests_raise);
+    const bool is_branch = op == Op::BranchTrue || op == Op::BranchFalse || op == Op::BranchNone ||
+                           op == Op::BranchNotNone;
     const Instr& before = regions.instrs[i - 1];
-    if (free && !transfers_control(before.op)) regions.cover[i] = regions.cover[i - 1];
+    if (is_branch && !regions.raises[i] && !transfers_control(before.op))
+      regions.cover[i] = regions.cover[i - 1];
     if (op != Op::Jump || regions.instrs[i].a > i || regions.cover[i] != kNoRegion) continue;
     const auto control = control_of(before);
     if (control && control->jumps && control->falls) regions.cover[i] = regions.cover[i - 1];
@@ -183,7 +194,8 @@ Regions regions_of(const object::Module& module, const bytecode::Stream& stream,
   const bool protects = !result.regions.empty();
   if (protects) {
     if (habits_of(module[stream.code].version).loses_tests) mark_lost_tests(result);
-    protect_branches(result, module[stream.code].version < object::Version{3, 13});
+    find_raising(result, stream, module[stream.code].version < object::Version{3, 13});
+    protect_branches(result);
   }
   if (fold && protects) {
     fold_cleanups(result);

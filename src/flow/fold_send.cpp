@@ -42,7 +42,6 @@ class SendFolder {
         (jumps_to_[at] != 1 || at < 2 || !is(at - 2, Op::PushNull) || !is(at - 1, Op::LoadConst) ||
          jumps_to_[at - 2] != 0 || jumps_to_[at - 1] != 0))
       return;
-    const uint32_t cover = regions_.cover[at];
     uint32_t after = target;
     if (keeps_iterator) {
       // END_SEND is one raw instruction, so no jump leads into it.
@@ -50,13 +49,13 @@ class SendFolder {
       after = target + end_size;
     }
     uint32_t ways_in = 1;  // to `target`: by SEND
+    const uint32_t region = regions_.cover[at + 1];
     uint32_t throws = kNoRegion;
-    if (regions_.cover[at + 1] != cover) {
-      if (!keeps_iterator || regions_.cover[at + 1] == kNoRegion) return;
-      const Region& region = regions_.regions[regions_.cover[at + 1]];
-      throws = region.target;
-      if (region.lasti || !is(throws, Op::CleanupThrow) || regions_.cover[throws] != cover ||
-          jumps_to_[throws] != 1 || (throws > 0 && falls_through(throws - 1)))
+    if (keeps_iterator && region != kNoRegion && region != regions_.cover[at] &&
+        is(regions_.regions[region].target, Op::CleanupThrow)) {
+      throws = regions_.regions[region].target;
+      if (regions_.regions[region].lasti || jumps_to_[throws] != 1 ||
+          (throws > 0 && falls_through(throws - 1)))
         return;
       if (is(throws + 1, Op::Jump) && instrs[throws + 1].a == target && jumps_to_[throws + 1] == 0)
         ++ways_in;
@@ -70,16 +69,20 @@ class SendFolder {
     regions_.instrs[at].op = Op::YieldFrom;
     regions_.instrs[at].a = 0;
     regions_.instrs[at].b = 0;
-    regions_.gone[at + 1] = 1;
-    if (has_slot) regions_.gone[at - 2] = 1;
-    for (uint32_t i = target; i < after; ++i) regions_.gone[i] = 1;
+    if (has_slot) regions_.absorb(at - 2, at);
+    for (uint32_t i = target; i < after; ++i) regions_.absorb(i, at);
     if (throws != kNoRegion) {
       // (Of the slots that it keeps, only the folded one is missing.)
-      regions_.fold(at).depth_at =
-          regions_.regions[regions_.cover[at + 1]].depth - (has_slot ? 1 : 0);
-      regions_.gone[throws] = 1;
-      if (ways_in == 2) regions_.gone[throws + 1] = 1;
+      regions_.fold(at).depth_at = regions_.regions[region].depth - (has_slot ? 1 : 0);
+      // It raises again what the iterator did not take.
+      regions_.cover[at + 1] = regions_.cover[throws];
+      regions_.absorb(throws, at);
+      if (ways_in == 2) regions_.absorb(throws + 1, at);
     }
+    regions_.absorb(at + 1, at);
+    // There 3.11 raises what the iterator did not take.
+    if (!keeps_iterator && !regions_.raises.empty()) regions_.raises[at + 2] = 1;
+    regions_.stands_for(at + 2, at);
     regions_.instrs[at + 2].a = after;
     loops_.push_back(at + 2);
   }
@@ -88,7 +91,7 @@ class SendFolder {
   void drop_jumps() {
     for (const uint32_t jump : loops_)
       if (regions_.live(jump + 1) == regions_.live(regions_.instrs[jump].a))
-        regions_.gone[jump] = 1;
+        regions_.absorb(jump, jump - 2);
   }
 
  private:

@@ -58,7 +58,7 @@ class ShortcutFolder {
     if (!is(call, Op::PushNull) || !same_generators(loop, call + 1)) return;
     regions_.instrs[at].op = Op::Jump;
     regions_.instrs[at].a = call;
-    for (uint32_t i = at + 1; i < at + 4; ++i) regions_.gone[i] = true;
+    for (uint32_t i = at + 1; i < at + 4; ++i) regions_.absorb(i, at);
   }
 
  private:
@@ -98,10 +98,9 @@ class ShortcutFolder {
   // Returns true if both are protected by handlers of the same form, the second one's with `delta`
   // more stack slots.
   bool same_handlers(uint32_t a, uint32_t b, uint32_t delta, std::vector<Pair>& todo) const {
-    if (!bytecode::can_raise(at(a).op)) return true;
     const uint32_t left = regions_.cover[a];
     const uint32_t right = regions_.cover[b];
-    if (left == right) return true;
+    if (left == right || !regions_.raises[a]) return true;
     if (left == kNoRegion || right == kNoRegion) return false;
     const Region& of_a = regions_.regions[left];
     const Region& of_b = regions_.regions[right];
@@ -138,9 +137,11 @@ class ShortcutFolder {
       if (!seen.insert(pair).second) continue;
       if (a == b) return false;
       if (const uint32_t loop_at = loop_after(a); loop_at != kNoRegion && is(b, Op::Call, 1)) {
-        if (has_loop || !same_handlers(loop_at, b, delta, todo) || !same_result(loop_at, b)) {
-          return false;
-        }
+        if (has_loop) return false;
+        const std::vector<uint32_t> parts = parts_of(loop_at, b);
+        if (parts.empty()) return false;
+        for (const uint32_t part : parts)
+          if (!same_handlers(part, b, delta, todo)) return false;
         has_loop = true;
       } else if (!same_step(a, b, delta, todo)) {
         return false;
@@ -160,25 +161,33 @@ class ShortcutFolder {
     return has_slot ? next : kNoRegion;
   }
 
-  bool same_result(uint32_t loop, uint32_t call) const {
+  // Returns what the call stands for: all instructions of the loop that do something. None if the
+  // loop does not do what the call does.
+  std::vector<uint32_t> parts_of(uint32_t loop, uint32_t call) const {
     const uint32_t following = settle(call + 1);
     const uint32_t end = settle(at(loop).a);
     const uint32_t slots = 1 + at(loop).b;  // of the iterator
     if (fills()) {
       const Op add = builtin_ == kSet ? Op::SetAdd : Op::ListAppend;
-      if (!is(loop + 1, add, 1 + slots) || settle(loop + 2) != loop) return false;
-      if (builtin_ != kTuple) return same_ends(end, following);
-      return is(end, Op::ListToTuple) && same_ends(settle(end + 1), following);
+      if (!is(loop + 1, add, 1 + slots) || settle(loop + 2) != loop) return {};
+      std::vector<uint32_t> parts = {loop, loop + 1};
+      if (builtin_ == kTuple) {
+        if (!is(end, Op::ListToTuple)) return {};
+        parts.push_back(end);
+      }
+      const uint32_t rest = builtin_ == kTuple ? settle(end + 1) : end;
+      return same_ends(rest, following) ? parts : std::vector<uint32_t>();
     }
     const uint32_t test = settle(loop + 1);
     const bool found = builtin_ == kAny;
-    if (!is_branch(test) || edge(test, !found) != loop) return false;
+    if (!is_branch(test) || edge(test, !found) != loop) return {};
     uint32_t stop = edge(test, found);
     for (uint32_t slot = 0; slot < slots; ++slot) {
-      if (!is(stop, Op::Pop)) return false;
+      if (!is(stop, Op::Pop)) return {};
       stop = settle(stop + 1);
     }
-    return same_known(stop, following, found) && same_known(end, following, !found);
+    const bool is_same = same_known(stop, following, found) && same_known(end, following, !found);
+    return is_same ? std::vector<uint32_t>{loop, test} : std::vector<uint32_t>();
   }
 
   // Returns true if the paths are the same, where that of the loop knows the result: `value`. The

@@ -123,6 +123,9 @@ struct Graph {
   // Byte offset from which an exception leaves a handler without anything restoring the exception
   // state (3.11+): every compiler restores it, and so does unwinding here.
   std::optional<uint32_t> unrestored;
+  // Byte offset of the first instruction that was folded away though it has another handler than
+  // what stands for it now (3.11+).
+  std::optional<uint32_t> parted;
   Folds folds;
   Habits habits;
   std::vector<bytecode::Fault> faults;  // as in the Stream

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "flow/draft.h"
@@ -43,11 +44,24 @@ struct Folded {
 
 struct Regions {
   std::vector<Instr> instrs;
-  std::vector<uint8_t> gone;  // 1: folded away
+  std::vector<uint8_t> raises;  // 1: an exception comes from it, or arrives there. Empty: no region
+  std::vector<uint8_t> gone;    // 1: folded away, by absorb()
   std::vector<Region> regions;
   std::vector<uint32_t> cover;  // of each instruction: its region or kNoRegion
   std::vector<Folded> folded;   // of each instruction; empty if nothing was folded
   bool wraps_stop_iteration = false;
+  std::optional<uint32_t> parted;  // as Graph::parted
+
+  // Folds an instruction away into another one, which stands for it from here on: the only way to
+  // drop one. If it can raise, both need one handler.
+  void absorb(uint32_t at, uint32_t whole) {
+    gone[at] = 1;
+    stands_for(at, whole);
+  }
+  // The same of an instruction that stays.
+  void stands_for(uint32_t at, uint32_t whole) {
+    if (cover[at] != cover[whole] && raises[at] && !parted) parted = instrs[at].offset;
+  }
 
   Folded& fold(uint32_t at) {
     folded.resize(instrs.size());

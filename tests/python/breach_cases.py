@@ -16,6 +16,7 @@ from typing import Any, Callable, Dict, List, Tuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fuzz" / "adversary"))
 
 from assembler import VERSION, Instr, Parts, put_together, take_apart
+from range_cases import CASES as RANGES
 
 PLAIN = "def f(x, y):\n    a = x is y\n    b = x in y\n    c = x < y\n    return a, b, c\n"
 TEST = "def f(x):\n    if x:\n        return 1\n    return 2\n"
@@ -452,6 +453,7 @@ CASES: Dict[str, Case] = {
     "a list as a constant": ((3, 8), NEWEST, FLOAT, a_constant(1.25, [1, 2])),
     "the payload of a NaN": (ALL, NEWEST, FLOAT, a_constant(1.25, NAN)),
     "an argument for no slice": ((3, 8), (3, 11), SLICE, argument("BUILD_SLICE", lambda a: 4)),
+    **RANGES,
 }
 
 
