@@ -17,6 +17,7 @@ namespace pellucid {
 // How a body is written.
 enum class Form : uint8_t {
   Usual,         // as a person would
+  InOrder,       // the same, with all locals bound first, where it never runs, in their order
   Plain,         // with structure, but in the order of the bytecode and with nothing polished
   Unstructured,  // as a loop over a state
 };

@@ -221,7 +221,7 @@ def _result(
     )
 
 
-_LAST_FORM = 2  # a loop over a state
+_LAST_FORM = 3  # a loop over a state
 
 
 def _search(
@@ -229,8 +229,9 @@ def _search(
 ) -> "Tuple[Decompilation, Verdict]":
     """Return a decompilation that is proven, if one of the forms that bodies have is.
 
-    What is unproven is written plainly, then as a loop over a state. What none of them proves
-    stays as a person would write it; so does everything if it is no better for all that.
+    What is unproven is written with its locals in order, then plainly, then as a loop over a state.
+    What none of them proves stays as a person would write it; so does everything if it is no better
+    for all that.
     """
 
     def attempt(forms: "Dict[str, int]") -> "Tuple[Decompilation, Verdict]":

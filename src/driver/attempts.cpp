@@ -127,7 +127,8 @@ class Attempts {
       PELLUCID_TRY(const ast::ListId body,
                    fallback::unstructured(function, tree_, text_.bodies, text_.scopes.bound_names(),
                                           reason.message, static_cast<uint32_t>(reason.offset)));
-      return expressible(code, text_.scopes.finish_body(body, function));
+      return expressible(
+          code, text_.scopes.finish_body(body, function, {.keeps_order = wanted_.keeps_order}));
     } catch (const InternalError& bug) {
       return Error{ErrorCode::Internal, 0, bug.what()};
     }
@@ -167,7 +168,9 @@ class Attempts {
 
   Result<ast::ListId> finished(ast::ListId body, const ir::Function& function) {
     return expressible(wanted_.code,
-                       text_.scopes.finish_body(body, function, wanted_.facts->empty()));
+                       text_.scopes.finish_body(body, function,
+                                                {.mentions_unused = wanted_.facts->empty(),
+                                                 .keeps_order = wanted_.keeps_order}));
   }
 
   // Returns the body, or the reason why no text can spell it.

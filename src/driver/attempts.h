@@ -38,6 +38,7 @@ struct Wanted {
   bool unstructured = false;    // control flow as a loop over a state
   bool is_unproven = false;     // because it is unproven with structure
   bool structured_too = false;  // with structure after all, if it cannot be written as a loop
+  bool keeps_order = false;     // of the locals (Form::InOrder)
   bool joins_copies = true;     // false: copies of endings stay separate, in their places
   const object::Facts* facts = &kNoFacts;
   const object::Places* places = nullptr;

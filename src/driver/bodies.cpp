@@ -73,7 +73,7 @@ Result<ast::ListId> polished_body(ast::Tree& tree, const polish::Compiler& compi
   const object::Module& module = tree.module();
   const object::CodeId code = wanted.code;
   try {
-    if (form == Form::Usual) {
+    if (form <= Form::InOrder) {
       // A body that becomes an expression is not arranged by columns.
       const bool is_expression = kind == polish::Body::Expression;
       polish::Source source = {.places = is_expression ? kNone : *wanted.places,
@@ -215,7 +215,8 @@ class Bodies {
         form == Form::Unstructured || (options.force_unstructured && !scopes_.is_in_lazy(code));
     wanted.is_unproven = form == Form::Unstructured;
     wanted.structured_too = options.force_unstructured;
-    wanted.joins_copies = form == Form::Usual;
+    wanted.joins_copies = form <= Form::InOrder;
+    wanted.keeps_order = form != Form::Usual;
     const bool is_root = code == request_.root;
     if (options.facts.hold_for(is_root, module_.text(module_[code].name))) {
       wanted.facts = &options.facts;

@@ -19,6 +19,7 @@ namespace pellucid::driver {
 // The form of a body, in the order in which the search tries them for unproven code.
 enum class Form : uint8_t {
   Usual,         // as a person would
+  InOrder,       // the same, with all locals bound first, where it never runs, in their order
   Plain,         // with structure, but in the order of the bytecode and unpolished
   Unstructured,  // as a loop over a state
 };

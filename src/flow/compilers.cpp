@@ -38,6 +38,7 @@ Habits habits_of(Version version) {
   habits.lists_attributes = version >= Version{3, 13};
   habits.loses_tests = version >= Version{3, 14};
   habits.pairs_annotations = version >= Version{3, 10};
+  habits.places_dead_names = version >= Version{3, 10};
   habits.tests_on_one_line = version < Version{3, 10};
   return habits;
 }

@@ -38,6 +38,7 @@ struct Habits {
   bool lists_attributes = false;  // a class has `__static_attributes__`
   bool loses_tests = false;       // tests of operands lose their handler (kLostTest)
   bool pairs_annotations = false;  // of a function: a tuple that alternates names and values
+  bool places_dead_names = false;  // what only code that never runs mentions has a slot
   bool tests_on_one_line = false;  // all jumps of one test have the line of its statement
 };
 

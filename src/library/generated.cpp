@@ -17,6 +17,8 @@ driver::Form own_form(Form form) {
   switch (form) {
     case Form::Usual:
       return driver::Form::Usual;
+    case Form::InOrder:
+      return driver::Form::InOrder;
     case Form::Plain:
       return driver::Form::Plain;
     case Form::Unstructured:

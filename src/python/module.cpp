@@ -41,11 +41,12 @@ struct Decompiled {
   std::tuple<int, int> version;
 };
 
-// Returns the forms by the paths of code objects: 0 usual, 1 plain, 2 a loop over a state.
+// Returns the forms by the paths of code objects: 0 usual, 1 in order, 2 plain, 3 a loop over a
+// state.
 FormsByPath by_path(const nb::dict& given) {
   FormsByPath forms;
   for (const auto& [path, form] : given) {
-    forms[utf8(nb::str(path))] = static_cast<Form>(std::min(nb::cast<uint32_t>(form), 2u));
+    forms[utf8(nb::str(path))] = static_cast<Form>(std::min(nb::cast<uint32_t>(form), 3u));
   }
   return forms;
 }

@@ -14,6 +14,7 @@
 #include "verify/headers/header.h"
 #include "verify/headers/identical.h"
 #include "verify/headers/in_step.h"
+#include "verify/headers/slots.h"
 #include "verify/lower/lower.h"
 #include "verify/walk/walk.h"
 
@@ -39,6 +40,34 @@ struct Todo {
   CodeId a, b;
   std::string path;
 };
+
+// Returns true if a value that an `and` or `or` has tested is tested again right after it, so
+// often.
+bool tests_again(const flow::Graph& graph, uint32_t times) {
+  const auto is_test = [&](const flow::Block& block, uint32_t most) {
+    return block.exit.kind == flow::ExitKind::Branch && block.count <= most;
+  };
+  const auto keeps = [&](const flow::Block& block) {
+    return block.count > 0 && graph.instrs[block.first + block.count - 1].op == Op::Copy;
+  };
+  const auto past_jumps = [&](flow::BlockId at) {
+    for (size_t jumps = 0; jumps < graph.blocks.size(); ++jumps) {
+      if (graph[at].exit.kind != flow::ExitKind::Goto || graph[at].count > 0) break;
+      at = graph[at].exit.next[0];
+    }
+    return at;
+  };
+  return std::any_of(graph.blocks.begin(), graph.blocks.end(), [&](const flow::Block& first) {
+    const flow::Block* block = &first;
+    uint32_t tests = 0;
+    for (uint32_t most = ~0u; tests <= times && is_test(*block, most); most = 1) {
+      ++tests;
+      if (!keeps(*block)) break;
+      block = &graph[past_jumps(block->exit.next[block->exit.jump])];
+    }
+    return tests > times;
+  });
+}
 
 class Comparison {
  public:
@@ -118,7 +147,7 @@ class Comparison {
       rules.ignore_name = options_.ignore_name;
       rules.ignore_qualname = options_.ignore_qualname;
     }
-    const std::string difference = header_difference(values_, todo.a, todo.b, rules);
+    std::string difference = header_difference(values_, todo.a, todo.b, rules);
     // The proof identifies variables by name.
     if (object::has_namesakes(values_.module(Side::A)[todo.a]) ||
         object::has_namesakes(values_.module(Side::B)[todo.b])) {
@@ -131,6 +160,10 @@ class Comparison {
     const flow::Graph* const b = lowered_ == nullptr ? graph_of(*b_, todo.b, verdict.reason)
                                                      : lowered_graph(todo.b, verdict.reason);
     if (b == nullptr) return;
+    if (difference.empty() && !is_generated(todo.a)) difference = slot_difference(values_, *a, *b);
+    if (difference.empty() && !knows_tests(*a) && (tests_again(*a, 1) || tests_again(*b, 2))) {
+      difference = "relowering: how often an operand is tested";
+    }
     if (!is_same(*a, *b, verdict, pairs)) {
       pairs.clear();
       walk(*a, *b, verdict, pairs);
@@ -183,12 +216,22 @@ class Comparison {
     return &graph;
   }
 
+  // Returns true if the graph of B skips the tests that the compiler skips, and no others. Up to
+  // 3.11 a lowered one skips none, where the compiler skips one if it is the last.
+  bool knows_tests(const flow::Graph& a) const {
+    return lowered_ == nullptr || values_.module(Side::A)[a.code].version.minor >= kTestsAreKnown;
+  }
+
+  // Returns true if nobody looks at the frames of a code object of A.
+  bool is_generated(CodeId code) const {
+    const std::string_view name = a_.module().text(a_.module()[code].name);
+    return !options_.facts.empty() && options_.facts.hold_for(is_root_, name);
+  }
+
   // Returns the first breach in the bytecode of A. Side B is always a compiler's output.
   std::optional<bytecode::Breach> find_breach(CodeId code, const flow::Graph& graph) {
     const bytecode::Stream& stream = *a_.stream(code);
-    const std::string_view name = a_.module().text(a_.module()[code].name);
-    const bool is_generated = !options_.facts.empty() && options_.facts.hold_for(is_root_, name);
-    auto breach = bytecode::find_breach(a_.module(), stream, is_generated);
+    auto breach = bytecode::find_breach(a_.module(), stream, is_generated(code));
     return breach ? breach : flow::audit(a_.module(), stream, graph);
   }
 
@@ -215,8 +258,8 @@ class Comparison {
     context.frame = &frame;
     context.extra_locals = options_.extra_locals;
     context.bound_globals = options_.bound_globals;
-    context.tests_again = code_a.version.minor >= kTestsAreKnown;
     if (has_facts) context.assumed = Assumed(values_, options_.facts, greatest_index(a));
+    context.tests_again = knows_tests(a);
     context.limit = kLeastWork + kWorkPerInstruction * (a.instrs.size() + b.instrs.size());
     context.largest = std::max(kLeastLargest, a.instrs.size() + b.instrs.size());
     if (!options_.facts.empty()) context.largest = std::min(context.largest, kLargestOfFacts);

@@ -16,6 +16,7 @@ from typing import Any, Callable, Dict, List, Tuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "fuzz" / "adversary"))
 
 from assembler import VERSION, Instr, Parts, put_together, take_apart
+from frame_cases import CASES as FRAMES
 from range_cases import CASES as RANGES
 
 PLAIN = "def f(x, y):\n    a = x is y\n    b = x in y\n    c = x < y\n    return a, b, c\n"
@@ -454,6 +455,7 @@ CASES: Dict[str, Case] = {
     "the payload of a NaN": (ALL, NEWEST, FLOAT, a_constant(1.25, NAN)),
     "an argument for no slice": ((3, 8), (3, 11), SLICE, argument("BUILD_SLICE", lambda a: 4)),
     **RANGES,
+    **FRAMES,
 }
 
 

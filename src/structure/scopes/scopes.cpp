@@ -221,6 +221,19 @@ bool is_hidden_in(const ir::Function& function, Symbol name) {
   });
 }
 
+// Puts before dead code `x = y = None` for all locals, in the order of their slots.
+void keep_order(ast::Tree& tree, const ir::Function& function, Statements& dead) {
+  const object::Code& code = tree.module()[function.code];
+  if (!function.habits.places_dead_names) return;
+  Statements targets;
+  for (size_t i = parameter_count(code); i < code.varnames.size(); ++i) {
+    if (is_hidden_in(function, code.varnames[i])) continue;
+    targets.push_back(tree.add(ast::Name{code.varnames[i]}));
+  }
+  if (targets.size() < 2) return;
+  dead.insert(dead.begin(), tree.add(ast::Assign{tree.list(targets), none_node(tree, {})}));
+}
+
 bool sees_class(const object::Module& module, CodeId code) {
   const auto& free = module[code].freevars;
   return std::any_of(free.begin(), free.end(),
@@ -290,7 +303,7 @@ bool Scopes::is_bound_outside(CodeId code, Symbol name) const {
   return false;
 }
 
-ListId Scopes::finish_body(ListId body, const ir::Function& function, bool mentions_unused) {
+ListId Scopes::finish_body(ListId body, const ir::Function& function, const Wish& wish) {
   ScopeKind scope = scope_of(function.code);
   // An unstructured body is no expression: it becomes a function with its own declarations.
   const bool becomes_function = (scope == ScopeKind::Lambda || scope == ScopeKind::Comprehension) &&
@@ -340,7 +353,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     if (!is_expression) {
       // The names that only dead code captures or reads, for the reader of the parameters.
       const Statements dead =
-          mentions_unused ? dead_code(tree_, function.code, symbols, false) : Statements();
+          wish.mentions_unused ? dead_code(tree_, function.code, symbols, false) : Statements();
       if (dead.empty()) return body;
       Statements with_dead(tree_.items(body).begin(), tree_.items(body).end());
       with_dead.push_back(dead_statement(tree_, dead));
@@ -348,8 +361,8 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     }
     const bool can_bind = !lazy_.contains(function.code);
     Statements dead =
-        mentions_unused ? dead_code(tree_, function.code, symbols, can_bind) : Statements();
-    if (!can_bind && mentions_unused) {
+        wish.mentions_unused ? dead_code(tree_, function.code, symbols, can_bind) : Statements();
+    if (!can_bind && wish.mentions_unused) {
       for (const Symbol name : symbols.unbound_locals) {
         if (!is_hidden_in(function, name)) dead.push_back(binding_of(tree_, name));
       }
@@ -405,7 +418,7 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     if (std::find(declared.begin(), declared.end(), name) != declared.end()) continue;
     if (is_bound_outside(function.code, name)) symbols.unbound_locals.push_back(name);
   }
-  if (!mentions_unused) {
+  if (!wish.mentions_unused) {
     symbols.unused_free.clear();
     symbols.passed_on.clear();
     symbols.unused_cells.clear();
@@ -420,7 +433,8 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, bool menti
     statements.push_back(tree_.add(ast::Expr{tree_.add(ast::Yield{})}));
   }
   Statements dead = dead_code(tree_, function.code, symbols);
-  if (function.habits.lends_names && mentions_unused && scope != ScopeKind::Class) {
+  if (wish.keeps_order && scope == ScopeKind::Function) keep_order(tree_, function, dead);
+  if (function.habits.lends_names && wish.mentions_unused && scope != ScopeKind::Class) {
     for (const Symbol name : lent_names(tree_, function, statements)) {
       dead.push_back(tree_.add(ast::Expr{tree_.add(ast::Name{name})}));
     }

@@ -31,12 +31,17 @@ class Scopes {
 
   ScopeKind scope_of(object::CodeId code) const;
 
+  struct Wish {
+    // If not, the cells and free variables are provided by whoever runs the text, so those that
+    // nothing uses are not mentioned.
+    bool mentions_unused = true;
+    // Binds all locals first, in the order of their slots, where it never runs.
+    bool keeps_order = false;
+  };
+
   // Returns the finished body of function.code, which was made of the function's values; never
   // empty where Python requires a statement.
-  // `mentions_unused` = false: the cells and free variables are provided by whoever runs the text,
-  // so those that nothing uses are not mentioned.
-  ast::ListId finish_body(ast::ListId body, const ir::Function& function,
-                          bool mentions_unused = true);
+  ast::ListId finish_body(ast::ListId body, const ir::Function& function, const Wish& wish);
 
   // Sets the names among the locals of `code` that only its inlined comprehensions bind: no nested
   // scope takes them from it.

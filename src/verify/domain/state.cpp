@@ -120,37 +120,23 @@ bool can_unify(Values& values, const State& state, Value x, Value y, size_t& bud
     }
     const Container* in_a = state.container(a);
     const Container* in_b = state.container(b);
-    if (in_a == nullptr && in_b == nullptr) return false;
-    if (in_a != nullptr && in_b != nullptr) {
-      if (in_a->shape != in_b->shape || in_a->items.size() != in_b->items.size()) return false;
-      if (in_a->side != Side::A || in_b->side != Side::B) return false;
-      // Each object of A corresponds to exactly one of B.
-      bool known = false;
-      for (const auto& [p, q] : assumed) {
-        if ((p == a) != (q == b)) return false;
-        known = known || p == a;
-      }
-      if (known) continue;
-      assumed.emplace_back(a, b);
-      const bool are_named = in_a->shape == Container::kFunction &&
-                             values.same_qualname(in_a->items[Container::kQualname],
-                                                  in_b->items[Container::kQualname]);
-      for (size_t i = 0; i < in_a->items.size(); ++i) {
-        if (are_named && i == Container::kQualname) continue;
-        todo.emplace_back(in_a->items[i], in_b->items[i]);
-      }
-      continue;
+    if (in_a == nullptr || in_b == nullptr) return false;
+    if (in_a->shape != in_b->shape || in_a->items.size() != in_b->items.size()) return false;
+    if (in_a->side != Side::A || in_b->side != Side::B) return false;
+    // Each object of A corresponds to exactly one of B.
+    bool known = false;
+    for (const auto& [p, q] : assumed) {
+      if ((p == a) != (q == b)) return false;
+      known = known || p == a;
     }
-    // A built tuple and a constant one.
-    const Container* built = in_a != nullptr ? in_a : in_b;
-    const auto items = tuple_items(values, in_a != nullptr ? b : a);
-    if (built->shape != Container::kTuple || !items || items->size() != built->items.size()) {
-      return false;
-    }
-    for (size_t i = 0; i < items->size(); ++i) {
-      const Value constant = (*items)[i];
-      todo.emplace_back(in_a != nullptr ? built->items[i] : constant,
-                        in_a != nullptr ? constant : built->items[i]);
+    if (known) continue;
+    assumed.emplace_back(a, b);
+    const bool are_named =
+        in_a->shape == Container::kFunction &&
+        values.same_qualname(in_a->items[Container::kQualname], in_b->items[Container::kQualname]);
+    for (size_t i = 0; i < in_a->items.size(); ++i) {
+      if (are_named && i == Container::kQualname) continue;
+      todo.emplace_back(in_a->items[i], in_b->items[i]);
     }
   }
   return true;
@@ -223,26 +209,18 @@ bool unify(Values& values, State& state, Value x, Value y, CodePairs& pairs,
     const Container* in_a = state.container(a);
     const Container* in_b = state.container(b);
     // The same, or unified by an earlier pair.
-    if (in_a == nullptr && in_b == nullptr) continue;
-    Value one;
-    if (in_a != nullptr && in_b != nullptr) {
-      for (size_t i = 0; i < in_a->items.size(); ++i) {
-        todo.emplace_back(in_a->items[i], in_b->items[i]);
-      }
-      const bool of_frame = is_closure(values, *in_a) && is_closure(values, *in_b);
-      one = of_frame ? values.fresh(Kind::Unknown, values[a].hint, Known::OfFrame)
-                     : values.fresh(Kind::Unknown, values[a].hint);
-      if (made != nullptr) made->push_back(one);
-    } else {
-      // The items of a constant tuple are constants: nothing more to unify.
-      one = in_a != nullptr ? b : a;
+    if (in_a == nullptr || in_b == nullptr) continue;
+    for (size_t i = 0; i < in_a->items.size(); ++i) {
+      todo.emplace_back(in_a->items[i], in_b->items[i]);
     }
-    const bool had_a = in_a != nullptr;
-    const bool had_b = in_b != nullptr;
-    if (had_a) forget(state, a);
-    if (had_b) forget(state, b);
-    if (had_a) replace(values, state, a, one);
-    if (had_b) replace(values, state, b, one);
+    const bool of_frame = is_closure(values, *in_a) && is_closure(values, *in_b);
+    const Value one =
+        values.fresh(Kind::Unknown, values[a].hint, of_frame ? Known::OfFrame : Known::Nothing);
+    if (made != nullptr) made->push_back(one);
+    for (const Value container : {a, b}) {
+      forget(state, container);
+      replace(values, state, container, one);
+    }
   }
   return true;
 }

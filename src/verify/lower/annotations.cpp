@@ -119,7 +119,7 @@ uint32_t function_annotations(Unit& unit, NodeId node) {
     const uint32_t count = annotation_pairs(unit, args, def.returns, names);
     if (count == 0) return 0;
     if (unit.features.annotations_in_tuple) {
-      unit.emit.op(Op::BuildTuple, 2 * count);
+      build_tuple(unit, 2 * count);
     } else {
       load(unit, unit.constants.tuple(names));
       unit.emit.op(Op::BuildConstKeyMap, count);

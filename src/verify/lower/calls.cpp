@@ -83,7 +83,7 @@ void call_unpacked_38(Unit& unit, std::span<const NodeId> args, std::span<const 
   uint32_t pending = pushed;
   const auto tuple = [&] {
     if (pending == 0) return;
-    unit.emit.op(Op::BuildTuple, pending);
+    build_tuple(unit, pending);
     ++parts;
     pending = 0;
   };
@@ -99,7 +99,7 @@ void call_unpacked_38(Unit& unit, std::span<const NodeId> args, std::span<const 
   }
   tuple();
   if (parts > 1) unit.emit.op(Op::BuildTupleUnpackWithCall, parts);
-  if (parts == 0) unit.emit.op(Op::BuildTuple, 0);
+  if (parts == 0) build_tuple(unit, 0);
   if (keywords.empty()) return unit.emit.op(Op::CallEx, 0, 1);
   parts = 0;
   size_t first = 0;

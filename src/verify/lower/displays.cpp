@@ -59,6 +59,11 @@ void drop_equal(const object::Module& module, std::vector<ConstId>& items) {
   items = std::move(kept);
 }
 
+void build_part(Unit& unit, Op build, uint32_t count) {
+  if (build == Op::BuildTuple) return build_tuple(unit, count);
+  unit.emit.op(build, count);
+}
+
 // Builds a display in 3.8, which unpacks all parts at once.
 void unpacked_38(Unit& unit, Display display, std::span<const NodeId> elements) {
   const Op part = display == Display::Set ? Op::BuildSet : Op::BuildTuple;
@@ -67,7 +72,7 @@ void unpacked_38(Unit& unit, Display display, std::span<const NodeId> elements) 
   for (NodeId element : elements) {
     if (unit.tree.is(element, Kind::Starred)) {
       if (pending > 0) {
-        unit.emit.op(part, pending);
+        build_part(unit, part, pending);
         ++parts;
       }
       pending = 0;
@@ -80,7 +85,7 @@ void unpacked_38(Unit& unit, Display display, std::span<const NodeId> elements) 
   }
   if (parts > 0) {
     if (pending > 0) {
-      unit.emit.op(part, pending);
+      build_part(unit, part, pending);
       ++parts;
     }
     const Op unpack = display == Display::Tuple  ? Op::BuildTupleUnpack
@@ -91,7 +96,7 @@ void unpacked_38(Unit& unit, Display display, std::span<const NodeId> elements) 
   const Op build = display == Display::Tuple  ? Op::BuildTuple
                    : display == Display::List ? Op::BuildList
                                               : Op::BuildSet;
-  unit.emit.op(build, pending);
+  build_part(unit, build, pending);
 }
 
 // Builds a dictionary of pairs.
@@ -174,8 +179,8 @@ void sequence(Unit& unit, Display display, std::span<const NodeId> elements, uin
   });
   if (!starred && !big) {
     expressions(unit, elements);
-    return unit.emit.op(display == Display::Tuple ? Op::BuildTuple : build,
-                        static_cast<uint32_t>(elements.size()) + pushed);
+    return build_part(unit, display == Display::Tuple ? Op::BuildTuple : build,
+                      static_cast<uint32_t>(elements.size()) + pushed);
   }
   bool built = false;
   if (big) {

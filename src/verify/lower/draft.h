@@ -59,6 +59,13 @@ class Draft {
     ++to.count;
     instrs_.push_back(instr);
   }
+  // Returns the instructions of the block that was placed last.
+  std::span<const Instr> code_of(Label block) { return code_of(blocks_[block.index()]); }
+  // Takes back the last ones of them.
+  void drop(Label block, uint32_t count) {
+    blocks_[block.index()].count -= count;
+    instrs_.resize(instrs_.size() - count);
+  }
   // Opens a block again that has no instruction yet; resume() appends to the one placed last.
   void reopen(Label block);
   void resume(Label last, Label reopened);

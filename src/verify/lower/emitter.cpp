@@ -66,6 +66,10 @@ void Emitter::op(Op op, uint32_t a, uint32_t b) {
     PELLUCID_CHECK(here_.exceptions > 0);
     --here_.exceptions;
   }
+  const bool is_local = bytecode::facts_of(op).operand == bytecode::Operand::Local;
+  if (is_local && is_known_.insert(a).second) {
+    locals_.push_back(Symbol(a));
+  }
   if (!live_) return;
   draft_.append(current_, made);
 }
@@ -171,6 +175,34 @@ void Emitter::place_handler(Label entry) {
   PELLUCID_CHECK(!live_);
   start(entry);
   live_ = true;
+}
+
+std::vector<object::ConstId> Emitter::take_constants(uint32_t count) {
+  std::vector<object::ConstId> taken;
+  const std::span<const Instr> code = draft_.code_of(current_);
+  if (!live_ || count > code.size()) return taken;
+  for (const Instr& instr : code.last(count)) {
+    if (instr.op != Op::LoadConst) return {};
+    taken.push_back(instr.constant());
+  }
+  draft_.drop(current_, count);
+  here_.depth -= count;
+  return taken;
+}
+
+void Emitter::only_mention(const std::function<void()>& write) {
+  const Position before = here_;
+  const Label after = label();
+  const bool is_live = live_;
+  jump(after);
+  live_ = false;
+  start(label());
+  here_ = before;
+  write();
+  live_ = false;
+  start(after);
+  here_ = before;
+  live_ = is_live;
 }
 
 Label Emitter::reserve() {

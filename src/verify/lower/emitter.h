@@ -7,6 +7,8 @@
 #pragma once
 
 #include <functional>
+#include <unordered_set>
+#include <vector>
 
 #include "flow/graph.h"
 #include "verify/lower/draft.h"
@@ -54,6 +56,9 @@ class Emitter {
   // Emits code as compilers with these features do. They have to outlive it.
   explicit Emitter(const Features& features);
 
+  // Emits code only to note the locals that it mentions: none of it is reached.
+  void only_mention(const std::function<void()>& write);
+
   Label label() { return draft_.add(); }
   // Places `label` here.
   void place(Label label);
@@ -76,6 +81,10 @@ class Emitter {
   // Starts the handler, with the stack of protect() and the exception on top.
   void place_handler(Label entry);
 
+  // Takes back the loads of the constants on top of the stack, and returns these; none if not all
+  // `count` values are constants that were loaded here.
+  std::vector<object::ConstId> take_constants(uint32_t count);
+
   // Reserves a place for straight-line code that is emitted later by write_at().
   Label reserve();
   void write_at(Label reserved, const std::function<void()>& write);
@@ -86,6 +95,10 @@ class Emitter {
 
   // Returns true if the code emitted here can be reached.
   bool live() const { return live_; }
+
+  // Returns the locals in the order of their first mention, also in code that is never reached:
+  // that of their slots.
+  const std::vector<Symbol>& locals() const { return locals_; }
 
   flow::Graph finish(object::CodeId code) { return draft_.finish(code, features_); }
 
@@ -104,6 +117,8 @@ class Emitter {
   Label current_;
   Position here_;
   bool live_ = true;
+  std::vector<Symbol> locals_;
+  std::unordered_set<uint32_t> is_known_;  // the same, by Symbol
 };
 
 }  // namespace pellucid::verify::lower

@@ -4,6 +4,7 @@
 #include "verify/lower/assignments.h"
 #include "verify/lower/calls.h"
 #include "verify/lower/comprehensions.h"
+#include "verify/lower/computed.h"
 #include "verify/lower/conditions.h"
 #include "verify/lower/displays.h"
 #include "verify/lower/folding.h"
@@ -60,6 +61,7 @@ void expression_in(Unit& unit, NodeId node) {
       return left_spine(unit, node);
     case Kind::UnaryOp:
       if (const auto constant = constant_of(unit, node)) return load(unit, *constant);
+      leave_to_run_time(unit, node);
       return lower_unary(unit, unit.tree.as<ast::UnaryOp>(node));
     case Kind::Lambda:
       return lambda(unit, node);
@@ -73,6 +75,7 @@ void expression_in(Unit& unit, NodeId node) {
       return sequence(unit, Display::List, unit.tree.items(unit.tree.as<ast::List>(node).elts));
     case Kind::Tuple:
       if (const auto constant = constant_of(unit, node)) return load(unit, *constant);
+      leave_to_run_time(unit, node);
       return sequence(unit, Display::Tuple, unit.tree.items(unit.tree.as<ast::Tuple>(node).elts));
     case Kind::ListComp:
     case Kind::SetComp:

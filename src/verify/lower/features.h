@@ -18,6 +18,7 @@ struct Features {
   bool extends_containers;      // `[*a, b]` extends a list; before: BUILD_LIST_UNPACK of all parts
   bool one_item_loops_assign;   // `for y in [f(x)]` in a comprehension is an assignment
   bool deep_brackets;           // 3.8 allows fewer nested ones (parser.c: MAXSTACK)
+  bool body_before_finally;     // 3.8 compiles the `finally` first
   bool moved_future_flags;      // the bits of `from __future__`; some releases of 3.8 have them too
 
   // -- 3.10 -------------------------------------------------------------------------------------
@@ -41,6 +42,7 @@ struct Features {
   bool formats_percent;            // 'text %s' % (x,) is an f-string
   bool assigns_in_parallel;        // two or three values, straight from the stack
   bool awaiting_spreads;           // from a comprehension to the enclosing one
+  bool else_before_handlers;       // of a `try`
   bool reorders_stores;  // of a run of stores on one line (flowgraph.c: apply_static_swaps)
 
   // -- 3.12 -------------------------------------------------------------------------------------
@@ -108,6 +110,7 @@ constexpr Features features_of(object::Version version) {
   Features f{};
   f.unbinds_after_handling = f.asserts_by_opcode = f.extends_containers = minor >= 9;
   f.one_item_loops_assign = f.deep_brackets = f.moved_future_flags = minor >= 9;
+  f.body_before_finally = minor >= 9;
 
   f.limits_stack = f.annotations_in_tuple = minor >= 10;
   f.repeats_loop_test = minor >= 10 && minor <= 13;
@@ -118,6 +121,7 @@ constexpr Features features_of(object::Version version) {
   f.callees_have_two_slots = f.tests_none_by_opcode = f.modules_have_no_methods = minor >= 11;
   f.qualname_in_code = f.says_why_it_awaits = f.formats_percent = minor >= 11;
   f.assigns_in_parallel = f.awaiting_spreads = f.reorders_stores = minor >= 11;
+  f.else_before_handlers = minor >= 11;
 
   f.targets_have_lines = f.returns_to_outer_line = f.super_attributes = minor >= 12;
   f.wraps_stop_iteration = f.class_dictionary_first = minor >= 12;

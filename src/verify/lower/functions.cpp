@@ -52,7 +52,7 @@ void default_values(Unit& unit, std::span<const NodeId> defaults) {
   }
   if (items.size() == defaults.size()) return load(unit, unit.constants.tuple(items));
   expressions(unit, defaults);
-  unit.emit.op(Op::BuildTuple, static_cast<uint32_t>(defaults.size()));
+  build_tuple(unit, static_cast<uint32_t>(defaults.size()));
 }
 
 // Pushes the defaults of arguments; returns their flags for make_function().
@@ -128,7 +128,7 @@ void make_function(Unit& unit, CodeId code, uint32_t flags) {
   const std::vector<Symbol> free = unit.module[code].freevars;
   if (!free.empty()) {
     for (Symbol name : free) load_closure(unit, name);
-    unit.emit.op(Op::BuildTuple, static_cast<uint32_t>(free.size()));
+    build_tuple(unit, static_cast<uint32_t>(free.size()));
     flags |= bytecode::kClosure;
   }
   load(unit, unit.constants.code(code));

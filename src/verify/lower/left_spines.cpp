@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "verify/lower/calls.h"
+#include "verify/lower/computed.h"
 #include "verify/lower/expressions.h"
 #include "verify/lower/strings.h"
 
@@ -17,6 +18,7 @@ NodeId first_part(Unit& unit, NodeId node) {
   std::vector<Applied>& rest = unit.spines;
   switch (unit.tree.kind(node)) {
     case Kind::BinOp: {
+      leave_to_run_time(unit, node);
       const auto operation = unit.tree.as<ast::BinOp>(node);
       if (percent_format(unit, operation)) return {};
       rest.push_back({node, Applied::kNode});
@@ -29,6 +31,7 @@ NodeId first_part(Unit& unit, NodeId node) {
       return attribute.value;
     }
     case Kind::Subscript:
+      leave_to_run_time(unit, node);
       rest.push_back({node, Applied::kNode});
       return unit.tree.as<ast::Subscript>(node).value;
     case Kind::Call: {

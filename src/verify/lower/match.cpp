@@ -273,7 +273,7 @@ class Matcher {
     }
     if (size > 0) check_length(size, bytecode::CompareOperator::GtE);
     expressions(unit_, keys);
-    unit_.emit.op(Op::BuildTuple, size);
+    build_tuple(unit_, size);
     if (!unit_.features.matches_are_none_or_value) {
       unit_.emit.op(Op::MatchKeys, 0, 1);
       on_top_ += 2;

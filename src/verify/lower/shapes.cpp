@@ -86,6 +86,19 @@ constexpr uint8_t kTraits[] = {
 
 unsigned traits_of(Kind kind) { return kTraits[static_cast<size_t>(kind)]; }
 
+// Returns true if a compiler finds no indentation to strip from a docstring.
+bool is_trimmed(std::string_view text) {
+  if (text.starts_with(' ') || text.find('\t') != text.npos) return false;
+  bool is_rest = false;  // whether there is anything after the first line
+  for (size_t at = text.find('\n'); at != text.npos; at = text.find('\n', at)) {
+    const size_t start = text.find_first_not_of(' ', ++at);
+    if (start == text.npos || text[start] == '\n') continue;
+    if (start == at) return true;
+    is_rest = true;
+  }
+  return !is_rest;
+}
+
 }  // namespace
 
 Shapes::Shapes(const Tree& tree)
@@ -182,16 +195,16 @@ void Shapes::docstring(ListId body, const ShapePlace& place) {
   if (!features_.trims_docstrings) return;
   for (const NodeId statement : tree_.items(body)) {
     if (tree_.is(statement, Kind::Comment)) continue;
-    if (is_text(statement) && has_surrogate(statement)) {
-      fault(place, "a docstring that is no UTF-8");
-    }
+    if (!is_text(statement)) return;
+    const auto value = tree_.as<ast::Constant>(tree_.as<ast::Expr>(statement).value);
+    const std::string_view text = tree_.text(tree_.module()[value.value].text);
+    if (has_surrogate(text)) fault(place, "a docstring that is no UTF-8");
+    if (!is_trimmed(text)) fault(place, "a docstring whose indentation a compiler strips");
     return;
   }
 }
 
-bool Shapes::has_surrogate(NodeId statement) const {
-  const auto value = tree_.as<ast::Constant>(tree_.as<ast::Expr>(statement).value);
-  const std::string_view text = tree_.text(tree_.module()[value.value].text);
+bool Shapes::has_surrogate(std::string_view text) {
   constexpr auto kNone = std::string_view::npos;
   for (size_t at = text.find('\xed'); at != kNone; at = text.find('\xed', at + 1)) {
     if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xa0) return true;

@@ -41,7 +41,7 @@ class Shapes {
   bool is_text(NodeId statement) const;
   void future(NodeId node, const ShapePlace& place);
   void docstring(ast::ListId body, const ShapePlace& place);
-  bool has_surrogate(NodeId statement) const;
+  static bool has_surrogate(std::string_view text);
   void rules(NodeId node, ast::Kind kind, ShapePlace& place);
   void named(NodeId node, const ShapePlace& place);
   void starred(const ShapePlace& place);

@@ -48,13 +48,13 @@ void template_string(Unit& unit, const ast::TemplateStr& node) {
     load_text(unit, "");
     ++texts;
   }
-  unit.emit.op(Op::BuildTuple, texts);
+  build_tuple(unit, texts);
   for (NodeId value : values) {
     if (!unit.tree.is(value, Kind::Interpolation)) continue;
     interpolation(unit, unit.tree.as<ast::Interpolation>(value));
     ++interpolations;
   }
-  unit.emit.op(Op::BuildTuple, interpolations);
+  build_tuple(unit, interpolations);
   unit.emit.op(Op::BuildTemplate);
 }
 

@@ -9,16 +9,17 @@ namespace pellucid::verify::lower {
 
 namespace {
 
-// Compiles the body and the `else`, which continue at `end`; the handler of the body comes next.
-void protected_body(Unit& unit, const ast::Try& node, Label end) {
+// Compiles the body, and the `else` if it comes next; they continue at `after`. Then comes the
+// handler of the body.
+void protected_body(Unit& unit, const ast::Try& node, Label after) {
   const Label failed = unit.emit.label();
   unit.emit.protect(failed, false);
   unit.enclosing.push_back({.kind = Enclosing::kTryExcept});
   statements(unit, node.body);
   unit.enclosing.pop_back();
   unit.emit.unprotect();
-  statements(unit, node.orelse);
-  unit.emit.jump(end);
+  if (unit.features.else_before_handlers) statements(unit, node.orelse);
+  unit.emit.jump(after);
   unit.emit.place_handler(failed);
   push_exception(unit);
 }
@@ -70,9 +71,14 @@ void clause(Unit& unit, NodeId node, Label end) {
 
 void try_except(Unit& unit, const ast::Try& node) {
   const Label end = unit.emit.label();
-  protected_body(unit, node, end);
+  const Label orelse = unit.features.else_before_handlers ? end : unit.emit.label();
+  protected_body(unit, node, orelse);
   for (NodeId handler : unit.tree.items(node.handlers)) clause(unit, handler, end);
   unit.emit.reraise(false);
+  if (!unit.features.else_before_handlers) {
+    unit.emit.place(orelse);
+    statements(unit, node.orelse);
+  }
   unit.emit.place(end);
 }
 
@@ -134,6 +140,9 @@ void try_star(Unit& unit, const ast::Try& node) {
 }
 
 void try_finally(Unit& unit, const ast::Try& node) {
+  if (!unit.features.body_before_finally) {
+    unit.emit.only_mention([&] { statements(unit, node.finalbody); });
+  }
   const Label failed = unit.emit.label();
   const Label end = unit.emit.label();
   unit.emit.protect(failed, false);

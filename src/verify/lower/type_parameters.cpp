@@ -68,7 +68,7 @@ void type_parameters(Unit& unit, ListId parameters) {
     unit.emit.op(Op::Copy, 1);
     store_name(unit, name);
   }
-  unit.emit.op(Op::BuildTuple, static_cast<uint32_t>(list.size()));
+  build_tuple(unit, static_cast<uint32_t>(list.size()));
 }
 
 // Compiles the hidden function of a generic function, class or alias.
@@ -96,7 +96,7 @@ void type_alias(Unit& unit, NodeId node) {
       load_none(own);
     }
     deferred(own, alias.value, own.symbols.scope_of(node), id);
-    own.emit.op(Op::BuildTuple, 3);
+    build_tuple(own, 3);
     own.emit.op(Op::Intrinsic1, bytecode::kTypeAlias);
   };
   if (is_generic) {

@@ -2,6 +2,7 @@
 #include "verify/lower/unit.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "base/check.h"
@@ -44,28 +45,36 @@ std::string qualname_of(const Unit& outer, ScopeId scope, Symbol name, const std
 void describe(const Unit& unit) {
   object::Code& code = unit.module.codes.edit(unit.code);
   const Scope& scope = unit.scope;
+  const auto add_missing = [](std::vector<Symbol>& to, Symbol name) {
+    if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
+  };
+  const auto sort = [&](std::vector<Symbol>& names) {
+    std::ranges::sort(names, {}, [&](Symbol name) { return unit.module.text(name); });
+  };
+  std::unordered_set<Symbol> has_slot(code.varnames.begin(), code.varnames.end());
+  const auto add_local = [&](Symbol name) {
+    if (has_slot.insert(name).second) code.varnames.push_back(name);
+  };
+  for (const Symbol name : unit.emit.locals()) add_local(name);
   for (const Entry& entry : scope.entries) {
     const bool is_parameter = (entry.use & kParameter) != 0;
     if (entry.binding == Binding::Cell) code.cellvars.push_back(entry.name);
     if (entry.binding == Binding::Local && !is_parameter && scope.is_function()) {
-      code.varnames.push_back(entry.name);
+      add_local(entry.name);
     }
     const bool passes = entry.binding == Binding::Free || (entry.use & kHandedOn);
     const bool owns = entry.binding == Binding::Cell;
     if (passes && !owns && scope.kind != ScopeKind::Module) code.freevars.push_back(entry.name);
   }
-  const auto add_missing = [](std::vector<Symbol>& to, Symbol name) {
-    if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
-  };
+  sort(code.cellvars);
   if (scope.needs_class_cell) add_missing(code.cellvars, unit.symbol("__class__"));
   if (scope.needs_class_dictionary) add_missing(code.cellvars, unit.symbol("__classdict__"));
   if (scope.needs_conditional_set) {
     add_missing(code.cellvars, unit.symbol("__conditional_annotations__"));
   }
-  for (Symbol name : unit.extra_locals) add_missing(code.varnames, name);
+  for (Symbol name : unit.extra_locals) add_local(name);
   for (Symbol name : unit.extra_cells) add_missing(code.cellvars, name);
-  std::sort(code.freevars.begin(), code.freevars.end(),
-            [&](Symbol a, Symbol b) { return unit.module.text(a) < unit.module.text(b); });
+  sort(code.freevars);
   for (Symbol name : unit.late_free) add_missing(code.freevars, name);
   if (scope.is_function()) {
     code.flags |= object::kOptimized | object::kNewLocals;
@@ -153,6 +162,12 @@ Unit::Unit(Program& of, Unit* around, ScopeId id, CodeId made)
       emit(of.features),
       nesting(around == nullptr ? 0 : around->nesting),
       walruses(around == nullptr ? 0 : around->walruses) {}
+
+void build_tuple(Unit& unit, uint32_t count) {
+  const std::vector<ConstId> items = unit.emit.take_constants(count);
+  if (items.empty()) return unit.emit.op(Op::BuildTuple, count);
+  unit.emit.op(Op::LoadConst, unit.constants.tuple(items).value);
+}
 
 CodeId compile_unit(Unit& outer, ScopeId scope, Symbol name, object::Code&& header,
                     const Body& body, const std::string& owner) {

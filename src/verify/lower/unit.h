@@ -110,6 +110,9 @@ struct Unit {
   uint32_t walruses;  // enclosing walruses
 };
 
+// Builds a tuple of the values on top of the stack. If all are constants, so is the tuple.
+void build_tuple(Unit& unit, uint32_t count);
+
 using Body = std::function<void(Unit&)>;
 
 // Compiles the code object of a scope in `outer`, unless it was compiled before: a finally body is

@@ -68,12 +68,9 @@ class Containers {
   }
 
   Value make(Container::Shape shape, std::vector<Value> items) {
-    if (shape == Container::kTuple) {
-      const auto constant = values_.constant_of(object::ConstKind::Tuple, items);
-      if (constant) return *constant;
-    }
-    if (shape == Container::kSlice) {
-      if (const auto constant = slice_of(values_, items)) return *constant;
+    // All but the empty tuple are made anew each time, even of constants.
+    if (shape == Container::kTuple && items.empty()) {
+      return *values_.constant_of(object::ConstKind::Tuple, items);
     }
     constexpr std::array names{"(...)", "[...]", "slice(...)", "{...}"};
     const Value self = values_.fresh(Kind::Fresh, values_.name(names[shape]));

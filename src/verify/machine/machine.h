@@ -69,8 +69,8 @@ struct Context {
   size_t largest = 0;
   bool extra_locals = false;
   bool bound_globals = false;
-  // Another test of a value that an `and` or `or` has tested asks it again. Up to 3.11 whether the
-  // compiler skips it depends on the lines of the text and on the size of the code.
+  // Another test of a value that an `and` or `or` has tested asks it again. Not so up to 3.11 where
+  // B is lowered: which tests the compiler skips is then not known of it.
   bool tests_again = false;
   Assumed assumed;
 };

@@ -24,13 +24,8 @@ bool hides_cells(const Values& values, const State& state, Value value) {
 bool passes_functions(const Effect& effect) {
   switch (effect.op) {
     case Op::LoadFast:
-    case Op::DeleteFast:
     case Op::LoadDeref:
     case Op::LoadGlobal:
-    case Op::LoadName:
-    case Op::LoadClassDeref:
-    case Op::LoadFromDictOrDeref:
-    case Op::LoadFromDictOrGlobals:
       return effect.exit == ExitKind::Goto;
     default:
       return false;

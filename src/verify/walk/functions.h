@@ -4,8 +4,9 @@
 // Making a function runs no user code and cannot fail, and nothing observes the function until it
 // escapes. So it is a container (state.h) of the values it was made from; each execution makes a
 // new object. What can be observed later is what it took from the globals when it was made, its
-// __module__ and its builtins: loads of names do not change these, any other effect may rebind
-// them. So at such an effect the functions of both sides are unified.
+// __module__ and its builtins: loads of variables and of globals do not change these, any other
+// effect may rebind them. (So may the load of a name in a class, whose metaclass may have given it
+// any mapping.) So at such an effect the functions of both sides are unified.
 #pragma once
 
 #include "verify/machine/machine.h"

@@ -54,7 +54,7 @@ class Nested {
   }
   std::string finish(const std::vector<NodeId>& body) {
     Scopes scopes(tree);
-    const ast::ListId done = scopes.finish_body(tree.list(body), function);
+    const ast::ListId done = scopes.finish_body(tree.list(body), function, {});
     std::string text;
     for (const NodeId statement : tree.items(done)) {
       std::string line;
