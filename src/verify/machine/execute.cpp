@@ -62,8 +62,7 @@ void store(const SideCode& on, State& state, const Instr& instr, Value value) {
   const uint32_t at = on.slot(instr);
   Half& half = state[on.side];
   // The local holds this value already: nothing is released or changed.
-  const bool is_there = half.locals[at] == value && on.values().is_object(value);
-  if (is_there && on.context.assumed.any()) return;
+  if (half.locals[at] == value && on.values().is_object(value)) return;
   half.locals.set(on.values(), at, value);
   if (on.context.frame->owners[at] == Frame::kShared) half.stores.push_back(at);
 }
