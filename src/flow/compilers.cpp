@@ -30,6 +30,7 @@ Habits habits_of(Version version) {
   habits.compiles_match = version >= Version{3, 10};
   habits.copies_exits = version >= Version{3, 10};
   habits.delays_annotations = version >= Version{3, 14};
+  habits.exchanges_stores = version >= Version{3, 11};
   habits.flags_docstrings = version >= Version{3, 14};
   habits.gives_columns = version >= Version{3, 11};
   habits.inlines_comprehensions = version >= Version{3, 12};

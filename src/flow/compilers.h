@@ -30,6 +30,7 @@ struct Habits {
   bool delays_annotations = false;  // evaluates them in a separate function (PEP 649)
   bool compiles_match = false;      // the `match` statement
   bool copies_exits = false;        // falling off the end of a branch compiles to a `return` there
+  bool exchanges_stores = false;    // of `a, b = v, w` in locals, and not the values
   bool flags_docstrings = false;    // kHasDocstring says whether the first constant is one
   bool gives_columns = false;       // instructions have the columns of their expressions (PEP 657)
   bool inlines_comprehensions = false;  // PEP 709

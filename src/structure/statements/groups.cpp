@@ -22,9 +22,14 @@ bool are_locals_once(const Graph& graph, std::span<const ValueId> stores) {
   });
 }
 
+// The most values that a compiler assigns without a tuple.
+constexpr size_t kMostValues = 3;
+
 // items[i] stores the value at `at`, the last one. Returns the first of the values below it that
-// the next items store, in reverse order; `at` if they store none.
+// the next items store, in reverse order; `at` if they store none. A compiler has that order where
+// it exchanged stores in locals, and those only, in place of two or three values.
 size_t stored_in_reverse(const Run& r, Items items, size_t i, size_t at) {
+  if (!r.graph.f.habits.exchanges_stores || r.graph[items[i]].op != Op::StoreFast) return at;
   const auto entries = r.stack.entries();
   size_t begin = at, k = i + 1;
   // Of two stores to one name the later one takes effect; in reverse order it would be the earlier
@@ -36,20 +41,18 @@ size_t stored_in_reverse(const Run& r, Items items, size_t i, size_t at) {
                                  r.graph[before].a == r.graph[store].a;
                         });
   };
-  bool has_local = r.graph[items[i]].op == Op::StoreFast;
   while (begin > 0 && k < items.size() && entries[begin - 1].uses_left == 1) {
     const ir::Value& next = r.graph[items[k]];
     // A value that a later target overwrites is dropped instead (3.13): `a, a = v, w`. That target
     // is a local of the same group.
     const bool overwritten =
-        has_local && (drops(next, ir::Dropped::Result) || drops(next, ir::Dropped::Overwritten));
+        drops(next, ir::Dropped::Result) || drops(next, ir::Dropped::Overwritten);
     if (!overwritten && !(is_store(next) && next.op == Op::StoreFast && is_new(items[k]))) break;
     if (r.operand(items[k], 0) != entries[begin - 1].value) break;
-    has_local = has_local || next.op == Op::StoreFast;
     --begin;
     ++k;
   }
-  return begin;
+  return at - begin < kMostValues ? begin : at;
 }
 
 // items[i] stores the value at `at`. Returns true if the next items store all values above it, with
