@@ -36,6 +36,10 @@ def two_locals(s, x, y):
 def three_locals(s, x, y):
     h, k, m = y(), x(), s()
     return h, k, m
+def two_constants(s, x, y):
+    h = 1.5
+    k = "k"
+    print(h, k)
 """
 ORDER = ("SWAP", "ROT_TWO", "ROT_THREE", "BUILD_TUPLE", "UNPACK_SEQUENCE")
 
@@ -50,10 +54,24 @@ def last_first(code: CodeType) -> CodeType:
     return put_together(code, parts)
 
 
+def first_store_later(code: CodeType) -> CodeType:
+    """Put the first store behind the second one."""
+    parts = take_apart(code)
+    first, second = (
+        i for i, instr in enumerate(parts.instrs) if dis.opname[instr.op] == "STORE_FAST"
+    )
+    parts.instrs.insert(second, parts.instrs.pop(first))
+    return put_together(code, parts)
+
+
+def changed(code: CodeType) -> CodeType:
+    return (first_store_later if code.co_name == "two_constants" else last_first)(code)
+
+
 def main() -> None:
     """Write the module of all functions."""
     module = compile(SOURCE, "waiting.py", "exec", dont_inherit=True)
-    consts = [last_first(c) if isinstance(c, CodeType) else c for c in module.co_consts]
+    consts = [changed(c) if isinstance(c, CodeType) else c for c in module.co_consts]
     sys.stdout.buffer.write(marshal.dumps(module.replace(co_consts=tuple(consts))))
 
 

@@ -52,7 +52,13 @@ size_t stored_in_reverse(const Run& r, Items items, size_t i, size_t at) {
     --begin;
     ++k;
   }
-  return at - begin < kMostValues ? begin : at;
+  // A tuple of constants is one constant, whose items are stored in order.
+  const bool is_folded =
+      !r.graph.f.folds.unpacked &&
+      std::all_of(entries.begin() + static_cast<ptrdiff_t>(begin),
+                  entries.begin() + static_cast<ptrdiff_t>(at) + 1,
+                  [&](const auto& entry) { return r.graph[entry.value].op == Op::LoadConst; });
+  return is_folded || at - begin >= kMostValues ? at : begin;
 }
 
 // items[i] stores the value at `at`. Returns true if the next items store all values above it, with
