@@ -221,7 +221,11 @@ def _result(
     )
 
 
-_LAST_FORM = 3  # a loop over a state
+# How a body is written: as a person would, the same with its locals in order, plainly, as a loop
+# over a state.
+_USUAL, _PLAIN, _LAST_FORM = 0, 2, 3
+# How the reason begins where the locals are known to be in another order (verify/compare.h).
+_OTHER_ORDER = "the order of variables"
 
 
 def _search(
@@ -229,9 +233,9 @@ def _search(
 ) -> "Tuple[Decompilation, Verdict]":
     """Return a decompilation that is proven, if one of the forms that bodies have is.
 
-    What is unproven is written with its locals in order, then plainly, then as a loop over a state.
-    What none of them proves stays as a person would write it; so does everything if it is no better
-    for all that.
+    What is unproven is written with its locals in order if they were not, then plainly, then as a
+    loop over a state. What none of them proves stays as a person would write it; so does everything
+    if it is no better for all that.
     """
 
     def attempt(forms: "Dict[str, int]") -> "Tuple[Decompilation, Verdict]":
@@ -241,16 +245,24 @@ def _search(
     first = last = attempt({})
     forms: Dict[str, int] = {}
     while True:
-        left = {code.code for code in last[1].codes if code.status == "unproven"}
-        following = {path for path in left if forms.get(path, 0) < _LAST_FORM}
+        unproven = [code for code in last[1].codes if code.status == "unproven"]
+        left = {code.code for code in unproven}
+        following = [code for code in unproven if forms.get(code.code, _USUAL) < _LAST_FORM]
         if not following:
             break
-        for path in following:
-            forms[path] = forms.get(path, 0) + 1
+        before = dict(forms)
+        for code in following:
+            forms[code.code] = _next_form(before.get(code.code, _USUAL), code)
         last = attempt(forms)
     if left & set(forms):
         last = attempt({path: form for path, form in forms.items() if path not in left})
     return last if _unproven(last[1]) < _unproven(first[1]) else first
+
+
+def _next_form(form: int, code: CodeVerdict) -> int:
+    if form == _USUAL and not code.reason.startswith(_OTHER_ORDER):
+        return _PLAIN
+    return form + 1
 
 
 def _judged(found: Decompilation, tier: str) -> Verdict:

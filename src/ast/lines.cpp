@@ -58,6 +58,11 @@ bool starts_after_prefix(const Tree& tree, const Assign& node) {
   return name_line > 0 && value_line > 0 && name_line != value_line;
 }
 
+bool is_apart(const Tree& tree, const BoolOp& around, NodeId operand) {
+  return !around.is_tested_again && tree.is(operand, Kind::BoolOp) &&
+         tree.as<BoolOp>(operand).is_tested_again;
+}
+
 bool keeps_lines(const Tree& tree, NodeId pattern) {
   bool binds = false, drops = false;
   const auto name = [&](Symbol symbol) { (symbol.valid() ? binds : drops) = true; };

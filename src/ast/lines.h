@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ast: which parts of a statement need separate lines, since compilers treat consecutive stores by
-// their lines. print and verify/lower use the same answers, so that the proof is about the text.
+// ast: which parts of a statement need separate lines, since compilers treat consecutive stores and
+// jumps by their lines. print and verify/lower use the same answers, so that the proof is about the text.
 #pragma once
 
 #include <span>
@@ -24,6 +24,10 @@ bool keeps_order(const Tree& tree, const Assign& node);
 // assigned to, alone or as the last of several values: the stores that restore its variables would
 // be reordered with that of the name.
 bool starts_after_prefix(const Tree& tree, const Assign& node);
+
+// Returns true if an operand of `and` or `or` starts on another line than they do: 3.10 and 3.11
+// skip the second test of a value on one line (flowgraph.c: jump_thread).
+bool is_apart(const Tree& tree, const BoolOp& around, NodeId operand);
 
 // Returns true if the pattern both binds names and drops values, by a `_` or the copy that
 // alternatives need: since 3.11 these stores and pops would be reordered too, so its parts keep

@@ -62,6 +62,7 @@ bytecode::Stream spelled_out(object::Module& module, const bytecode::Stream& str
   for (Instr& instr : out.instrs) {
     if (bytecode::operand_of(instr.op) == bytecode::Operand::Target) instr.a = moved[instr.a];
   }
+  for (uint32_t& test : out.truth_tests) test = moved[test];
   for (bytecode::ExceptionEntry& entry : out.exceptions) {
     for (uint32_t* index : {&entry.begin, &entry.end, &entry.target}) *index = moved[*index];
   }

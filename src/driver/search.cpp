@@ -109,6 +109,12 @@ size_t unproven(const Output& output) {
       [](const verify::CodeVerdict& code) { return code.status == verify::Status::Unproven; }));
 }
 
+// Returns the form to try after one that is unproven. Only another order is mended by keeping it.
+Form next_form(Form form, const verify::CodeVerdict& code) {
+  if (form == Form::Usual && !code.reason.starts_with(verify::kOtherOrder)) return Form::Plain;
+  return static_cast<Form>(static_cast<uint8_t>(form) + 1);
+}
+
 // Selects the next form of each code object that is unproven in these; returns false if none is
 // left.
 bool next_forms(const verify::Verdict& verdict, const std::vector<bool>& as_is, Forms& forms) {
@@ -117,7 +123,7 @@ bool next_forms(const verify::Verdict& verdict, const std::vector<bool>& as_is, 
     Form& form = forms[code.code.index()];
     if (code.status != verify::Status::Unproven || form == Form::Unstructured) continue;
     if (as_is[code.code.index()]) continue;
-    form = static_cast<Form>(static_cast<uint8_t>(form) + 1);
+    form = next_form(form, code);
     is_new = true;
   }
   return is_new;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "print/expressions.h"
 
+#include "ast/lines.h"
 #include "print/expand.h"
 #include "print/lines.h"
 
@@ -30,9 +31,7 @@ void boolean(Writer& writer, NodeId id, Place place) {
   const auto values = writer.tree->items(node.values);
   for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0) writer.operation(is_and ? " and " : " or ", is_marked);
-    const bool apart = one_test_a_line && !node.is_tested_again &&
-                       writer.tree->is(values[i], Kind::BoolOp) &&
-                       writer.tree->as<ast::BoolOp>(values[i]).is_tested_again;
+    const bool apart = one_test_a_line && ast::is_apart(*writer.tree, node, values[i]);
     const bool is_last = i + 1 == values.size();
     uint16_t use = use_of(place);
     if (is_choice && !is_last) use = Place::kOperand;

@@ -34,20 +34,16 @@ constexpr size_t kLeastLargest = 4096;
 constexpr size_t kLargestOfFacts = 32768;
 
 // The minor version from which on it is known which tests of an operand the compiler skips.
-constexpr uint8_t kTestsAreKnown = 12;
+constexpr uint8_t kTestsAreKnown = 10;
 
 struct Todo {
   CodeId a, b;
   std::string path;
 };
 
-// Returns true if a value that an `and` or `or` has tested is tested again right after it, so
-// often.
-bool tests_again(const flow::Graph& graph, uint32_t times) {
-  const auto is_test = [&](const flow::Block& block, uint32_t most) {
-    return block.exit.kind == flow::ExitKind::Branch && block.count <= most;
-  };
-  const auto keeps = [&](const flow::Block& block) {
+// Returns true if a value that an `and` or `or` has tested is tested again right after it.
+bool tests_again(const flow::Graph& graph) {
+  const auto ends_in_copy = [&](const flow::Block& block) {
     return block.count > 0 && graph.instrs[block.first + block.count - 1].op == Op::Copy;
   };
   const auto past_jumps = [&](flow::BlockId at) {
@@ -57,15 +53,11 @@ bool tests_again(const flow::Graph& graph, uint32_t times) {
     }
     return at;
   };
-  return std::any_of(graph.blocks.begin(), graph.blocks.end(), [&](const flow::Block& first) {
-    const flow::Block* block = &first;
-    uint32_t tests = 0;
-    for (uint32_t most = ~0u; tests <= times && is_test(*block, most); most = 1) {
-      ++tests;
-      if (!keeps(*block)) break;
-      block = &graph[past_jumps(block->exit.next[block->exit.jump])];
-    }
-    return tests > times;
+  return std::ranges::any_of(graph.blocks, [&](const flow::Block& block) {
+    if (block.exit.kind != flow::ExitKind::Branch || !ends_in_copy(block)) return false;
+    const flow::Block& next = graph[past_jumps(block.exit.next[block.exit.jump])];
+    const bool is_bare = next.count == 0 || (next.count == 1 && ends_in_copy(next));
+    return next.exit.kind == flow::ExitKind::Branch && is_bare;
   });
 }
 
@@ -160,8 +152,11 @@ class Comparison {
     const flow::Graph* const b = lowered_ == nullptr ? graph_of(*b_, todo.b, verdict.reason)
                                                      : lowered_graph(todo.b, verdict.reason);
     if (b == nullptr) return;
-    if (difference.empty() && !is_generated(todo.a)) difference = slot_difference(values_, *a, *b);
-    if (difference.empty() && !knows_tests(*a) && (tests_again(*a, 1) || tests_again(*b, 2))) {
+    if (difference.empty() && !is_generated(todo.a)) {
+      const std::string slots = slot_difference(values_, *a, *b);
+      if (!slots.empty()) difference = std::string(kOtherOrder) + ": " + slots;
+    }
+    if (difference.empty() && !knows_tests(*a) && tests_again(*a)) {
       difference = "relowering: how often an operand is tested";
     }
     if (!is_same(*a, *b, verdict, pairs)) {
@@ -216,8 +211,8 @@ class Comparison {
     return &graph;
   }
 
-  // Returns true if the graph of B skips the tests that the compiler skips, and no others. Up to
-  // 3.11 a lowered one skips none, where the compiler skips one if it is the last.
+  // Returns true if B tests each operand as often as the text does. Up to 3.9 a compiler skips a
+  // second test only if the jump past it is short, which is not known of a lowered graph.
   bool knows_tests(const flow::Graph& a) const {
     return lowered_ == nullptr || values_.module(Side::A)[a.code].version.minor >= kTestsAreKnown;
   }
@@ -259,7 +254,6 @@ class Comparison {
     context.extra_locals = options_.extra_locals;
     context.bound_globals = options_.bound_globals;
     if (has_facts) context.assumed = Assumed(values_, options_.facts, greatest_index(a));
-    context.tests_again = knows_tests(a);
     context.limit = kLeastWork + kWorkPerInstruction * (a.instrs.size() + b.instrs.size());
     context.largest = std::max(kLeastLargest, a.instrs.size() + b.instrs.size());
     if (!options_.facts.empty()) context.largest = std::min(context.largest, kLargestOfFacts);

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "flow/graphs.h"
@@ -26,6 +27,9 @@
 namespace pellucid::verify {
 
 enum class Status : uint8_t { Identical, Equivalent, Unproven };
+
+// How the reason begins where all that is known to differ is the order of variables.
+inline constexpr std::string_view kOtherOrder = "the order of variables";
 
 enum class Tier : uint8_t { None, Recompiled, Relowered };
 

@@ -11,7 +11,8 @@ a folder that has them in `judge` (`mutate.py`, `judge.py`). Without it `--only 
 Part A changes functions of the standard library so that they mean something else (mutate.py). What
 the judge tells apart must be `unproven`, with `extra_locals` too, unless all that is new is a local
 that nothing reads (`except E as zz`): those are counted apart. Part B keeps the meaning: at least
-99 % must be `identical` or `equivalent`. Part C compares the standard library with itself, quickly
+99 % must be `identical` or `equivalent`. Variants whose variables have another order, which
+`locals()` shows, are no such ones, and must not be proven. Part C compares the standard library with itself, quickly
 and thoroughly, and with what ast.unparse prints of it. The exit status is 0 if all hold.
 
 With --relowered the mutants are decompiled first and their trees are lowered again: the second tier
@@ -72,6 +73,20 @@ def is_new_local(answer):
     return all(r.startswith("the local ") and r.endswith(" is new") for r in reasons)
 
 
+def has_other_order(a, b):
+    """Tell whether the variables of two code objects, or of nested ones, differ in their order."""
+
+    def slots(code):
+        return code.co_varnames + code.co_cellvars + code.co_freevars
+
+    def inside(code):
+        return [const for const in code.co_consts if hasattr(const, "co_code")]
+
+    shared = set(slots(a)) & set(slots(b))
+    kept = [[name for name in slots(code) if name in shared] for code in (a, b)]
+    return kept[0] != kept[1] or any(map(has_other_order, inside(a), inside(b)))
+
+
 def check_mutants(args, pairs, mutate, judge):
     """Parts A and B; return whether they hold."""
     rng = random.Random(args.seed)
@@ -80,6 +95,7 @@ def check_mutants(args, pairs, mutate, judge):
     false_proofs, temporaries = [], []
     stricter = 0
     kept, proven, missing = Counter(), Counter(), []
+    reordered = 0
     for path, function in functions:
         module = ast.Module(body=[function], type_ignores=[])
         try:
@@ -136,8 +152,13 @@ def check_mutants(args, pairs, mutate, judge):
                 other = mutate.compile_fn(tree)
             except SyntaxError:
                 continue
-            kept[kind] += 1
             answer = pairs.compare(base, other)
+            if has_other_order(base, other):
+                reordered += 1
+                if answer["verdict"] in PROVEN:
+                    false_proofs.append({"file": path, "function": function.name, "kind": kind})
+                continue
+            kept[kind] += 1
             if answer["verdict"] in PROVEN:
                 proven[kind] += 1
             else:
@@ -161,6 +182,7 @@ def check_mutants(args, pairs, mutate, judge):
     )
     print("   false proofs by kind:", dict(Counter(f["kind"] for f in false_proofs)))
     print("B: %d meaning-keeping variants, %d proven = %.2f %%" % (total, ok, share))
+    print("   beside them, with another order of variables, none of them proven: %d" % reordered)
     print("   by kind:", {k: "%d/%d" % (proven[k], kept[k]) for k in mutate.KEEP if kept[k]})
     for miss in missing[:10]:
         print("   not proven:", miss)

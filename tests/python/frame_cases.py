@@ -10,6 +10,8 @@ CELLS = "def f():\n    a = 1\n    b = 2\n    return lambda: (a, b)\n"
 TUPLE = "def f():\n    return 1.5, 2.5\n"
 MADE = "class f:\n    x = g(y, lambda: 0)\n"
 POWER = "def f(x):\n    return x ** 9\n"
+SIGNED = "def f(x):\n    return +x + 1000\n"
+NEGATED = "def f(x):\n    return (not x) + 1000\n"
 REPEATED = "def f(x):\n    return x * 3\n"
 DOCUMENTED = "def f():\n    'x'\n    return 1\n"
 
@@ -88,6 +90,8 @@ CASES: "Dict[str, Tuple[Tuple[int, int], Tuple[int, int], str, Change]]" = {
     "a tuple that is built": ((3, 14), NEWEST, TUPLE, built),
     "a function that is made too early": (ALL, NEWEST, MADE, late_name),
     "a power that is computed each time": (ALL, NEWEST, POWER, constant_for_x(10)),
+    "a sum with a sign that is computed each time": (ALL, (3, 9), SIGNED, constant_for_x(1)),
+    "a sum with a truth that is computed each time": (ALL, (3, 9), NEGATED, constant_for_x(0)),
     "bytes that are repeated each time": (ALL, NEWEST, REPEATED, constant_for_x(b"ab")),
     "a docstring with a margin": ((3, 13), NEWEST, DOCUMENTED, indented),
 }

@@ -25,41 +25,49 @@ def pyc_of(source: str) -> bytes:
 class Written(Decompilation):
     """Stands in for a decompilation whose codes are proven in some forms only."""
 
-    def __init__(self, forms: "Dict[str, int]", proven: "Dict[str, Set[int]]") -> None:
+    def __init__(
+        self, forms: "Dict[str, int]", proven: "Dict[str, Set[int]]", reasons: "Dict[str, str]"
+    ) -> None:
         object.__setattr__(self, "_forms", forms)
         codes = []
         for path, fitting in proven.items():
             status = "equivalent" if forms.get(path, 0) in fitting else "unproven"
-            codes.append(CodeVerdict(status, path, "", 0, 0))
+            codes.append(CodeVerdict(status, path, reasons.get(path, ""), 0, 0))
         worst = min((code.status for code in codes), key=["unproven", "equivalent"].index)
         self.__dict__["verdict"] = Verdict(worst, "recompiled", "", tuple(codes))
 
 
-def search(proven: "Dict[str, Set[int]]") -> "Tuple[Dict[str, int], int]":
+def search(
+    proven: "Dict[str, Set[int]]", reasons: "Dict[str, str]"
+) -> "Tuple[Dict[str, int], int]":
     tries: List[Dict[str, int]] = []
 
     def written(forms: "Dict[str, int]") -> Written:
         tries.append(forms)
-        return Written(forms, proven)
+        return Written(forms, proven, reasons)
 
     found, _ = _search(written, "best")
     return found._forms, len(tries)
 
 
+ORDER = {"m/f": "the order of variables: a / b"}
+
+
 @pytest.mark.parametrize(
-    "proven, forms, tries",
+    "proven, reasons, forms, tries",
     [
-        ({"m": {0}, "m/f": {0, 1, 2}}, {}, 1),
-        ({"m": {0}, "m/f": {1}}, {"m/f": 1}, 2),
-        ({"m": {0}, "m/f": {2}}, {"m/f": 2}, 3),
-        ({"m": {0}, "m/f": set()}, {}, 5),
-        ({"m": {0}, "m/f": {2}, "m/g": set()}, {"m/f": 2}, 5),
+        ({"m": {0}, "m/f": {0, 1, 2}}, {}, {}, 1),
+        ({"m": {0}, "m/f": {2}}, {}, {"m/f": 2}, 2),
+        ({"m": {0}, "m/f": {1}}, ORDER, {"m/f": 1}, 2),
+        ({"m": {0}, "m/f": {2}}, ORDER, {"m/f": 2}, 3),
+        ({"m": {0}, "m/f": set()}, {}, {}, 4),
+        ({"m": {0}, "m/f": {2}, "m/g": set()}, {}, {"m/f": 2}, 4),
     ],
 )
 def test_the_first_form_that_is_proven_stays(
-    proven: "Dict[str, Set[int]]", forms: "Dict[str, int]", tries: int
+    proven: "Dict[str, Set[int]]", reasons: "Dict[str, str]", forms: "Dict[str, int]", tries: int
 ) -> None:
-    assert search(proven) == (forms, tries)
+    assert search(proven, reasons) == (forms, tries)
 
 
 @pytest.mark.parametrize("form", [0, 1, 2, 3])

@@ -37,9 +37,9 @@ def three_locals(s, x, y):
     h, k, m = y(), x(), s()
     return h, k, m
 def two_constants(s, x, y):
-    h = 1.5
-    k = "k"
-    print(h, k)
+    x = 1.5
+    y = "k"
+    print(x, y)
 """
 ORDER = ("SWAP", "ROT_TWO", "ROT_THREE", "BUILD_TUPLE", "UNPACK_SEQUENCE")
 

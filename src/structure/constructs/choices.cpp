@@ -281,14 +281,15 @@ ValueId Choices::add_region(BlockId id, RegionKind kind, ValueId operand, Parts 
   return result;
 }
 
-ValueId Choices::join(BlockId id, RegionKind kind, ValueId first, Part part, uint32_t uses) {
+ValueId Choices::join(BlockId id, RegionKind kind, ValueId first, Part part, uint32_t uses,
+                      bool again) {
   Parts parts;
   part.follows_lost_test = g_[id].is_lost_test;
   // `a and (b and c)` is `a and b and c`, `a < b` and the rest of its chain are one chain: takes
   // over the parts of an equal region at the end of the part.
   const ValueId last = part.result;
   if (g_[last].kind == ValueKind::Region && g_.regions[g_[last].a].kind == kind &&
-      part.items.back() == last) {
+      g_.regions[g_[last].a].is_tested_again == again && part.items.back() == last) {
     parts = std::move(g_.regions[g_[last].a].parts);
     part.items.pop_back();
     part.result = g_.resolve(g_.f.operands(last)[0]);
@@ -304,7 +305,9 @@ ValueId Choices::join(BlockId id, RegionKind kind, ValueId first, Part part, uin
     set_uses(g_, first, uses);
     return first;
   }
-  return add_region(id, kind, first, std::move(parts), uses);
+  const ValueId whole = add_region(id, kind, first, std::move(parts), uses);
+  g_.regions[g_[whole].a].is_tested_again = again;
+  return whole;
 }
 
 std::optional<uint32_t> Choices::agree(const ir::Edge& x, const ir::Edge& y, ValueId a,

@@ -67,8 +67,10 @@ class Choices {
   ValueId without_not(BlockId id, ValueId test);
   // Returns the negation of the test that ends the block: `a and not b` for `not a or b`.
   ValueId opposite(BlockId id, ValueId test);
-  // Extends the And/Or/Chain at `first` by a part, or starts one.
-  ValueId join(BlockId id, RegionKind kind, ValueId first, Part part, uint32_t uses);
+  // Extends the And/Or/Chain at `first` by a part, or starts one. `again`: what is around it tests
+  // the value of the first part once more.
+  ValueId join(BlockId id, RegionKind kind, ValueId first, Part part, uint32_t uses,
+               bool again = false);
   ValueId add_region(BlockId id, RegionKind kind, ValueId operand, Parts parts, uint32_t uses);
   // Sets the uses of a value that a region uses: one, and those by a comprehension that fills it
   // and by a walrus among `items`, where the value is made.

@@ -243,8 +243,7 @@ class Conditions {
                               : side == 0 ? RegionKind::And
                                           : RegionKind::Or;
       const bool again = is_tested(from_a, first);
-      const ValueId whole = c_.join(a, kind, first, {std::move(g_[b].items), second}, 1);
-      g_.regions[g_[whole].a].is_tested_again = again;
+      const ValueId whole = c_.join(a, kind, first, {std::move(g_[b].items), second}, 1, again);
       g_.redirect(a, 0, {});
       g_.redirect(a, 1, {});
       g_.take_exit(a, b);

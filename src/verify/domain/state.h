@@ -40,9 +40,8 @@ struct Half {
   // Shared locals that were stored or deleted since the last effect. Overwriting a local may run a
   // destructor, so the order is compared.
   std::vector<uint32_t> stores;
-  // The value whose truth was tested last, and the answer. Valid until it is used
-  // (Context::tests_again); else until the next effect, and only for copies kept on the stack: a
-  // local that is loaded again is tested again.
+  // The value whose truth was tested last, and the answer. Valid until it is used or the next
+  // effect, and only for copies kept on the stack: a local that is loaded again is tested again.
   Value tested;
   Value truth;
 };

@@ -13,10 +13,13 @@ using bytecode::Op;
 using object::Code;
 using Names = std::unordered_set<uint32_t>;
 
-// Returns the variables in the order of their slots.
+// Returns the variables in the order of their slots. Outside functions the locals are names in a
+// mapping, but for those of inlined comprehensions, which nothing else sees.
 std::vector<Symbol> slots_of(const Code& code) {
-  if (code.version.minor >= 11) return code.localsplus;
-  std::vector<Symbol> slots = code.varnames;
+  const bool has_locals = (code.flags & object::kOptimized) != 0;
+  if (has_locals && code.version.minor >= 11) return code.localsplus;
+  std::vector<Symbol> slots;
+  if (has_locals) slots = code.varnames;
   slots.insert(slots.end(), code.cellvars.begin(), code.cellvars.end());
   slots.insert(slots.end(), code.freevars.begin(), code.freevars.end());
   return slots;
@@ -63,8 +66,7 @@ std::string slot_difference(Values& values, const flow::Graph& a, const flow::Gr
   const std::vector<Name> order_b = slots_in(values, Side::B, slots_b, in_a, in_b);
   const auto [x, y] = std::ranges::mismatch(order_a, order_b);
   if (x == order_a.end() || y == order_b.end()) return "";
-  return "the order of variables: " + std::string(values.text(*x)) + " / " +
-         std::string(values.text(*y));
+  return std::string(values.text(*x)) + " / " + std::string(values.text(*y));
 }
 
 }  // namespace pellucid::verify

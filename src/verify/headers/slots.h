@@ -10,8 +10,8 @@
 
 namespace pellucid::verify {
 
-// Returns the first difference between the orders of the variables that both code objects bind;
-// empty if there is none.
+// Returns the first two variables that differ in the orders of those that both code objects bind;
+// empty if there are none.
 std::string slot_difference(Values& values, const flow::Graph& a, const flow::Graph& b);
 
 }  // namespace pellucid::verify

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/lower/conditions.h"
 
+#include <functional>
+
+#include "ast/lines.h"
 #include "verify/lower/displays.h"
 #include "verify/lower/expressions.h"
 
@@ -85,33 +88,87 @@ bool none_jump_if(Unit& unit, const ast::Compare& test, bool when, Label to) {
   return true;
 }
 
+// Emits code for both ways of a test.
+void choose(Unit& unit, NodeId test, const std::function<void()>& body,
+            const std::function<void()>& orelse) {
+  const Label otherwise = unit.emit.label();
+  const Label end = unit.emit.label();
+  const Position before = unit.emit.here();
+  jump_if(unit, test, false, otherwise);
+  body();
+  unit.emit.jump(end);
+  unit.emit.back_to(before);
+  unit.emit.place(otherwise);
+  orelse();
+  unit.emit.place(end);
+}
+
+// Where a tested value leads, on the stack or popped.
+struct Way {
+  Label to;
+  bool keeps;
+};
+
+void tested_once(Unit& unit, NodeId node, bool when, Way way) {
+  expression(unit, node);
+  if (way.keeps) unit.emit.op(Op::Copy, 1);
+  unit.emit.branch(when, way.to);
+  if (way.keeps) unit.emit.op(Op::Pop);
+}
+
+void tested(Unit& unit, NodeId node, bool when, Way way);
+
+// Evaluates all operands but the last one, which take the way if their truth is `when`.
+void first_operands(Unit& unit, const ast::BoolOp& node, bool when, Way way) {
+  const auto values = unit.tree.items(node.values);
+  for (const NodeId value : values.first(values.size() - 1)) {
+    if (unit.features.threads_on_lines && ast::is_apart(unit.tree, node, value)) {
+      tested_once(unit, value, when, way);
+    } else {
+      tested(unit, value, when, way);
+    }
+  }
+}
+
+// Pops a value that its operation tests, unless its truth is `when`: then it takes the way. Up to
+// 3.11 what has decided an operation is not tested by the operation around it once more.
+void tested(Unit& unit, NodeId node, bool when, Way way) {
+  const Kind kind = unit.features.threads_tests ? unit.tree.kind(node) : Kind::Constant;
+  if (kind == Kind::BoolOp) {
+    if (++unit.nesting > kDeepest) give_up("expressions are nested too deep");
+    const auto operation = unit.tree.as<ast::BoolOp>(node);
+    const bool stops_at = operation.op == static_cast<uint32_t>(ast::BoolOperator::Or);
+    const Label next = unit.emit.label();
+    first_operands(unit, operation, stops_at, stops_at == when ? way : Way{next, false});
+    tested(unit, unit.tree.items(operation.values).back(), when, way);
+    unit.emit.place(next);
+    --unit.nesting;
+  } else if (kind == Kind::IfExp) {
+    const auto choice = unit.tree.as<ast::IfExp>(node);
+    // The jump at the end of the first arm has no line.
+    const auto body = unit.features.threads_on_lines ? tested_once : tested;
+    choose(
+        unit, choice.test, [&] { body(unit, choice.body, when, way); },
+        [&] { tested(unit, choice.orelse, when, way); });
+  } else {
+    tested_once(unit, node, when, way);
+  }
+}
+
 }  // namespace
 
 void boolean(Unit& unit, const ast::BoolOp& node) {
   const bool stops_at = node.op == static_cast<uint32_t>(ast::BoolOperator::Or);
   const Label end = unit.emit.label();
-  const auto values = unit.tree.items(node.values);
-  for (size_t i = 0; i + 1 < values.size(); ++i) {
-    expression(unit, values[i]);
-    unit.emit.op(Op::Copy, 1);
-    unit.emit.branch(stops_at, end);
-    unit.emit.op(Op::Pop);
-  }
-  expression(unit, values.back());
+  first_operands(unit, node, stops_at, {end, true});
+  expression(unit, unit.tree.items(node.values).back());
   unit.emit.place(end);
 }
 
 void conditional(Unit& unit, const ast::IfExp& node) {
-  const Label otherwise = unit.emit.label();
-  const Label end = unit.emit.label();
-  const Position before = unit.emit.here();
-  jump_if(unit, node.test, false, otherwise);
-  expression(unit, node.body);
-  unit.emit.jump(end);
-  unit.emit.back_to(before);
-  unit.emit.place(otherwise);
-  expression(unit, node.orelse);
-  unit.emit.place(end);
+  choose(
+      unit, node.test, [&] { expression(unit, node.body); },
+      [&] { expression(unit, node.orelse); });
 }
 
 void comparison(Unit& unit, const ast::Compare& chain) {

@@ -177,14 +177,20 @@ void Emitter::place_handler(Label entry) {
   live_ = true;
 }
 
-std::vector<object::ConstId> Emitter::take_constants(uint32_t count) {
-  std::vector<object::ConstId> taken;
+std::vector<object::ConstId> Emitter::constants(uint32_t count) {
+  std::vector<object::ConstId> found;
   const std::span<const Instr> code = draft_.code_of(current_);
-  if (!live_ || count > code.size()) return taken;
+  if (!live_ || count > code.size()) return found;
   for (const Instr& instr : code.last(count)) {
     if (instr.op != Op::LoadConst) return {};
-    taken.push_back(instr.constant());
+    found.push_back(instr.constant());
   }
+  return found;
+}
+
+std::vector<object::ConstId> Emitter::take_constants(uint32_t count) {
+  const std::vector<object::ConstId> taken = constants(count);
+  if (taken.empty()) return taken;
   draft_.drop(current_, count);
   here_.depth -= count;
   return taken;

@@ -81,8 +81,10 @@ class Emitter {
   // Starts the handler, with the stack of protect() and the exception on top.
   void place_handler(Label entry);
 
-  // Takes back the loads of the constants on top of the stack, and returns these; none if not all
-  // `count` values are constants that were loaded here.
+  // Returns the constants on top of the stack; none if not all `count` values are constants that
+  // were loaded here.
+  std::vector<object::ConstId> constants(uint32_t count);
+  // The same, and takes back their loads.
   std::vector<object::ConstId> take_constants(uint32_t count);
 
   // Reserves a place for straight-line code that is emitted later by write_at().

@@ -24,11 +24,6 @@ void load_literal(Unit& unit, ConstId value) {
   load(unit, value);
 }
 
-void lower_unary(Unit& unit, const ast::UnaryOp& node) {
-  expression(unit, node.operand);
-  unit.emit.op(Op::Unary, node.op);
-}
-
 void slice(Unit& unit, const ast::Slice& node) {
   if (const auto constant = constant_slice(unit, node)) return load(unit, *constant);
   expression_or_none(unit, node.lower);
@@ -60,9 +55,8 @@ void expression_in(Unit& unit, NodeId node) {
     case Kind::Subscript:
       return left_spine(unit, node);
     case Kind::UnaryOp:
-      if (const auto constant = constant_of(unit, node)) return load(unit, *constant);
-      leave_to_run_time(unit, node);
-      return lower_unary(unit, unit.tree.as<ast::UnaryOp>(node));
+      expression(unit, unit.tree.as<ast::UnaryOp>(node).operand);
+      return unary(unit, unit.tree.as<ast::UnaryOp>(node));
     case Kind::Lambda:
       return lambda(unit, node);
     case Kind::IfExp:
@@ -75,7 +69,7 @@ void expression_in(Unit& unit, NodeId node) {
       return sequence(unit, Display::List, unit.tree.items(unit.tree.as<ast::List>(node).elts));
     case Kind::Tuple:
       if (const auto constant = constant_of(unit, node)) return load(unit, *constant);
-      leave_to_run_time(unit, node);
+      refuse_chosen(unit, unit.tree.items(unit.tree.as<ast::Tuple>(node).elts));
       return sequence(unit, Display::Tuple, unit.tree.items(unit.tree.as<ast::Tuple>(node).elts));
     case Kind::ListComp:
     case Kind::SetComp:

@@ -85,6 +85,8 @@ struct Features {
 
   // -- Removed in newer compilers ---------------------------------------------------------------
   bool no_free_flag;             // up to 3.10: CO_NOFREE
+  bool threads_tests;            // up to 3.11: past a second test of one operand
+  bool threads_on_lines;         // 3.10, 3.11: only if both are on one line
   bool null_before_callee;       // 3.11, 3.12; since then above it
   bool mixes_inlined_names;      // 3.12: inlined comprehensions of one scope share variables
   bool shallow_expressions;      // 3.12: half the nesting of other versions (symtable.c)
@@ -139,6 +141,8 @@ constexpr Features features_of(object::Version version) {
   f.iterators_have_two_slots = f.comprehensions_unpack = f.comprehensions_iterate = minor >= 15;
 
   f.no_free_flag = minor <= 10;
+  f.threads_tests = minor <= 11;
+  f.threads_on_lines = minor == 10 || minor == 11;
   f.null_before_callee = minor == 11 || minor == 12;
   f.mixes_inlined_names = minor <= 12;
   f.shallow_expressions = f.text_after_nested_field = minor == 12;

@@ -104,24 +104,53 @@ std::optional<ConstId> constant_of(Unit& unit, NodeId node) {
     }
     return unit.constants.tuple(items);
   }
-  if (unit.tree.is(node, Kind::UnaryOp)) {
+  if (unit.tree.is(node, Kind::UnaryOp) && folds_here(unit)) {
     const auto operation = unit.tree.as<ast::UnaryOp>(node);
-    if (!folds_here(unit) || !unit.tree.is(operation.operand, Kind::Constant)) return std::nullopt;
-    object::Const value = unit.module[unit.tree.as<ast::Constant>(operation.operand).value];
-    if (operation.op != static_cast<uint32_t>(ast::UnaryOperator::USub)) return std::nullopt;
-    if (value.kind == object::ConstKind::Int && value.integer > INT64_MIN) {
-      value.integer = -value.integer;
-    } else if (value.kind == object::ConstKind::Float) {
-      value.real = -value.real;
-    } else if (value.kind == object::ConstKind::Complex) {
-      value.real = -value.real;
-      value.imag = -value.imag;
-    } else {
-      return std::nullopt;
-    }
-    return unit.module.add(std::move(value));
+    if (!unit.tree.is(operation.operand, Kind::Constant)) return std::nullopt;
+    const ConstId value = unit.tree.as<ast::Constant>(operation.operand).value;
+    if (has_literal(unit, value)) return folded_unary(unit, operation.op, value);
   }
   return std::nullopt;
+}
+
+std::optional<ConstId> folded_unary(Unit& unit, uint32_t op, ConstId operand) {
+  using object::ConstKind;
+  const auto which = static_cast<ast::UnaryOperator>(op);
+  const bool inverts = which == ast::UnaryOperator::Invert;
+  object::Const value = unit.module[operand];
+  if (which == ast::UnaryOperator::Not) {
+    object::Const truth;
+    truth.kind = object::is_true(unit.module, value) ? ConstKind::False : ConstKind::True;
+    return unit.module.add(std::move(truth));
+  }
+  if (value.kind == ConstKind::True || value.kind == ConstKind::False) {
+    if (inverts && unit.features.folds_late) return std::nullopt;
+    value.integer = value.kind == ConstKind::True ? 1 : 0;
+    value.kind = ConstKind::Int;
+  }
+  const bool keeps = which == ast::UnaryOperator::UAdd;
+  switch (value.kind) {
+    case ConstKind::Int:
+      if (inverts) {
+        value.integer = ~value.integer;
+      } else if (!keeps) {
+        if (value.integer == INT64_MIN) give_up("an operation on a large number");
+        value.integer = -value.integer;
+      }
+      return unit.module.add(std::move(value));
+    case ConstKind::BigInt:
+      if (!keeps) give_up("an operation on a large number");
+      return operand;
+    case ConstKind::Float:
+    case ConstKind::Complex:
+      if (inverts) return std::nullopt;
+      if (keeps) return operand;
+      value.real = -value.real;
+      value.imag = -value.imag;
+      return unit.module.add(std::move(value));
+    default:  // NOLINT: raises
+      return std::nullopt;
+  }
 }
 
 std::optional<ConstId> constant_slice(Unit& unit, const ast::Slice& node) {

@@ -14,6 +14,8 @@ bool folds_here(const Unit& unit);
 bool has_literal(const Unit& unit, ConstId value);
 // Returns the constant that an expression is folded to; nothing if it is computed at run time.
 std::optional<ConstId> constant_of(Unit& unit, NodeId node);
+// Returns the constant that an operation on one is folded to; nothing if it raises.
+std::optional<ConstId> folded_unary(Unit& unit, uint32_t op, ConstId operand);
 // Returns the constant of a slice. 3.14 folds slices whose bounds are literals before it folds
 // other operations, so not `[:-1]`.
 std::optional<ConstId> constant_slice(Unit& unit, const ast::Slice& node);

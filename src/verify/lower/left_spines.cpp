@@ -18,7 +18,6 @@ NodeId first_part(Unit& unit, NodeId node) {
   std::vector<Applied>& rest = unit.spines;
   switch (unit.tree.kind(node)) {
     case Kind::BinOp: {
-      leave_to_run_time(unit, node);
       const auto operation = unit.tree.as<ast::BinOp>(node);
       if (percent_format(unit, operation)) return {};
       rest.push_back({node, Applied::kNode});
@@ -31,7 +30,6 @@ NodeId first_part(Unit& unit, NodeId node) {
       return attribute.value;
     }
     case Kind::Subscript:
-      leave_to_run_time(unit, node);
       rest.push_back({node, Applied::kNode});
       return unit.tree.as<ast::Subscript>(node).value;
     case Kind::Call: {
@@ -62,15 +60,16 @@ void apply(Unit& unit, const Applied& next) {
   if (unit.tree.is(next.node, Kind::BinOp)) {
     const auto operation = unit.tree.as<ast::BinOp>(next.node);
     expression(unit, operation.right);
-    return unit.emit.op(Op::Binary, operation.op);
+    return binary(unit, operation);
   }
   if (unit.tree.is(next.node, Kind::Attribute)) {
     const auto attribute = unit.tree.as<ast::Attribute>(next.node);
     return unit.emit.op(Op::LoadAttr, unit.mangled(attribute.attr).value);
   }
   if (unit.tree.is(next.node, Kind::Subscript)) {
-    expression(unit, unit.tree.as<ast::Subscript>(next.node).slice);
-    return unit.emit.op(Op::Subscr);
+    const auto node = unit.tree.as<ast::Subscript>(next.node);
+    expression(unit, node.slice);
+    return subscript(unit, node);
   }
   const auto call = unit.tree.as<ast::Call>(next.node);
   if (next.how == Applied::kMethodCall) return call_method(unit, call);

@@ -67,13 +67,13 @@ void describe(const Unit& unit) {
     if (passes && !owns && scope.kind != ScopeKind::Module) code.freevars.push_back(entry.name);
   }
   sort(code.cellvars);
+  for (Symbol name : unit.extra_cells) add_missing(code.cellvars, name);
   if (scope.needs_class_cell) add_missing(code.cellvars, unit.symbol("__class__"));
   if (scope.needs_class_dictionary) add_missing(code.cellvars, unit.symbol("__classdict__"));
   if (scope.needs_conditional_set) {
     add_missing(code.cellvars, unit.symbol("__conditional_annotations__"));
   }
   for (Symbol name : unit.extra_locals) add_local(name);
-  for (Symbol name : unit.extra_cells) add_missing(code.cellvars, name);
   sort(code.freevars);
   for (Symbol name : unit.late_free) add_missing(code.freevars, name);
   if (scope.is_function()) {

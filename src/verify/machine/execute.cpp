@@ -184,7 +184,7 @@ bool execute(const SideCode& on, State& state, const Instr& instr, std::string& 
       }
       const auto truth = truth_of(values, state, on.side, peek(stack, 1));
       if (!truth) return false;
-      if (on.context.tests_again) half.tested = half.truth = Value();
+      half.tested = half.truth = Value();
       stack.back() = instr.op == Op::Unary ? values.negation(*truth) : *truth;
       return true;
     }

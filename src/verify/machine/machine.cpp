@@ -202,7 +202,7 @@ std::optional<Stop> Machine::leave(State& state, Point& point) {
 void Machine::choose(State& state, Point& point, bool truth) const {
   Half& half = state[on_.side];
   half.stack.pop_back();
-  if (on_.context.tests_again) half.tested = half.truth = Value();
+  half.tested = half.truth = Value();
   point = Point::at_entry(on_.block(point).exit.next[truth ? 0 : 1]);
 }
 

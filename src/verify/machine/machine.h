@@ -69,9 +69,6 @@ struct Context {
   size_t largest = 0;
   bool extra_locals = false;
   bool bound_globals = false;
-  // Another test of a value that an `and` or `or` has tested asks it again. Not so up to 3.11 where
-  // B is lowered: which tests the compiler skips is then not known of it.
-  bool tests_again = false;
   Assumed assumed;
 };
 

@@ -1,4 +1,3 @@
-# relowering falls short: 3.8 3.9 3.10 3.11
 def operand_of_an_arm(a, b, c, d):
     return (a if b else c or d) or a.x
 
