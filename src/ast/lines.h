@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ast: which parts of a statement need separate lines, since compilers treat consecutive stores and
-// jumps by their lines. print and verify/lower use the same answers, so that the proof is about the text.
+// jumps by their lines. print and verify/lower use the same answers, so that the proof is about the
+// text.
 #pragma once
 
 #include <span>

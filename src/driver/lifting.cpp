@@ -30,12 +30,8 @@ Result<ir::Function> lifted(flow::Graphs& graphs, object::Module& module, object
   // With faults: the graph is another one without each of these places.
   return with_places(
       module, stream, faults, [&](const bytecode::Stream& sayable) -> Result<ir::Function> {
-        const auto build = [&](const bytecode::Stream& spelled) {
-          return flow::build(module, spelled, keep_ends);
-        };
-        const bool is_spelled = sayable.faults.empty();
-        PELLUCID_TRY(const flow::Graph graph,
-                     is_spelled ? build(sayable) : build(spelled_out(module, sayable)));
+        const bytecode::Stream spelled = spelled_out(module, sayable);
+        PELLUCID_TRY(const flow::Graph graph, flow::build(module, spelled, keep_ends));
         return lift(graph);
       });
 }

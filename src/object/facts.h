@@ -7,7 +7,8 @@
 // for the nested ones that they name; no other code is affected. They are assumptions of the proof:
 // `verify` uses them as they are, and derives their consequences itself. Three are implied by any
 // others: functions that a generator put among the constants do not change (known.h), an import of
-// no names is the same with None and with an empty tuple, and of equal constants any will do.
+// no names is the same with None and with an empty tuple, and of equal constants any will do, for a
+// tuple or slice that is made of constants, too.
 #pragma once
 
 #include <algorithm>

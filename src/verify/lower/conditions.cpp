@@ -116,22 +116,22 @@ void tested_once(Unit& unit, NodeId node, bool when, Way way) {
   if (way.keeps) unit.emit.op(Op::Pop);
 }
 
+// Pops a value that its operation tests, unless its truth is `when`: then it takes the way. Up to
+// 3.11 what has decided an operation is not tested by the operation around it once more.
 void tested(Unit& unit, NodeId node, bool when, Way way);
+
+// Does the same for an operand, which the text may keep apart.
+void operand(Unit& unit, const ast::BoolOp& around, NodeId node, bool when, Way way) {
+  const bool is_apart = unit.features.threads_on_lines && ast::is_apart(unit.tree, around, node);
+  is_apart ? tested_once(unit, node, when, way) : tested(unit, node, when, way);
+}
 
 // Evaluates all operands but the last one, which take the way if their truth is `when`.
 void first_operands(Unit& unit, const ast::BoolOp& node, bool when, Way way) {
   const auto values = unit.tree.items(node.values);
-  for (const NodeId value : values.first(values.size() - 1)) {
-    if (unit.features.threads_on_lines && ast::is_apart(unit.tree, node, value)) {
-      tested_once(unit, value, when, way);
-    } else {
-      tested(unit, value, when, way);
-    }
-  }
+  for (const NodeId value : values.first(values.size() - 1)) operand(unit, node, value, when, way);
 }
 
-// Pops a value that its operation tests, unless its truth is `when`: then it takes the way. Up to
-// 3.11 what has decided an operation is not tested by the operation around it once more.
 void tested(Unit& unit, NodeId node, bool when, Way way) {
   const Kind kind = unit.features.threads_tests ? unit.tree.kind(node) : Kind::Constant;
   if (kind == Kind::BoolOp) {
@@ -140,7 +140,7 @@ void tested(Unit& unit, NodeId node, bool when, Way way) {
     const bool stops_at = operation.op == static_cast<uint32_t>(ast::BoolOperator::Or);
     const Label next = unit.emit.label();
     first_operands(unit, operation, stops_at, stops_at == when ? way : Way{next, false});
-    tested(unit, unit.tree.items(operation.values).back(), when, way);
+    operand(unit, operation, unit.tree.items(operation.values).back(), when, way);
     unit.emit.place(next);
     --unit.nesting;
   } else if (kind == Kind::IfExp) {

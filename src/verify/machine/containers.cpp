@@ -17,8 +17,13 @@ namespace {
 
 class Containers {
  public:
-  Containers(Values& values, State& state, Side side, size_t largest)
-      : values_(values), state_(state), side_(side), stack_(state[side].stack), largest_(largest) {}
+  Containers(const SideCode& on, State& state)
+      : values_(on.values()),
+        state_(state),
+        side_(on.side),
+        stack_(state[side_].stack),
+        largest_(on.context.largest),
+        any_will_do_(on.context.assumed.any()) {}
 
   bool run(const Instr& instr, Name name) {
     switch (instr.op) {
@@ -69,9 +74,13 @@ class Containers {
 
   Value make(Container::Shape shape, std::vector<Value> items) {
     // All but the empty tuple are made anew each time, even of constants.
-    if (shape == Container::kTuple && items.empty()) {
-      return *values_.constant_of(object::ConstKind::Tuple, items);
+    std::optional<Value> constant;
+    if (shape == Container::kTuple && (any_will_do_ || items.empty())) {
+      constant = values_.constant_of(object::ConstKind::Tuple, items);
+    } else if (shape == Container::kSlice && any_will_do_) {
+      constant = slice_of(values_, items);
     }
+    if (constant) return *constant;
     constexpr std::array names{"(...)", "[...]", "slice(...)", "{...}"};
     const Value self = values_.fresh(Kind::Fresh, values_.name(names[shape]));
     state_.heap.push_back({self, side_, shape, std::move(items)});
@@ -303,6 +312,7 @@ class Containers {
   Side side_;
   std::vector<Value>& stack_;
   const size_t largest_;
+  const bool any_will_do_;  // of equal constants (object/facts.h)
 };
 
 }  // namespace
@@ -322,7 +332,7 @@ std::optional<std::vector<Value>> slice_parts(Values& values, const State& state
 }
 
 bool execute_on_fresh(const SideCode& on, State& state, const Instr& instr, Name name) {
-  return Containers(on.values(), state, on.side, on.context.largest).run(instr, name);
+  return Containers(on, state).run(instr, name);
 }
 
 }  // namespace pellucid::verify
