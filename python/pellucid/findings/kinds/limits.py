@@ -58,6 +58,7 @@ def _finding(capture: Capture, program: Program, events: list[Skipped]) -> Findi
         else f"`{name}` has hit {first.limit} ({number}){because}; calls that match none of its "
         "versions run uncompiled"
     )
+    ends = _ends_recompiles(recompiles(capture, program), again)
     return Finding(
         id=identify("limit", place, frame),
         kind="limit",
@@ -66,8 +67,7 @@ def _finding(capture: Capture, program: Program, events: list[Skipped]) -> Findi
         cause=cause,
         quoted=scrub(first.reason.strip()),
         remedies=(
-            *_ends_recompiles(recompiles(capture, program), again),
-            *(_raised(first.limit, number) if shared else ()),
+            *(ends or (_raised(first.limit, number) if shared else ())),
             *by_hand(
                 "fix the cause of the recompiles (see below); raising the limit only postpones it"
             ),
