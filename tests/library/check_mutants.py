@@ -12,8 +12,9 @@ Part A changes functions of the standard library so that they mean something els
 the judge tells apart must be `unproven`, with `extra_locals` too, unless all that is new is a local
 that nothing reads (`except E as zz`): those are counted apart. Part B keeps the meaning: at least
 99 % must be `identical` or `equivalent`. Variants whose variables have another order, which
-`locals()` shows, are no such ones, and must not be proven. Part C compares the standard library with itself, quickly
-and thoroughly, and with what ast.unparse prints of it. The exit status is 0 if all hold.
+`locals()` shows, are no such ones, and must not be proven. Part C compares the standard library
+with itself, quickly and thoroughly, and with what ast.unparse prints of it. The exit status is 0
+if all hold.
 
 With --relowered the mutants are decompiled first and their trees are lowered again: the second tier
 of validation has to tell them apart as well as the first. (Part C is of the first tier.)
