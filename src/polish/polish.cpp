@@ -49,6 +49,8 @@ void rewrite_expressions(ast::Tree& tree, const Statements& statements, Outline&
   }
   const std::vector<ast::NodeId> nodes = own_nodes(tree, statements, kLookedAt);
   negate_comparisons(tree, nodes, compiler.looks_into_walrus);
+  // Before the words between the operands of one test are counted.
+  split_filters(tree, nodes, starts);
   // Counts the words of the text as it is now.
   join_negations(tree, nodes, starts);
   if (compiler.makes_f_strings_of_percent) percent_formats(tree, nodes);

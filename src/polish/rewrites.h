@@ -44,6 +44,9 @@ void end_try(ast::Tree& tree, Statements& body, const Starts& starts);
 // `if a: b; c else: raise`, where c was written after the `else`  ->  `if a: b else: raise` and c
 void end_if(ast::Tree& tree, Statements& body, Outline& outline);
 
+// `if a and b` in a comprehension, which the columns show to have been two tests  ->  `if a if b`
+void split_filters(ast::Tree& tree, const std::vector<ast::NodeId>& nodes, const Starts& starts);
+
 // `not a or not b`  ->  `not (a and b)`, by the columns; `not (not a or not b)`  ->  `a and b`
 void join_negations(ast::Tree& tree, const std::vector<ast::NodeId>& nodes, const Starts& starts);
 
