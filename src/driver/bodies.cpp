@@ -60,6 +60,7 @@ polish::Compiler compiler_of(object::Version version) {
   const flow::Folds folds = flow::folds_of(version);
   const flow::Habits habits = flow::habits_of(version);
   return {.makes_f_strings_of_percent = folds.formats,
+          .joins_long_f_strings = folds.formats,
           .leaves_dropped = habits.leaves_dropped,
           .copies_exits = habits.copies_exits,
           .looks_into_walrus = folds.walruses};

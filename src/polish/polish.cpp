@@ -113,6 +113,8 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   if (kind == Body::Function && has({Kind::Global, Kind::Nonlocal})) {
     place_names(tree, statements, starts);
   }
+  // Before what looks at f-strings.
+  if (compiler.joins_long_f_strings) join_long_f_strings(tree, statements);
   // Expressions last: it is decided which of them stay.
   rewrite_expressions(tree, statements, outline, compiler, starts);
   // After all steps that look at the end of a body.

@@ -14,6 +14,7 @@ namespace pellucid::polish {
 // Properties of the compiler that made the code.
 struct Compiler {
   bool makes_f_strings_of_percent = false;  // 3.11+
+  bool joins_long_f_strings = false;        // 3.11+: see join_long_f_strings
   bool leaves_dropped = false;              // 3.12, 3.13: see keep_dropped_constants
   bool copies_exits = false;       // 3.10+: falling off the end compiles to a `return` there
   bool looks_into_walrus = false;  // 3.10+: it also folds inside the value of a walrus

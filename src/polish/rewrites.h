@@ -29,6 +29,9 @@ void negate_comparisons(ast::Tree& tree, const std::vector<ast::NodeId>& nodes,
 // `f'{a!s}: {b!r}'`  ->  `'%s: %r' % (a, b)`, if the compiler makes the same code of both
 void percent_formats(ast::Tree& tree, const std::vector<ast::NodeId>& nodes);
 
+// `''.join([f'{a}', 'b', ...])` of many parts  ->  `f'{a}b...'`
+void join_long_f_strings(ast::Tree& tree, const Statements& body);
+
 // `else: if a: return b` and `return c` after it  ->  `elif a: return b else: return c`
 void chain_elif(ast::Tree& tree, Statements& body, Outline& outline);
 
