@@ -87,6 +87,13 @@ enum class Status : uint8_t {
   Unproven,    // neither was shown
 };
 
+// Byte offsets in the original and in the candidate at which the proof meets: it goes from one pair
+// to the next, and what holds at one holds on every path to it.
+struct Meeting {
+  uint32_t original = 0;
+  uint32_t candidate = 0;
+};
+
 // One code object of the original, and what is proven of it.
 struct CodeVerdict {
   Status status = Status::Unproven;
@@ -95,6 +102,7 @@ struct CodeVerdict {
   std::string reason;             // why it is unproven; else empty
   uint32_t offset = 0;            // in its bytecode: where the proof stops
   uint32_t candidate_offset = 0;  // and in that of the other side
+  std::vector<Meeting> meetings;  // sorted; with CompareOptions::meetings, of what is proven
 };
 
 struct Verdict {
@@ -102,9 +110,15 @@ struct Verdict {
   std::vector<CodeVerdict> codes;    // in the order in which they were met, the outermost first
 };
 
+struct CompareOptions {
+  // Say where the proof meets, for a certificate. Then no code object is called identical.
+  bool meetings = false;
+};
+
 // Compares two programs of one version: does the second mean what the first does? The usual
 // candidate is what the text of a decompilation was compiled to.
-Result<Verdict> compare(const Program& original, const Program& candidate);
+Result<Verdict> compare(const Program& original, const Program& candidate,
+                        const CompareOptions& options = {});
 
 // --- Decompilation -------------------------------------------------------------------------------
 

@@ -66,6 +66,9 @@ def compare_codes(
 def compare_pyc(
     pyc: bytes, marshalled: bytes, version: Optional[Tuple[int, int]] = None
 ) -> Tuple[_Status, List[_CodeVerdict]]: ...
+def meetings_pyc(
+    pyc: bytes, marshalled: bytes, version: Optional[Tuple[int, int]] = None
+) -> List[Tuple[str, List[Tuple[int, int]]]]: ...
 def relower_pyc(
     pyc: bytes,
     unstructured: bool = False,

@@ -96,6 +96,15 @@ class Decompilation:
         except (CannotStandIn, DecompileError) as error:
             return Verdict("unproven", "recompiled", str(error))
 
+    def meetings(self) -> "List[Tuple[str, List[Tuple[int, int]]]]":
+        """Return where the proof of a file's text meets: offsets in both bytecodes, by path.
+
+        Code objects that are not proven have none.
+        """
+        assert self._pyc is not None
+        marshalled = compile_to_marshal(self.source, self.version)
+        return _core.meetings_pyc(self._pyc, marshalled, self._wanted)
+
     def marked(self, verdict: Optional[Verdict], keeps_lines: bool = False) -> str:
         """Return the source with a comment in each body that a verdict does not prove.
 

@@ -47,10 +47,13 @@ verify::Verdict relowered(flow::Graphs& graphs, ast::Tree& tree, ast::NodeId top
   return verify::compare(graphs, module.subject(), lowered, options_of(module));
 }
 
-verify::Verdict compare_recompiled(const object::Module& original, const object::Module& again) {
+verify::Verdict compare_recompiled(const object::Module& original, const object::Module& again,
+                                   bool meetings) {
   const object::CodeId there = bytecode::counterpart(original, again, bytecode::nested_in(again));
   if (!there.valid()) return not_there(original, verify::Tier::Recompiled);
-  return verify::compare(original, original.subject(), again, there, options_of(original));
+  verify::Options options = options_of(original);
+  options.meetings = meetings;
+  return verify::compare(original, original.subject(), again, there, options);
 }
 
 verify::Verdict of_a_guess(const object::Module& module, verify::Tier tier,

@@ -16,7 +16,8 @@ namespace pellucid::driver {
 verify::Verdict relowered(flow::Graphs& graphs, ast::Tree& tree, ast::NodeId top);
 
 // Returns the verdict of the first tier: on what was read and the code that its text compiles to.
-verify::Verdict compare_recompiled(const object::Module& original, const object::Module& again);
+verify::Verdict compare_recompiled(const object::Module& original, const object::Module& again,
+                                   bool meetings = false);
 
 // Returns the verdict for a guessed version: nothing is proven.
 verify::Verdict of_a_guess(const object::Module& module, verify::Tier tier,

@@ -35,8 +35,12 @@ LineMapping public_line(const driver::LineMapEntry& entry) {
 Verdict public_verdict(const verify::Verdict& verdict) {
   Verdict out{public_status(verdict.status), {}};
   for (const verify::CodeVerdict& code : verdict.codes) {
+    std::vector<Meeting> meetings;
+    for (const auto& [original, candidate] : code.meetings) {
+      meetings.push_back({original, candidate});
+    }
     out.codes.push_back({public_status(code.status), code.code.value, code.path, code.reason,
-                         code.offset_a, code.offset_b});
+                         code.offset_a, code.offset_b, std::move(meetings)});
   }
   return out;
 }

@@ -218,6 +218,26 @@ nb::tuple compare_pyc(const nb::bytes& pyc, const nb::bytes& marshalled,
   return as_tuple(value_or_raise(without_gil([&] { return compare(original, again); })));
 }
 
+// Returns the path of each code object that a walk proves, with the offsets where the proof meets.
+nb::list meetings_pyc(const nb::bytes& pyc, const nb::bytes& marshalled,
+                      const MaybeVersion& version) {
+  const Program original = read_input(pyc, version);
+  const Program again = value_or_raise(read_marshal(span_of(marshalled), original.version()));
+  CompareOptions options;
+  options.meetings = true;
+  const Verdict verdict =
+      value_or_raise(without_gil([&] { return compare(original, again, options); }));
+  nb::list found;
+  for (const CodeVerdict& code : verdict.codes) {
+    nb::list meetings;
+    for (const Meeting& at : code.meetings) {
+      meetings.append(nb::make_tuple(at.original, at.candidate));
+    }
+    found.append(nb::make_tuple(text(code.path), meetings));
+  }
+  return found;
+}
+
 // Returns the relowered tier's verdict on a file's decompilation.
 nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const nb::dict& forms,
                       const MaybeVersion& version) {
@@ -270,6 +290,8 @@ NB_MODULE(_core, m) {
         nb::arg("ignore_name") = false, nb::arg("extra_locals") = false,
         nb::arg("facts") = nb::none(), nb::arg("apart") = false);
   m.def("compare_pyc", &compare_pyc, nb::arg("pyc"), nb::arg("marshalled"),
+        nb::arg("version") = nb::none());
+  m.def("meetings_pyc", &meetings_pyc, nb::arg("pyc"), nb::arg("marshalled"),
         nb::arg("version") = nb::none());
   m.def("relower_pyc", &relower_pyc, nb::arg("pyc"), nb::arg("unstructured") = false,
         nb::arg("forms") = nb::dict(), nb::arg("version") = nb::none());

@@ -175,7 +175,7 @@ class Comparison {
 
   // Sets the status and returns true if the graphs are the same without a proof.
   bool is_same(const flow::Graph& a, const flow::Graph& b, CodeVerdict& verdict, CodePairs& pairs) {
-    if (options_.thorough) return false;
+    if (options_.thorough || options_.meetings) return false;
     // What was lowered is never identical.
     if (lowered_ == nullptr && identical(values_, a, b, pairs)) {
       verdict.status = Status::Identical;
@@ -264,6 +264,7 @@ class Comparison {
     pairs = walk.pairs();
     if (!difference) {
       verdict.status = Status::Equivalent;
+      if (options_.meetings) verdict.meetings = walk.meetings();
       return;
     }
     verdict.reason = difference->reason;

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "flow/graphs.h"
@@ -33,6 +34,10 @@ inline constexpr std::string_view kOtherOrder = "the order of variables";
 
 enum class Tier : uint8_t { None, Recompiled, Relowered };
 
+// Byte offsets in A and B between which the proof goes step by step: what holds there holds on
+// every path.
+using Meetings = std::vector<std::pair<uint32_t, uint32_t>>;
+
 // One pair of code objects.
 struct CodeVerdict {
   Status status = Status::Unproven;
@@ -41,6 +46,7 @@ struct CodeVerdict {
   std::string reason;     // empty unless unproven
   uint32_t offset_a = 0;  // byte offsets of the first place of difference
   uint32_t offset_b = 0;
+  Meetings meetings;  // with Options::meetings, of what is proven
 };
 
 struct Verdict {
@@ -73,6 +79,8 @@ struct Options {
   object::Facts facts;
   // Walk the graphs even where they are identical (for tests).
   bool thorough = false;
+  // Also return where the graphs meet, which takes a walk even where they are identical.
+  bool meetings = false;
 };
 
 Verdict compare(const object::Module& a, object::CodeId code_a, const object::Module& b,

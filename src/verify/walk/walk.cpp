@@ -322,6 +322,17 @@ std::vector<uint32_t> Walk::loop_ends(const flow::Graph& graph) {
   return ends;
 }
 
+std::vector<std::pair<uint32_t, uint32_t>> Walk::meetings() const {
+  const auto place = [](const Machine& machine, const Point& point) {
+    return point.at == 0 ? machine.graph()[point.block].offset : machine.offset(point);
+  };
+  std::vector<std::pair<uint32_t, uint32_t>> found;
+  for (const Node& node : nodes_) found.emplace_back(place(a_, node.key.a), place(b_, node.key.b));
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
 // Returns true if B does not move on some cycle of A without effects.
 bool Walk::waits_forever() const {
   std::vector<std::vector<uint32_t>> next(nodes_.size());

@@ -45,6 +45,8 @@ class Walk {
   std::optional<Difference> run();
   // Returns the code objects that have to be equal for the proof to hold.
   const CodePairs& pairs() const { return pairs_; }
+  // Returns the places of the nodes, sorted.
+  std::vector<std::pair<uint32_t, uint32_t>> meetings() const;
 
  private:
   struct Key {
