@@ -217,6 +217,12 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
         action="store_true",
         help="also decompile code hidden in constants, through zlib, bz2, lzma and base64",
     )
+    add.add_argument(
+        "--certificate",
+        metavar="FILE",
+        help="also write a certificate of the verdict to FILE, for a checker that shares no code "
+        "with pellucid (see docs/verdicts.md); takes a single input of Python 3.12 or later",
+    )
     _add_version(add)
     add.add_argument(
         "--jobs",

@@ -22,8 +22,9 @@ from typing import (
     TypeVar,
 )
 
+from pellucid.certificate import certificate
 from pellucid.decompilation import Decompilation, decompile_pyc, of_source, prove_pyc
-from pellucid.errors import CannotPrint, DecompileError, complain, printable
+from pellucid.errors import CannotPrint, DecompileError, NoCertificate, complain, printable
 from pellucid.inputs import Job
 from pellucid.summary import Summary, shown_progress
 from pellucid.terminal import highlighted, interrupts_kept, is_terminal
@@ -46,6 +47,7 @@ class Options(NamedTuple):
     says_verdict: bool = False  # of a file that is alone, even where it is proven
     colours: bool = False  # what is printed has the colours of a terminal
     line_map: bool = True  # of what is verified
+    certificate: Optional[Path] = None  # where to write the one of a file that is alone
 
 
 class Result(NamedTuple):
@@ -101,10 +103,12 @@ def decompile_file(job: Job, options: Options, stopped: Optional[threading.Event
             except OSError as error:
                 why = f"{job.out} cannot be written: {_reason(error)}"
                 return Result(job, None, None, why)
+        if options.certificate is not None and verdict is not None:
+            write_whole(options.certificate, certificate(data, found, verdict))
         return Result(job, found, verdict, None)
     except OSError as error:
         return Result(job, None, None, _reason(error))
-    except DecompileError as error:
+    except (DecompileError, NoCertificate) as error:
         return Result(job, None, None, str(error))
     except MemoryError:
         return Result(job, None, None, "not enough memory")

@@ -41,7 +41,12 @@ def decompile(arguments: argparse.Namespace) -> int:
         arguments.python_version,
         says_verdict=bool(arguments.verify),
         colours=arguments.colours,
+        certificate=Path(arguments.certificate) if arguments.certificate else None,
     )
+    if options.certificate and (len(jobs) > 1 or not options.verify):
+        why = "takes a single input" if len(jobs) > 1 else "cannot be used with --no-verify"
+        print(f"pellucid: --certificate {why}", file=sys.stderr)
+        return 2
     return (batch.run(jobs, options, arguments.jobs, arguments.json) if jobs else status) or status
 
 

@@ -36,6 +36,10 @@ class DecompileError(ValueError):
         return f"{self.message} at byte 0x{self.offset:x}"
 
 
+class NoCertificate(ValueError):
+    """A verdict has no certificate; the message says why."""
+
+
 class CannotStandIn(ValueError):
     """Recompiled code must not run in place of the original; the message says why."""
 

@@ -7,7 +7,7 @@
 
 _shtab_pellucid_subparsers=(decompile dis dump inspect run explain import find-difference diff demo report corpus textconv completion)
 
-_shtab_pellucid_decompile_option_strings=(-h --help -o --out --no-verify --verify --keep-lines --unstructured --follow --python-version --jobs --json)
+_shtab_pellucid_decompile_option_strings=(-h --help -o --out --no-verify --verify --keep-lines --unstructured --follow --certificate --python-version --jobs --json)
 _shtab_pellucid_dis_option_strings=(-h --help --python-version)
 _shtab_pellucid_dump_option_strings=(-h --help --stage --python-version)
 _shtab_pellucid_inspect_option_strings=(-h --help --python-version --json)

@@ -51,7 +51,7 @@ function _shtab_pellucid_using
 end
 
 set -g _shtab_pellucid_commands decompile dis dump inspect run explain import find-difference diff demo report corpus textconv completion
-set -g _shtab_pellucid_opts_with_value --address --atol --dot --engine --fail-on --jobs --limit --max-size --memory --out --python-version --reference --rtol --seconds --source --stage --trace -o
+set -g _shtab_pellucid_opts_with_value --address --atol --certificate --dot --engine --fail-on --jobs --limit --max-size --memory --out --python-version --reference --rtol --seconds --source --stage --trace -o
 
 complete -c pellucid -e
 complete -c pellucid -f
@@ -67,6 +67,7 @@ complete -c pellucid -n '_shtab_pellucid_using decompile' -l verify -d 'prove th
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l keep-lines -d 'keep statements on their original lines, so that tracebacks and coverage match'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l unstructured -d 'do not recover control flow: write every body as a loop over a state'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l follow -d 'also decompile code hidden in constants, through zlib, bz2, lzma and base64'
+complete -c pellucid -n '_shtab_pellucid_using decompile' -l certificate -x -d 'also write a certificate of the verdict to FILE, for a checker that shares no code with pellucid (see docs/verdicts.md); takes a single input of Python 3.12 or later'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l python-version -xka "3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15" -d 'Python version of the files (default: as the header says, or the one that fits)'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l jobs -x -d 'files to process at a time (default: one per processor)'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l json -d 'print one line of JSON per file instead of text'
