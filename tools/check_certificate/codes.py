@@ -37,6 +37,7 @@ class Instruction(NamedTuple):
     op: str
     arg: int
     value: Any  # what `dis` says the argument means
+    text: str  # and how it prints that
     offset: int
     target: Optional[int]  # of a jump
     handler: Optional[Handler]
@@ -76,11 +77,8 @@ class Code:
             elif found.opcode in _JUMPS and found.opname != "END_ASYNC_FOR":
                 target = self._place(found.argval)
             handler = self._handler(rows, found.offset, end)
-            self.instructions.append(
-                Instruction(
-                    found.opname, found.arg or 0, found.argval, found.offset, target, handler
-                )
-            )
+            said = found.opname, found.arg or 0, found.argval, found.argrepr, found.offset
+            self.instructions.append(Instruction(*said, target, handler))
         for number, instruction in enumerate(self.instructions):
             if instruction.op == "FOR_ITER":
                 self._check_loop(number, instruction.target or 0)
@@ -103,14 +101,12 @@ class Code:
         if len(found) != 1:
             raise Refused(f"the exception table divides the instruction at offset {offset}")
         row = found.pop()
-        if row is None:
-            return None
-        return Handler(self._place(row[2]), row[3], row[4])
+        return None if row is None else Handler(self._place(row[2]), row[3], row[4])
 
     def targets(self) -> Set[int]:
-        """Return the offsets that a jump leads to."""
+        """Return the offsets that a jump leads to, with and without prefixes."""
         found = {i.target for i in self.instructions if i.target is not None}
-        return {offset for offset, number in self.numbers.items() if number in found}
+        return {offset for offset, number in self.near.items() if number in found}
 
     def backward_targets(self) -> Set[int]:
         """Return the places that a jump leads back to."""

@@ -20,6 +20,7 @@ _DROPPED = (MAYBE, NULL_KIND) if VERSION >= (3, 14) else ()
 # How many instructions run without an effect, a branch or a place to stop at.
 _MOST_SILENT = 20000
 _LARGEST_SMALL = 255
+_COMMON = {repr(value): value for value in (None, True, False, "", -1)}
 _ITERATOR_SLOTS = 2 if VERSION >= (3, 15) else 1
 
 
@@ -147,8 +148,8 @@ def _small_int(side: Side, i: Instruction) -> Value:
 
 
 def _common(side: Side, i: Instruction) -> Value:
-    if i.value is None or isinstance(i.value, (bool, int, str)):
-        return side.constants.of(i.value)
+    if i.text in _COMMON:
+        return side.constants.of(_COMMON[i.text])
     return side.constants.by_key(("common", i.arg))
 
 

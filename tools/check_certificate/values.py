@@ -88,9 +88,7 @@ class State:
         self.handled: List[Value] = handled  # the exception that is being handled
         self.keywords: List[Optional[Value]] = [None, None]  # 3.12: names of keyword arguments
         self.known: Dict[Value, Value] = {}  # what a test has shown: what a Value is
-        self.differing = {
-            i for i, (x, y) in enumerate(zip(variables[0], variables[1])) if x is not y
-        }
+        self.differing = {i for i, (x, y) in enumerate(zip(*variables)) if x is not y}
 
     def copy(self) -> State:
         """Return a state that changes on its own."""
@@ -127,11 +125,11 @@ class State:
 
     def all_values(self) -> List[Value]:
         """Return what all slots hold, in a fixed order."""
-        if any(isinstance(value, Loan) for stack in self.stacks for value in stack):
+        # Of the text, the compiler has seen to that.
+        if any(isinstance(value, Loan) for value in self.stacks[0]):
             raise Refused("a value is lent from one block to the next")
-        known = self.known
         found = [*self.handled, *self.locals[0], *self.locals[1], *self.stacks[0], *self.stacks[1]]
-        return [known.get(value, value) for value in found] if known else found
+        return [self.resolve(value) for value in found]
 
 
 def joined_kind(one: str, other: str) -> str:

@@ -64,18 +64,19 @@ class Walk:
         self.nested: List[Pair] = []
         self.quiet: Set[Tuple[Node, Node]] = set()
         self.stops: Dict[int, Set[int]] = {}
+        targets = self.codes[0].targets()
         if hints is None:
-            common = self.codes[0].targets() & self.codes[1].targets()
-            hints = [(offset, offset) for offset in sorted(common)]
+            common = targets & self.codes[1].targets()
+            hints = [(offset, offset) for offset in common]
         for x, y in hints:
-            places = self.codes[0].near.get(x), self.codes[1].near.get(y)
-            # A pair that leads nowhere is that of another code object with this path.
-            if places[0] is not None and places[1] is not None:
-                self.stops.setdefault(places[0], set()).add(places[1])
+            place, other = self.codes[0].near.get(x), self.codes[1].near.get(y)
+            # A pair to which no jump leads is that of another code object with this path.
+            if x in targets and place is not None and other is not None:
+                self.stops.setdefault(place, set()).add(other)
         # A loop that the proof has taken for one instruction, such as an `await`.
         heads = self.codes[1].backward_targets()
-        for place in self.codes[0].backward_targets():
-            self.stops.setdefault(place, heads)
+        for head in self.codes[0].backward_targets():
+            self.stops.setdefault(head, heads)
 
     def run(self) -> List[Pair]:
         """Return the pairs of nested code that have to be the same. Raises Refused."""
@@ -188,24 +189,28 @@ class Walk:
 
     def _give(self, state: State, effect: Effect, other: Effect) -> None:
         """Do what an effect does: push results, the same on both sides, or change variables."""
-        results = [r if isinstance(r, Value) else Value(r) for r in effect.results]
+        kinds = [kind for kind in effect.results if isinstance(kind, str)]
+        if kinds != [kind for kind in other.results if isinstance(kind, str)]:
+            raise Refused(f"{effect.key}: its results differ")
+        made = [Value(kind) for kind in kinds]
         state.keywords = [None, None]
-        if effect.key == ("COPY_FREE_VARS",):
-            for variables in state.locals:
+        for side, one in enumerate((effect, other)):
+            new = iter(made)
+            results = [next(new) if isinstance(r, str) else r for r in one.results]
+            variables, stack = state.locals[side], state.stacks[side]
+            if one.key == ("COPY_FREE_VARS",):
                 variables[len(variables) - len(results) :] = results
-            return
-        if effect.slot is not None:
-            for side, variables in enumerate(state.locals):
-                state.check_not_lent(side, effect.slot)
-                variables[effect.slot] = results[0] if results else NULL
-            results = results if effect.key[0] == "LOAD_FAST_CHECK" else []
-        if effect.handled:
-            state.handled = [Value(OBJECT)] * 2
-        for stack, one in zip(state.stacks, (effect, other)):
+                continue
+            if one.slot is not None:
+                state.check_not_lent(side, one.slot)
+                variables[one.slot] = results[0] if results else NULL
+                results = results if one.key[0] == "LOAD_FAST_CHECK" else []
             stack += [self.identities.inverse(r) for r in results] if one.inverts else results
             lent = [value.slot for value in one.inputs if isinstance(value, Loan)]
             if lent and PASSES_ON.get(one.key[0]) == len(results):
                 stack[-1] = Loan(stack[-1], lent[-1])
+        if effect.handled:
+            state.handled = [Value(OBJECT)] * 2
 
     def _two_ways(self, path: Path, x: Effect, y: Effect) -> List[Path]:
         """Follow a loop that goes on and one that ends; and so for what an iterator is sent."""
@@ -215,10 +220,9 @@ class Walk:
             if not ends or x.follows == "send":
                 self._give(state, x, y)
             elif len(x.results) == 2:
-                self._give(state, x._replace(results=x.results[:1]), y)
-            elif x.key[0] == "FOR_ITER" and _LOOP_DROPS:
-                for stack in state.stacks:
-                    stack.pop()
+                self._give(state, *(e._replace(results=e.results[:1]) for e in (x, y)))
+            elif _LOOP_DROPS:
+                del state.stacks[0][-1], state.stacks[1][-1]
             places = [path.a + 1, path.b + 1]
             if ends:
                 found = [s.code.instructions[at].target for s, at in zip(self.sides, path[1:3])]
@@ -301,6 +305,6 @@ def check(
             todo += [(p, q, f"{path}/{p.co_name}") for p, q in nested]
         except Refused as why:
             refused.append((path, str(why)))
-        except (IndexError, KeyError, ValueError, AttributeError, TypeError) as error:
+        except (LookupError, ValueError, AttributeError, TypeError, RecursionError) as error:
             refused.append((path, f"code that no compiler writes: {error!r}"))
     return counts, refused
