@@ -10,6 +10,7 @@ import collections
 import dis
 import json
 import marshal
+import random
 import sys
 import warnings
 from pathlib import Path
@@ -52,7 +53,11 @@ def main(seed: int, tries: int) -> Dict[str, Any]:
         if one is None:
             return None
         text = compile(programs[one[2]].text, "text", "exec", dont_inherit=True)
-        return one, not check(marshal.loads(one[1]), text, {})[1]
+        # What a certificate says must not matter, so it says anything every other time.
+        rng = random.Random(number)
+        places = [(rng.randrange(0, 200, 2), rng.randrange(0, 200, 2)) for _ in range(40)]
+        said = {"<module>/f": places} if number % 2 else {}
+        return one, not check(marshal.loads(one[1]), text, said)[1]
 
     for first in range(0, tries, BATCH):
         numbers = range(first, min(first + BATCH, tries))
