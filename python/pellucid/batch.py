@@ -57,6 +57,7 @@ class Result(NamedTuple):
     decompilation: Optional[Decompilation]
     verdict: Optional[Verdict]
     error: Optional[str]
+    no_certificate: str = ""  # why there is none, if one was asked for
 
     @property
     def outcome(self) -> str:
@@ -74,7 +75,9 @@ class Result(NamedTuple):
         """Return the exit status that this file alone asks for."""
         if self.outcome in ("error", "incomplete"):
             return EXIT_ERROR
-        return EXIT_UNPROVEN if self.outcome == "unproven" else EXIT_OK
+        if self.outcome == "unproven":
+            return EXIT_UNPROVEN
+        return EXIT_ERROR if self.no_certificate else EXIT_OK
 
 
 def decompile_file(job: Job, options: Options, stopped: Optional[threading.Event] = None) -> Result:
@@ -103,12 +106,16 @@ def decompile_file(job: Job, options: Options, stopped: Optional[threading.Event
             except OSError as error:
                 why = f"{job.out} cannot be written: {_reason(error)}"
                 return Result(job, None, None, why)
+        why = ""
         if options.certificate is not None and verdict is not None:
-            write_whole(options.certificate, certificate(data, found, verdict))
-        return Result(job, found, verdict, None)
+            try:
+                write_whole(options.certificate, certificate(data, found, verdict))
+            except NoCertificate as error:
+                why = str(error)
+        return Result(job, found, verdict, None, why)
     except OSError as error:
         return Result(job, None, None, _reason(error))
-    except (DecompileError, NoCertificate) as error:
+    except DecompileError as error:
         return Result(job, None, None, str(error))
     except MemoryError:
         return Result(job, None, None, "not enough memory")
@@ -172,6 +179,8 @@ def run(jobs: Sequence[Job], options: Options, workers: int, as_json: bool) -> i
                     print_json(result)
                 else:
                     _print(result, len(jobs) == 1, options)
+                if result.no_certificate:
+                    complain(result.job.name, result.no_certificate)
                 codes = result.verdict.codes if result.verdict else ()
                 summary.add(result.outcome, [code.status for code in codes])
                 # An error is worse than a missing proof, whatever the numbers.

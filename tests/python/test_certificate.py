@@ -174,9 +174,12 @@ def test_what_is_not_proven_has_no_certificate(
 ) -> None:
     made = Made(tmp_path, "3.12", "x = 1\n")
     made.certificate.unlink()
-    arguments = ["decompile", str(made.pyc), "-o", str(made.text), "--certificate", "c.json"]
+    made.text.unlink()
+    arguments = ["decompile", str(made.pyc), "-o", str(made.text)]
+    arguments += ["--certificate", str(made.certificate)]
     assert main([*arguments, "--no-verify"]) == 2
     assert main([*arguments, "--verify=relowered"]) == 1
+    assert made.text.read_text() == "x = 1\n" and not made.certificate.exists()
     said = capsys.readouterr().err
     assert "--certificate cannot be used with --no-verify" in said
     assert "no certificate: no Python 3.12 was found to compile the text" in said
