@@ -34,6 +34,7 @@ AREAS: Dict[str, List[str]] = {
     "src/python": ["tests/python/test_api.py", "tests/python/test_live_objects.py"],
     "include": [UNIT, "tests/python/test_api.py"],
     "cmake": [UNIT],
+    "tools/check_certificate": ["tests/python/test_certificate.py"],
     "tests/unit": [UNIT],
     "tests/cases": [CASES],
     "python/pellucid": [
