@@ -14,7 +14,7 @@ using ast::NodeId;
 
 namespace {
 
-constexpr size_t kMost = 30;  // the parts of an f-string that are joined by one instruction
+constexpr size_t kMostParts = 30;  // the parts of an f-string that are joined by one instruction
 
 bool is_text(const ast::Tree& tree, NodeId node) {
   const object::Const* value = ast::constant_of(tree, node);
@@ -39,7 +39,7 @@ void join_long_f_strings(ast::Tree& tree, const Statements& body) {
   if (!tree.made().has(Kind::JoinedStr)) return;
   for (const NodeId node : own_nodes(tree, body, {Kind::Call})) {
     Statements parts = parts_of(tree, tree.as<ast::Call>(node));
-    if (parts.size() <= kMost) continue;
+    if (parts.size() <= kMostParts) continue;
     bool follows_text = false;
     const bool are_parts = std::ranges::all_of(parts, [&](NodeId& part) {
       const bool was_text = std::exchange(follows_text, is_text(tree, part));
