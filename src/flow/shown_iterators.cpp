@@ -152,8 +152,8 @@ class Walk {
         break;
     }
     PELLUCID_CHECK(effect.pops <= stack.size());
-    stack.resize(stack.size() - effect.pops);
-    stack.resize(stack.size() + effect.pushes, pushes_iterator);
+    stack.erase(stack.end() - effect.pops, stack.end());
+    stack.insert(stack.end(), effect.pushes, pushes_iterator);
   }
 
   void leave(const Exit& exit, Flags& stack) {
