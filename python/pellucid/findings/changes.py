@@ -136,7 +136,7 @@ def _already_dynamic(source: str, number: Change) -> Change:
     """What can be changed for a number that only the first version takes for a constant."""
     done = by_hand(f"no change needed: PyTorch has already made `{source}` dynamic")
     sooner = forms.option("dynamic=True", " to avoid the first recompile")
-    others = (remedy for remedy in number.remedies if remedy.kind == "argument")
+    others = (remedy for remedy in number.remedies if remedy.kind != "option")
     return Change((*done, sooner, *others))
 
 
