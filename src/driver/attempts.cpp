@@ -60,6 +60,13 @@ class Attempts {
     Result<ast::ListId> body = structured(wanted_.unstructured, wanted_.joins_copies);
     if (body.ok()) return {body, std::nullopt, std::move(faults_)};
     Error reason = body.error();
+    // What lines and columns say may be wrong; where copies stay apart, they are not asked.
+    if (wanted_.joins_copies && !wanted_.unstructured) {
+      tree_.restore();
+      tree_.remember();
+      body = structured(false, false);
+      if (body.ok()) return {body, std::nullopt, std::move(faults_)};
+    }
     if (wanted_.is_unproven) reason.message = "what was written with structure is unproven";
     tree_.restore();
     tree_.remember();

@@ -33,19 +33,6 @@ void doubt_names(const object::Fitted& fitted, Output& out) {
   }
 }
 
-// Requests the plain form for code that keeps its form but got no structure in the usual one.
-// Returns true if there is any.
-bool has_plainer(const Output& output, const std::vector<bool>& as_is, Forms& forms) {
-  bool is_any = false;
-  for (const Diagnostic& said : output.diagnostics) {
-    if (said.refused || !as_is[said.code.index()]) continue;
-    forms.resize(as_is.size(), Form::Usual);
-    forms[said.code.index()] = Form::Plain;
-    is_any = true;
-  }
-  return is_any;
-}
-
 void name_codes(const object::Module& module, std::vector<Diagnostic>& diagnostics) {
   for (Diagnostic& said : diagnostics) said.qualname = module.text(module[said.code].qualname);
 }
@@ -74,11 +61,7 @@ Result<Output> decompile(const object::Module& module, object::CodeId root, cons
   flow::Graphs graphs(named);
   const Request request{graphs, root, options};
   const bool searches = options.verify && options.search && !options.force_unstructured;
-  const auto made = [&] {
-    return searches ? search(request, options.forms, as_is) : written(request, options.forms);
-  };
-  Output out = made();
-  if (!options.force_unstructured && has_plainer(out, as_is, options.forms)) out = made();
+  Output out = searches ? search(request, options.forms, as_is) : written(request, options.forms);
   doubt_names(fitted, out);
   if (!options.doubt.empty() && out.verdict) {
     out.verdict = of_a_guess(named, out.verdict->tier, options.doubt);
