@@ -15,14 +15,13 @@ import pytest
 from needs import ROOT, missing
 
 # Where tests run side by side, so do the parts.
-PARTS = 3
+PARTS = 2
 # What a new torch or a new Python decides: frames, guards, graphs, and where torch keeps them.
 # The other files run in the main environment; `make matrix` runs all of them on every pair.
 NAMES = [
     "canary_of_torch",
     "capture",
     "corpus",
-    "graph_main",
     "graph_stages",
     "guard_text",
     "guards",
