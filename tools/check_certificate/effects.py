@@ -39,7 +39,7 @@ def need(stack: List[Value], count: int) -> None:
 def need_object(value: Value) -> Value:
     """Raise Refused if a value may be no object."""
     if value.kind not in (OBJECT, BOOL, CELL):
-        raise Refused(f"a value that is {value.kind} stands where an object has to be")
+        raise Refused(f"a {value.kind} where an object has to be")
     return value
 
 

@@ -58,7 +58,7 @@ class Constants:
         self.none, self.true, self.false = self.of(None), self.of(True), self.of(False)
 
     def of(self, constant: Any) -> Value:
-        """Return the Value of a constant that is no code."""
+        """Return the Value of a constant that is not a code object."""
         return self.by_key(key_of(constant), BOOL if isinstance(constant, bool) else OBJECT)
 
     def by_key(self, key: Any, kind: str = OBJECT) -> Value:
@@ -68,7 +68,7 @@ class Constants:
         return self._known[key]
 
     def truth(self, value: Value) -> Optional[bool]:
-        """Return whether a constant is true; None if it is no plain constant."""
+        """Return whether a constant is true; None if that is not known."""
         key = value.constant
         if not isinstance(key, tuple) or not isinstance(key[0], type):
             return None

@@ -139,7 +139,7 @@ def _skipped_call(found: Match[str], event: Break, program: Program, place: Plac
     full = name if module in ("", "builtins", "<unknown module>", "None") else f"{module}.{name}"
     if module.startswith("torch.optim"):
         if program.compiles(_OPTIMIZERS, name.rpartition(".")[2]):
-            return told(f"torch compiles `{name}` as a function of its own", "no change needed")
+            return told(f"torch compiles `{name}` separately", "no change needed")
         return told(
             f"torch does not trace `{name}` here",
             "compile the step itself: "

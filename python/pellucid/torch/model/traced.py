@@ -233,7 +233,7 @@ KINDS: Mapping[str, Fate] = {
     "artifact:optimus_*": Fate(GRAPH),
     "artifact:cff_*": Fate(GRAPH),
     "artifact:flex_gemm_*": Fate(GRAPH),
-    "artifact:*_fused": Fate(GRAPH),  # torch's own is no graph, but others may name theirs so
+    "artifact:*_fused": Fate(GRAPH),  # torch's own is not a graph; a backend's may be
     # Programs, and the functions around them.
     "inductor_output_code": Fate(TAKEN, "program"),
     "artifact:aot_autograd_runtime_wrappers": Fate(TAKEN, "wrappers"),  # one of all, from 2.14
@@ -299,7 +299,7 @@ KINDS: Mapping[str, Fate] = {
     "artifact:inductor_provenance_tracking_*": Fate(DROPPED, "kernels say their nodes"),
     "artifact:inductor_runtime_and_tensor_meta": Fate(DROPPED, _TIMES),
     "artifact:torch._functorch.config": Fate(DROPPED, "settings off their defaults are kept"),
-    "artifact:compile_worker_sidecar_death": Fate(DROPPED, "torch goes on without the worker"),
+    "artifact:compile_worker_sidecar_death": Fate(DROPPED, "torch continues without the worker"),
     "artifact:compile_worker_status": Fate(DROPPED, "the load of torch's compile workers"),
     "artifact:fx_bucketing_passes_*_buckets": Fate(DROPPED, _SCHEDULE),
     "artifact:fx_collectives_analytical_estimation": Fate(DROPPED, _TIMES),
