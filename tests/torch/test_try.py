@@ -1,6 +1,7 @@
 """Remedies, tried: what works, what does not, and that nothing of the user's changes."""
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pellucid.findings import find_all
 from pellucid.findings.remedy import Remedy
 from pellucid.torch.model.events import Place
 from pellucid.torch.store.load import load_all
+from pellucid.torch.trying import server
 from pellucid.torch.trying.trial import try_all
 from support import run_env
 
@@ -253,3 +255,31 @@ def test_what_cannot_be_tried_is_refused_with_one_line(torch, tmp_path):
     assert str(trial) == (
         "suggestion: not tried: it could not be applied: line 1 is 'import sys', not 'import os'"
     )
+
+
+@pytest.mark.parametrize("forks", [True, False])
+def test_a_run_that_crashes_or_hangs_does_not_harm_the_next(forks, torch, tmp_path, monkeypatch):
+    if not forks:
+        text = "from pellucid.torch.trying import server; server._can_fork = bool; server.serve()"
+        monkeypatch.setattr(server, "_SERVE", text)
+    ended = {}
+    served = server.Server(run_env())
+    for name, text in (
+        ("crashes", "import os; os.abort()"),
+        ("hangs", "import time; time.sleep(600)"),
+        ("works", "import sys; print(sys.stdin.read() == '', 'torch' in sys.modules)"),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "program.py").write_text(text)
+        order = {"command": [str(folder / "program.py")], "folder": str(folder), "kept": []}
+        places = {key: str(folder / key) for key in ("out", "results", "cache")}
+        order.update(places, working=str(folder), remedy=None)
+        (folder / "order.json").write_text(json.dumps(order))
+        try:
+            ended[name] = served.run(folder / "order.json", 4 if name == "hangs" else 60)
+        except TimeoutError:
+            ended[name] = "late"
+    served.end()
+    assert ended == {"crashes": -signal.SIGABRT, "hangs": "late", "works": 0}
+    assert (tmp_path / "works" / "stdout").read_text() == "True True\n"

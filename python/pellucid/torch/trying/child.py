@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process of a trial: ``python -m pellucid.torch.trying.child ORDER``.
+"""The process of a trial, which a :mod:`.server` starts with an order.
 
 The order is a JSON file; the answer is written beside it. See :mod:`.trial` for both.
 """
@@ -32,6 +32,7 @@ def main(order: Path) -> None:
     asked = json.loads(order.read_text(encoding="utf-8"))
     os.chdir(asked["working"])
     sys.dont_write_bytecode = True
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = asked["cache"]
     Working(asked["working"], asked["kept"]).watch()
     answer = {"raised": "", "applied": "", "seconds": 0.0, "compared": 0, "difference": None}
     try:
@@ -201,7 +202,3 @@ def _compare(results: Any, asked: Mapping[str, Any], answer: dict[str, Any]) -> 
         found = compare(before, results.kept)
         answer["compared"], answer["difference"] = found.compared, found.difference
         answer["apart"], answer["name"] = found.are_apart, found.name
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

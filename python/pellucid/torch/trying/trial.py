@@ -14,9 +14,6 @@ import json
 import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -33,13 +30,10 @@ from ..model.events import Place, Source
 from ..store.load import load_all
 from .edits import DoesNotApply, apply
 from .judged import Run, judged, outcome_of
+from .server import Server
 
 SECONDS = 300.0
 """How long one run of the program may take, unless told otherwise."""
-_CHILD = (
-    "import sys; from pathlib import Path; from pellucid.torch.trying.child import main; "
-    "main(Path(sys.argv[1]))"
-)
 _OURS = ("PELLUCID_DUMP", "PELLUCID_RUN", "PELLUCID_PROGRESS", "PELLUCID_CALLS", "TORCH_TRACE")
 
 
@@ -209,11 +203,14 @@ class _Trials:
         self._program, self._seconds = program, seconds
         self._root = Path(tempfile.mkdtemp(prefix="pellucid-try-"))
         self._runs: dict[Remedy | None, Run | str] = {}
+        self._env = _environment()
+        self._server = Server(self._env)
 
     def __enter__(self) -> _Trials:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._server.end()
         shutil.rmtree(str(self._root), ignore_errors=True)
 
     @property
@@ -254,6 +251,7 @@ class _Trials:
             "folder": self._program.folder,
             "working": str(working),
             "kept": [self._program.folder, script],
+            "cache": str(folder / "cache"),
             "out": str(folder / "dump"),
             "results": str(self._root / "results.pt"),
             "remedy": None if remedy is None else asdict(remedy),
@@ -280,45 +278,31 @@ class _Trials:
 
     def _wait(self, folder: Path, remedy: Remedy | None) -> str:
         """Wait for the process of a run; the last line that it wrote on standard error."""
-        env = {k: v for k, v in os.environ.items() if k not in _OURS}
-        env.setdefault("PYTHONHASHSEED", "0")
-        env["PYTHONDONTWRITEBYTECODE"] = "1"
-        env["TORCHINDUCTOR_CACHE_DIR"] = str(folder / "cache")
-        ours = os.path.dirname(os.path.dirname(os.path.abspath(pellucid.__file__)))
-        env["PYTHONPATH"] = os.pathsep.join(filter(None, [env.get("PYTHONPATH"), ours]))
+        server = self._server
         if remedy is not None and remedy.kind == "environment":
             name, equals, value = remedy.code.partition("=")
-            env.pop(name, None)
-            env.update({name: value} if equals else {})
-        with open(folder / "stdout", "wb") as out, open(folder / "stderr", "wb") as err:
-            process = subprocess.Popen(
-                [sys.executable, "-c", _CHILD, str(folder / "order.json")],
-                cwd=str(folder),
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                start_new_session=True,
-            )
-            try:
-                status = process.wait(self._seconds)
-            except BaseException as error:
-                _kill(process)
-                if isinstance(error, subprocess.TimeoutExpired):
-                    raise _Failed(f"it did not end within {self._seconds:g} s") from None
-                raise
+            env = {k: v for k, v in self._env.items() if k != name}
+            server = Server({**env, **({name: value} if equals else {})})
+        try:
+            status = server.run(folder / "order.json", self._seconds)
+        except TimeoutError:
+            raise _Failed(f"it did not end within {self._seconds:g} s") from None
+        finally:
+            if server is not self._server:
+                server.end()
         lines = (folder / "stderr").read_text(encoding="utf-8", errors="replace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         return last[:300] if last else f"it ended with status {status}"
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process and those that it started."""
-    with contextlib.suppress(OSError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
-    process.wait()
+def _environment() -> dict[str, str]:
+    """The environment of a run of the program."""
+    env = {k: v for k, v in os.environ.items() if k not in _OURS}
+    env.setdefault("PYTHONHASHSEED", "0")
+    env["PYTHONDONTWRITEBYTECODE"] = "1"
+    ours = os.path.dirname(os.path.dirname(os.path.abspath(pellucid.__file__)))
+    env["PYTHONPATH"] = os.pathsep.join(filter(None, [env.get("PYTHONPATH"), ours]))
+    return env
 
 
 def _moved(remedy: Remedy) -> Callable[[str, int], int]:
