@@ -26,10 +26,6 @@ from types import ModuleType, TracebackType
 from typing import NoReturn
 
 from pellucid._autodump import environment
-from pellucid.report.ending import tell_end
-
-from .automatic import why_nothing
-from .prepare import prepare_debug, wants_calls
 
 _INTERRUPTED = 130  # what a shell makes of a process that SIGINT ended
 
@@ -48,6 +44,12 @@ def run(target: str, arguments: list[str], directory: str, is_module: bool) -> i
     """
     if is_installed():
         _become(target, arguments, directory, is_module)
+    # Not above: this process has no use for them if it becomes another one.
+    from pellucid.report.ending import tell_end
+
+    from .automatic import why_nothing
+    from .prepare import prepare_debug, wants_calls
+
     sys.argv = [target, *arguments]
     process, start = os.getpid(), time.time_ns()
     try:
