@@ -5,10 +5,11 @@ What a command needs is imported when it runs: `pellucid --version` and the help
 """
 
 import argparse
+import difflib
 import os
 import re
 import sys
-from typing import List, NoReturn, Optional, Tuple
+from typing import Any, List, NoReturn, Optional, Tuple
 
 from pellucid import argument_types, terminal
 from pellucid._version import __version__
@@ -17,7 +18,7 @@ from pellucid.corpus.command import add_corpus
 from pellucid.errors import CannotPrint
 from pellucid.report.command import add_report
 from pellucid.shell.command import add_shell
-from pellucid.torch.commands import add_explain, add_find_difference, explain
+from pellucid.torch.commands import add_explain, add_find_difference, add_find_nan, explain
 from pellucid.torch.logs.command import add_import
 
 STAGES = {
@@ -32,7 +33,16 @@ STAGES = {
 }
 
 GROUPS = {
-    "Capture PyTorch": ("run", "demo", "explain", "report", "diff", "find-difference", "import"),
+    "Capture PyTorch": (
+        "run",
+        "demo",
+        "explain",
+        "report",
+        "diff",
+        "find-difference",
+        "find-nan",
+        "import",
+    ),
     "Decompile": ("decompile", "inspect", "dis", "dump", "corpus", "textconv"),
 }
 """The headings of `pellucid --help`; any other command comes last."""
@@ -48,7 +58,14 @@ def main(argv: Optional[List[str]] = None) -> int:
     if command == "explain" and "--" in given:  # what follows is a program with its arguments
         at = given.index("--")
         given, program = given[:at], given[at + 1 :]
-    arguments = make_parser().parse_args(given)
+    parser = make_parser()
+    if not given:
+        parser.print_help(sys.stderr)
+        return 2
+    arguments, unknown = parser.parse_known_args(given)
+    if unknown:
+        arguments.parser.unknown(unknown)
+    terminal.choose_colours(arguments.color)
     arguments.program = program
     arguments.colours = terminal.shows_colours()
     status: int = 0
@@ -82,21 +99,47 @@ def _print_no_more() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that suggests what a misspelled command or option may have meant."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.metavar == "COMMAND" and value not in (action.choices or ()):
+            known = _meant(value, list(action.choices or ()))
+            raise argparse.ArgumentError(None, f"unknown command: {value}{known}")
+        super()._check_value(action, value)
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the error, and exit with 2."""
+        super().error(message.replace("SCRIPT, argument", "SCRIPT"))
+
+    def unknown(self, arguments: List[str]) -> NoReturn:
+        """Print the error for arguments that no option takes, and exit with 2."""
+        name = arguments[0].partition("=")[0]
+        self.error(f"unknown argument: {name}{_meant(name, list(self._option_string_actions))}")
+
+
+def _meant(name: str, known: List[str]) -> str:
+    found = difflib.get_close_matches(name, known, 1)
+    return f". Did you mean {found[0]}?" if found else ""
+
+
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = argparse.ArgumentParser(
+    parser: argparse.ArgumentParser = _Parser(
         prog="pellucid",
         description="See what torch.compile runs, and turn CPython bytecode back into source.\n"
         "Each command has its own --help.",
         formatter_class=_Overview,
     )
-    parser.add_argument("--version", action="version", version=f"pellucid {__version__}")
     parser.add_argument(
-        "--no-pager",
-        dest="pager",
-        action="store_false",
-        help="do not page long output on a terminal",
+        "-V",
+        "--version",
+        action="version",
+        version=f"pellucid {__version__}",
+        help="print the version and exit",
     )
+    parser.set_defaults(parser=parser, color="auto", pager=True)
+    _add_common(parser)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_decompile(commands)
     _add_stages(commands)
@@ -105,7 +148,35 @@ def make_parser() -> argparse.ArgumentParser:
     add_report(commands, _Help)
     add_corpus(commands, _Help)
     add_shell(commands, _Help)
+    for each in commands.choices.values():
+        each.set_defaults(parser=each)
+        _add_common(each)
+    add = commands.add_parser("help", help="show the help of a command")
+    add.add_argument("name", nargs="?", choices=list(commands.choices), metavar="COMMAND")
+
+    def show(arguments: argparse.Namespace) -> int:
+        commands.choices.get(arguments.name, parser).print_help()
+        return 0
+
+    add.set_defaults(command=show)
     return parser
+
+
+def _add_common(add: argparse.ArgumentParser) -> None:
+    """Add the options that may come before or after the command."""
+    add.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default=argparse.SUPPRESS,
+        help="use colors (default: auto, if the output is a terminal and NO_COLOR is not set)",
+    )
+    add.add_argument(
+        "--no-pager",
+        dest="pager",
+        action="store_false",
+        default=argparse.SUPPRESS,
+        help="do not page long output on a terminal",
+    )
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -145,8 +216,9 @@ each function that is not proven, and a line on standard error names each file t
 
 Without -o, the source goes to standard output. With -o OUT, a single file is written to OUT;
 several files, a folder or an archive are mirrored in the folder OUT:
-pkg/__pycache__/mod.cpython-311.pyc becomes OUT/pkg/mod.py. Files are written atomically, and none
-overwrites another of the same run: a second mod.py is written as mod~2.py."""
+pkg/__pycache__/mod.cpython-311.pyc becomes OUT/pkg/mod.py, and a second mod.py of the same run
+mod~2.py. Files are written atomically. A file that exists with different contents is not
+overwritten without --force."""
 
 _DECOMPILE_EPILOG = """\
 exit status:
@@ -183,6 +255,9 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     add.add_argument("inputs", nargs="+", metavar="INPUT", help="what to decompile")
     add.add_argument(
         "-o", "--out", help="write to this file, or to this folder if there are several"
+    )
+    add.add_argument(
+        "--force", action="store_true", help="overwrite files that exist with different contents"
     )
     add.add_argument(
         "--no-verify",
@@ -308,8 +383,7 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         usage=_RUN_USAGE,
         description="Run an unmodified script, or a module with -m, and capture everything that\n"
         "torch.compile compiles. Exit status and tracebacks are the script's own.",
-        epilog="Pass pellucid's options before the script. --out may follow the script's\n"
-        "arguments instead.",
+        epilog="Pass pellucid's options before the script.",
         formatter_class=_Help,
     )
     add.add_argument(
@@ -325,13 +399,13 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     add.add_argument("-m", dest="module", action="store_true", help="run a module, like python -m")
     add.add_argument("script", metavar="SCRIPT", help="the script, or the module after -m")
-    add.error = _wrong_run  # type: ignore[method-assign]
     add.add_argument("arguments", nargs=argparse.REMAINDER, metavar="argument", help="passed on")
     add.set_defaults(command=_run)
 
     add_explain(commands, _Help)
     add_import(commands, _Help)
     add_find_difference(commands, _Help)
+    add_find_nan(commands, _Help)
     add_diff(commands, _Help)
 
     add = commands.add_parser(
@@ -391,19 +465,8 @@ def _needs_torch() -> Optional[str]:
     return None
 
 
-def _wrong_run(message: str) -> NoReturn:
-    if "SCRIPT" in message:
-        message = "missing SCRIPT"
-    print(f"usage: {_RUN_USAGE}\npellucid: run: error: {message}", file=sys.stderr)
-    sys.exit(2)
-
-
 def _run(arguments: argparse.Namespace) -> int:
-    out, given = arguments.out, list(arguments.arguments)
-    if out is None and len(given) > 1 and given[-2] == "--out":
-        out, given = given[-1], given[:-2]
-    elif out is None and given and given[-1].startswith("--out="):
-        out = given.pop().partition("=")[2]
+    out = arguments.out
     if out == "":
         print("pellucid: run: --out is empty. Pass a directory.", file=sys.stderr)
         return 2
@@ -422,7 +485,10 @@ def _run(arguments: argparse.Namespace) -> int:
     from pellucid.torch.store.directories import free
 
     status: int = run_script.run(
-        arguments.script, given, out or str(free("pellucid_dump")), arguments.module
+        arguments.script,
+        arguments.arguments,
+        out or str(free("pellucid_dump")),
+        arguments.module,
     )
     return status
 

@@ -48,6 +48,7 @@ class Options(NamedTuple):
     colours: bool = False  # what is printed has the colours of a terminal
     line_map: bool = True  # of what is verified
     certificate: Optional[Path] = None  # where to write the one of a file that is alone
+    force: bool = False  # overwrite files that have different contents
 
 
 class Result(NamedTuple):
@@ -99,6 +100,9 @@ def decompile_file(job: Job, options: Options, stopped: Optional[threading.Event
         if marked is not found.source:
             found = dataclasses.replace(found, source=marked)
         if job.out is not None:
+            if not options.force and _has_other_text(job.out, found.source):
+                why = f"{job.out} already exists. Pass --force to overwrite it"
+                return Result(job, None, None, why)
             try:
                 with _writing:
                     if stopped is None or not stopped.is_set():
@@ -123,6 +127,14 @@ def decompile_file(job: Job, options: Options, stopped: Optional[threading.Event
 
 def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
+
+
+def _has_other_text(path: Path, text: str) -> bool:
+    """Whether a path is a file with different contents, such as one that the user has edited."""
+    try:
+        return path.is_file() and path.read_bytes() != text.encode("utf-8", "surrogatepass")
+    except OSError:
+        return True
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -42,6 +42,7 @@ def decompile(arguments: argparse.Namespace) -> int:
         says_verdict=bool(arguments.verify),
         colours=arguments.colours,
         certificate=Path(arguments.certificate) if arguments.certificate else None,
+        force=arguments.force,
     )
     if options.certificate and (len(jobs) > 1 or not options.verify):
         why = "takes a single input" if len(jobs) > 1 else "cannot be used with --no-verify"

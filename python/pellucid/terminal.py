@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a terminal gets that a file or a pipe does not: colours, and a pager for long output.
 
-Nothing here is used unless standard output is a terminal.  ``NO_COLOR`` (https://no-color.org) and
-``TERM=dumb`` turn colours off; the pager is that of ``PELLUCID_PAGER``, else of ``PAGER``, else
-``less``, and an empty one or ``cat`` is none, as git has it.
+``NO_COLOR`` (https://no-color.org) and ``TERM=dumb`` turn colors off, and ``FORCE_COLOR`` turns
+them on for a file or a pipe as well.  The pager is ``PELLUCID_PAGER``, ``PAGER`` or ``less``; like
+git, an empty value or ``cat`` means none.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import shutil
 import signal
 import sys
 import threading
-from typing import Any, Iterator, List, Optional
+from typing import Any, Iterator, List, Mapping, Optional
 
 
 def is_terminal() -> bool:
@@ -25,9 +25,21 @@ def is_terminal() -> bool:
         return False
 
 
+def choose_colours(color: str) -> None:
+    """Apply ``--color``: "always", "never", or "auto" for what the environment says."""
+    if color != "auto":
+        for name in ("NO_COLOR", "FORCE_COLOR"):
+            os.environ.pop(name, None)
+        os.environ["NO_COLOR" if color == "never" else "FORCE_COLOR"] = "1"  # rich reads them too
+
+
 def shows_colours() -> bool:
-    """Return true if what is printed may have colours."""
-    return is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    """Return true if the output may have colours."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (
+        is_terminal() and os.environ.get("TERM") != "dumb"
+    )
 
 
 def highlighted(source: str) -> str:
@@ -38,6 +50,20 @@ def highlighted(source: str) -> str:
 
     lexer = PythonLexer(stripnl=False, ensurenl=False)
     return str(highlight(source, lexer, TerminalFormatter()))
+
+
+def styled(text: str, styles: Mapping[str, str]) -> str:
+    """Return text with the styles of a terminal, by regular expression."""
+    from rich.console import Console
+    from rich.text import Text
+
+    shown = Text(text)
+    for pattern, style in styles.items():
+        shown.highlight_regex(pattern, style)
+    console = Console(force_terminal=True, color_system="standard", soft_wrap=True)
+    with console.capture() as captured:
+        console.print(shown, end="", soft_wrap=True)
+    return captured.get()
 
 
 @contextlib.contextmanager

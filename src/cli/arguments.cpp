@@ -48,12 +48,14 @@ constexpr const char* kDecompileHelp =
     "Without -o, the source goes to standard output. With -o OUT, a single file is written to "
     "OUT;\n"
     "several files, a folder or an archive are mirrored in the folder OUT:\n"
-    "pkg/__pycache__/mod.cpython-311.pyc becomes OUT/pkg/mod.py. Files are written atomically, "
-    "and\n"
-    "none overwrites another of the same run: a second mod.py is written as mod~2.py.\n"
+    "pkg/__pycache__/mod.cpython-311.pyc becomes OUT/pkg/mod.py, and a second mod.py of the same "
+    "run\n"
+    "mod~2.py. Files are written atomically. A file that exists with different contents is not\n"
+    "overwritten without --force.\n"
     "\n"
     "options:\n"
     "  -o OUT, --out OUT   write to this file, or to this folder if there are several\n"
+    "  --force             overwrite files that exist with different contents\n"
     "  --keep-lines        keep statements on their original lines, so that tracebacks and "
     "coverage\n"
     "                      match\n"
@@ -171,6 +173,8 @@ Arguments parse(int argc, char** argv) {
       arguments.verify = true;  // the default
     } else if (word == "--no-verify") {
       arguments.verify = false;
+    } else if (word == "--force") {
+      arguments.force = true;
     } else if (word == "--unstructured") {
       arguments.unstructured = true;
     } else if (word == "--json") {

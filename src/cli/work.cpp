@@ -71,6 +71,20 @@ bool write_whole(const std::string& path, const std::string& text) {
   return false;
 }
 
+// Whether a path is a file with different contents, such as one that the user has edited.
+bool has_other_text(const std::string& path, const std::string& text) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  if (!fs::is_regular_file(path, failed)) return false;
+  if (fs::file_size(path, failed) != text.size()) return true;
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return true;
+  std::string there(text.size(), '\0');
+  const bool is_read = std::fread(there.data(), 1, there.size(), file) == there.size();
+  std::fclose(file);
+  return !is_read || there != text;
+}
+
 // Reports the diagnostics, on standard error and in JSON.
 void tell(const std::vector<Diagnostic>& diagnostics, Outcome& outcome) {
   for (const Diagnostic& said : diagnostics) {
@@ -133,6 +147,8 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
   }
   if (job.out.empty()) {
     outcome.text = std::move(made.source);
+  } else if (!arguments.force && has_other_text(job.out, made.source)) {
+    outcome.error = job.out + " already exists. Pass --force to overwrite it";
   } else if (!write_whole(job.out, made.source)) {
     outcome.error = job.out + " cannot be written";
     if (errno != 0) outcome.error += std::string(": ") + std::strerror(errno);

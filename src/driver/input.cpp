@@ -10,6 +10,7 @@
 #include "bytecode/decode.h"
 #include "bytecode/fit.h"
 #include "bytecode/holder.h"
+#include "driver/file_kind.h"
 #include "flow/build.h"
 
 namespace pellucid::driver {
@@ -23,7 +24,6 @@ constexpr size_t kStarts[] = {object::kHeaderSize, 12, 8, 4, 0};
 // refused.
 constexpr uint64_t kFewFaults = 20;
 constexpr uint64_t kSomeFaults = 4;
-constexpr size_t kTextSeen = 4096;  // bytes that tell text from code
 
 std::string dotted(Version version) {
   return std::to_string(version.major) + '.' + std::to_string(version.minor);
@@ -53,14 +53,6 @@ struct Reading {
     return std::tuple(fit.faults, fit.oddities, is_other, fit.is_missed, !fit.is_named);
   }
 };
-
-// Returns true if the bytes are text: marshalled code has control characters in its first fields.
-bool is_text(std::span<const uint8_t> bytes) {
-  constexpr std::string_view kSpaces = "\t\n\v\f\r";
-  return std::ranges::all_of(bytes.first(std::min(bytes.size(), kTextSeen)), [&](uint8_t byte) {
-    return byte >= ' ' || kSpaces.find(static_cast<char>(byte)) != std::string_view::npos;
-  });
-}
 
 class Search {
  public:
@@ -182,9 +174,9 @@ class Search {
   // Returns what is wrong with the bytes: the first error that a reader would want to know.
   Error refusal() const {
     if (error_) return *error_;
-    if (is_text(bytes_)) {
+    if (const std::string_view kind = file_kind(bytes_); !kind.empty()) {
       return Error{ErrorCode::Malformed, 0,
-                   "not compiled Python (this is a text file, from byte 0x0 on)"};
+                   "not compiled Python (from byte 0x0 on, this is " + std::string(kind) + ')'};
     }
     const Result<Module> strict = object::read_pyc(bytes_);
     const bool is_marked = header_.has_mark && bytes_.size() >= object::kHeaderSize;

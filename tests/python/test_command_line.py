@@ -111,7 +111,41 @@ def test_run_without_a_script_shows_its_usage() -> None:
     assert (done.returncode, done.stdout) == (2, "")
     usage, error = done.stderr.splitlines()
     assert usage.startswith("usage: pellucid run ")
-    assert error == "pellucid: run: error: missing SCRIPT"
+    assert error == "pellucid run: error: the following arguments are required: SCRIPT"
+
+
+def test_what_is_misspelled_is_suggested() -> None:
+    for given, said in (
+        (["decompil"], "pellucid: error: unknown command: decompil. Did you mean decompile?"),
+        (["xyz"], "pellucid: error: unknown command: xyz"),
+        (["dis", "x", "--colour=never"], "dis: error: unknown argument: --colour. Did you mean "),
+        (["help", "explan"], "help: error: unknown command: explan. Did you mean explain?"),
+    ):
+        done = run(*given)
+        usage, error = done.stderr.splitlines()[0], done.stderr.splitlines()[-1]
+        assert (done.returncode, said in error) == (2, True), error
+        name = given[0] if given[0] in ("dis", "help") else "[-h]"
+        assert usage.startswith(f"usage: pellucid {name}")
+
+
+def test_help_is_a_command_and_what_nothing_is_answered_with() -> None:
+    overview = run("--help").stdout
+    assert run("help").stdout == overview and "decompile" in overview
+    bare = run()
+    assert (bare.returncode, bare.stdout, bare.stderr) == (2, "", overview)
+    assert run("help", "dis").stdout == run("dis", "--help").stdout != overview
+
+
+def test_colours_are_chosen_by_option_and_environment(pyc: Path) -> None:
+    def shown(*options: str, **environment: str) -> bool:
+        kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
+        command = [sys.executable, "-m", "pellucid", *options, "decompile", str(pyc)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, env={**kept, **environment})
+        return b"\x1b[" in done.stdout
+
+    assert not shown() and shown("--color=always") and shown(FORCE_COLOR="1")
+    assert shown("--color=always", NO_COLOR="1") and not shown("--color=never", FORCE_COLOR="1")
+    assert not shown(FORCE_COLOR="1", NO_COLOR="1")
 
 
 def test_the_version_is_said() -> None:
@@ -265,8 +299,39 @@ def test_source_is_told_from_compiled_code(command: "List[str]", tmp_path: Path)
         source.write_text(text)
         done = ask(command, "decompile", source)
         assert done.returncode == 1
-        reason = "not compiled Python (this is a text file, from byte 0x0 on)"
+        reason = "not compiled Python (from byte 0x0 on, this is a text file)"
         assert done.stderr == f"pellucid: {source}: {reason}\n"
+
+
+def test_other_files_are_named_for_what_they_are(command: "List[str]", tmp_path: Path) -> None:
+    for start, kind in (
+        (b"\x7fELF\x02\x01\x01", "an ELF program or library"),
+        (b"MZ\x90\0", "a Windows program or library"),
+        (b"\x1f\x8b\x08\0", "a gzip file, which has to be unpacked first"),
+        (bytes(257) + b"ustar\0", "a tar archive, which has to be unpacked first"),
+        (b"\x80\x04\x95\x0c\0", "a pickle"),
+    ):
+        path = tmp_path / "given"
+        path.write_bytes(start.ljust(400, b"\0"))
+        done = ask(command, "decompile", path)
+        reason = f"not compiled Python (from byte 0x0 on, this is {kind})"
+        assert (done.returncode, done.stderr) == (1, f"pellucid: {path}: {reason}\n")
+
+
+def test_what_was_edited_is_not_overwritten(
+    command: "List[str]", pyc: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "small.py"
+    assert ask(command, "decompile", pyc, "-o", out).returncode == 0
+    assert ask(command, "decompile", pyc, "-o", out).returncode == 0  # nothing would change
+    text = out.read_text()
+    for edited in (text.replace("y", "z"), text + "# mine\n"):
+        out.write_text(edited)
+        done = ask(command, "decompile", pyc, "-o", out)
+        said = f"pellucid: {pyc}: {out} already exists. Pass --force to overwrite it\n"
+        assert (done.returncode, done.stderr, out.read_text()) == (1, said, edited)
+    assert ask(command, "decompile", pyc, "-o", out, "--force").returncode == 0
+    assert out.read_text() == text
 
 
 def test_an_absent_file_has_no_bytes(command: "List[str]", tmp_path: Path) -> None:

@@ -8,9 +8,11 @@ import re
 from pathlib import Path
 
 import pytest
+from pellucid import terminal
 from pellucid.errors import NotADump
 from pellucid.findings import count_line, find, find_all
 from pellucid.findings.text import as_json, explanation
+from pellucid.torch.commands import STYLES
 from pellucid.torch.model.breaks import break_of
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import (
@@ -378,6 +380,17 @@ def test_the_first_ten_lines_answer_and_all_is_in_the_json():
     record = json.loads(as_json([found], findings))
     assert len(record["findings"]) == 11 and record["findings"][0]["place"]["line"] == 5
     assert len({f.id for f in findings}) == 11
+
+
+def test_on_a_terminal_no_line_is_wider_than_it():
+    found = capture(frame(), *(broken(n, f"Kind {n}", "Because. " * 20) for n in range(5, 9)))
+    findings = find(found)
+    lines = explanation([found], findings, 60).splitlines()
+    ours = [line for line in lines if not line.startswith("   | ")]  # what torch says stays whole
+    assert max(map(len, ours)) == 60 and sum(line.endswith("…") for line in lines[:10]) > 1
+    styled = terminal.styled("\n".join(lines), STYLES)
+    assert "\x1b[1m1. break\x1b[0m" in styled
+    assert re.sub(r"\x1b\[\d*m", "", styled).splitlines() == lines
 
 
 def test_nothing_to_change_is_said():

@@ -2,12 +2,14 @@
 
 import linecache
 import re
+import subprocess
+import sys
 import tempfile
 
 import pytest
 from pellucid.torch import find_nan, prepare_debug
 from pellucid.torch.model.events import NonFinite
-from support import PROGRAMS, torch_version
+from support import PROGRAMS, run_env, torch_version
 
 FUNCTION = re.compile(
     r"^def (\w+)\(x\)|^FAULTS\[\"(\w+)\"\]",
@@ -197,3 +199,15 @@ def test_a_program_without_graphs_is_warned_of_once(inside, torch, dynamo, tmp_p
         find_nan(lambda: 1)
     told = [str(w.message) for w in recwarn if "nothing was compiled" in str(w.message)]
     assert len(told) == inside, "alone the report says it"
+
+
+def test_command_line(torch, tmp_path):
+    script = tmp_path / "made.py"
+    script.write_text(
+        "import torch\n\n\n@torch.compile(backend='eager')\ndef log(x):\n    return x.log()\n\n\n"
+        "def step():\n    return log(-torch.ones(2))\n"
+    )
+    for function, status, said in (("step", 1, f"{script}:6"), ("absent", 2, "no function absent")):
+        command = [sys.executable, "-m", "pellucid", "find-nan", f"{script}:{function}"]
+        done = subprocess.run(command, env=run_env(), capture_output=True, text=True, timeout=300)
+        assert (done.returncode, said in done.stdout + done.stderr) == (status, True), done

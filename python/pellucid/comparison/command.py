@@ -57,4 +57,6 @@ def _diff(arguments: argparse.Namespace) -> int:
     text = found.as_json() if arguments.json else f"{found}\n" if found else ""
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stdout.flush()
+    if arguments.out:
+        print(f"pellucid: {arguments.out}", file=sys.stderr)
     return 1 if found else 0

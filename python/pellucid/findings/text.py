@@ -26,8 +26,17 @@ _LISTED = 40
 """So many lines of one finding are listed."""
 
 
-def explanation(captures: Sequence[Capture], findings: Sequence[Finding]) -> str:
-    """Return what was found as text: the first ten lines answer, the rest says more."""
+def explanation(
+    captures: Sequence[Capture], findings: Sequence[Finding], width: int | None = None
+) -> str:
+    """Return the findings as text: a summary in the first ten lines, then the details.
+
+    Args:
+        captures: the captures.
+        findings: what was found in them.
+        width: columns of the terminal, which limits each line; if None, lines of the summary have
+            any length.
+    """
     processes = f", {len(captures)} processes" if len(captures) > 1 else ""
     compiled = counts_of(captures, findings).compiled
     lines = [f"{count_line(findings)}; {compiled}{processes}"]
@@ -39,13 +48,16 @@ def explanation(captures: Sequence[Capture], findings: Sequence[Finding]) -> str
     counted = _calls(captures)
     if counted:
         lines.append(f"calls that ran compiled: {counted}")
-    width = max([0, *(len(finding.kind) for finding in findings)])
+    longest = max([0, *(len(finding.kind) for finding in findings)])
     for number, finding in enumerate(findings[:_AT_ONCE], 1):
-        lines.append(f"{number}. {finding.kind:{width}}  {one_line(finding)}")
+        line = f"{number}. {finding.kind:{longest}}  {one_line(finding)}"
+        lines.append(line if width is None or len(line) <= width else f"{line[: width - 1]}…")
     if len(findings) > _AT_ONCE:
         lines.append(f"   and {len(findings) - _AT_ONCE} more, below")
+    if width is not None:
+        lines = [part for line in lines for part in _wrapped(line, "", width)]
     for number, finding in enumerate(findings, 1):
-        lines += ["", *_details(number, finding)]
+        lines += ["", *_details(number, finding, min(width or _WIDTH, _WIDTH))]
     return "\n".join(lines) + "\n"
 
 
@@ -66,18 +78,18 @@ def _tried(finding: Finding) -> str:
     return "" if first.trial is None else sentence(first.trial.title.capitalize())
 
 
-def _details(number: int, finding: Finding) -> list[str]:
+def _details(number: int, finding: Finding, width: int) -> list[str]:
     lines = [f"{number}. {finding.kind}{f' {finding.place}' if finding.place else ''}"]
     if finding.lines:
         lines += _listed(finding)
     elif finding.code:
         lines.append(f"      {finding.code}")
-    lines += _wrapped(sentence(finding.cause), "   ")
+    lines += _wrapped(sentence(finding.cause), "   ", width)
     if any(remedy.trial for remedy in finding.remedies):
-        lines += _trials(finding)
+        lines += _trials(finding, width)
     elif finding.remedy:
         title = "" if finding.remedy.startswith("no change needed") else "change: "
-        lines += _wrapped(f"{title}{sentence(finding.remedy)}", "   ")
+        lines += _wrapped(f"{title}{sentence(finding.remedy)}", "   ", width)
         lines += [f"      {line}" for line in finding.diff.splitlines()]
     seconds = finding.cost.seconds
     cost = [f"confidence: {finding.sure}"]
@@ -90,7 +102,7 @@ def _details(number: int, finding: Finding) -> list[str]:
         cost.append(
             f"frame{'s' if len(finding.keys) > 1 else ''} {', '.join(finding.keys[:8])}{more}"
         )
-    lines.append(f"   {'; '.join(cost)}")
+    lines += _wrapped("; ".join(cost), "   ", width)
     lines += [f"   see {link.file}{f':{link.line}' if link.line else ''}" for link in finding.links]
     if finding.quoted and finding.sure == "unknown":
         lines += ["   torch says:", *(f"   | {line}" for line in finding.quoted.splitlines())]
@@ -106,22 +118,22 @@ def _listed(finding: Finding) -> list[str]:
     return [*lines, f"      and {counted(more, 'more line')}"] if more > 0 else lines
 
 
-def _trials(finding: Finding) -> list[str]:
+def _trials(finding: Finding, width: int) -> list[str]:
     """Each remedy apart, with what came of it: those that work first, those that failed last."""
     lines: list[str] = []
     for title, remedy in titled(finding.remedies):
-        lines += _wrapped(f"{title}: {sentence(remedy.told)}".lstrip(": "), "   ")
+        lines += _wrapped(f"{title}: {sentence(remedy.told)}".lstrip(": "), "   ", width)
         if not has_failed(remedy):
             lines += [f"      {line}" for line in remedy.diff.splitlines()]
         if title or remedy.trial is not None:
-            lines += _wrapped(str(remedy.trial or remedy.status), "      ")
+            lines += _wrapped(str(remedy.trial or remedy.status), "      ", width)
     return lines
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
+def _wrapped(text: str, indent: str, width: int) -> list[str]:
     return textwrap.wrap(
         text,
-        _WIDTH,
+        width,
         initial_indent=indent,
         subsequent_indent=indent,
         break_long_words=False,

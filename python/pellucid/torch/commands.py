@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``pellucid explain`` and ``find-difference``: what the command line does with them."""
+"""``pellucid explain``, ``find-difference`` and ``find-nan`` on the command line."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import argparse
 import importlib.machinery
 import importlib.util
 import os
+import shutil
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
+from pellucid import terminal
 from pellucid.errors import CannotTry, NotADump
 
 if TYPE_CHECKING:
@@ -90,6 +92,20 @@ def add_find_difference(commands: Any, formatter: Any) -> None:
     add.set_defaults(command=_find_difference)
 
 
+def add_find_nan(commands: Any, formatter: Any) -> None:
+    """Add the command to those of ``pellucid``."""
+    add = commands.add_parser(
+        "find-nan",
+        help="find the first operation of compiled code that produces a NaN or Inf",
+        description="Run a function without arguments, and its compiled code one operation at a\n"
+        "time. Report the first operation and line that produces a NaN or Inf.",
+        epilog=_EPILOG.replace("no difference", "none"),
+        formatter_class=formatter,
+    )
+    add.add_argument("target", metavar="SCRIPT:FUNCTION", type=_target, help="the function to run")
+    add.set_defaults(command=_find_nan)
+
+
 def _kinds(text: str) -> tuple[str, ...]:
     from pellucid.findings.kinds import KINDS
 
@@ -125,6 +141,19 @@ def _seconds(text: str) -> float:
     return value
 
 
+STYLES = {
+    r"(?m)^\d+\. [\w ]+?(?=  |\n| [\w./<-]+:\d)": "bold",
+    r"(?m)^   change:": "bold",
+    r"(?m)^      \+.*": "green",
+    r"(?m)^      -.*": "red",
+    r"(?m)^      @@.*": "cyan",
+    r"(?i)\btried: works( in part)?": "green",
+    r"(?i)\btried: does not help": "red",
+    r"(?m)^   confidence: .*": "dim",
+}
+"""The styles of `explain` on a terminal, by what they apply to."""
+
+
 def explain(arguments: argparse.Namespace) -> int:
     """Print the findings of a capture; return the exit status."""
     from pellucid.findings import find_all
@@ -142,7 +171,12 @@ def explain(arguments: argparse.Namespace) -> int:
     except CannotTry as error:
         print(f"pellucid: explain: {error}", file=sys.stderr)
         return 2
-    text = as_json(captures, findings) if arguments.json else explanation(captures, findings)
+    if arguments.json:
+        text = as_json(captures, findings)
+    else:
+        columns = shutil.get_terminal_size().columns if terminal.is_terminal() else None
+        text = explanation(captures, findings, columns)
+        text = terminal.styled(text, STYLES) if arguments.colours else text
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stdout.flush()
     return 1 if any(finding.kind in arguments.fail_on for finding in findings) else 0
@@ -193,25 +227,48 @@ def _tolerance(text: str) -> float:
 
 
 def _find_difference(arguments: argparse.Namespace) -> int:
-    script, name = arguments.target
-    if not os.path.isfile(script):
-        return _complain(f"{script}: no such file")
-    if importlib.util.find_spec("torch") is None:
-        return _complain("PyTorch is not installed. Install it with: pip install torch")
-    from .api.difference import find_difference
+    def ask(function: Any) -> Any:
+        from .api.difference import find_difference
 
-    sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
-    try:
-        function = getattr(_loaded(script), name, None)
-        if not callable(function):
-            return _complain(f"{script}: no function {name}")
-        found = find_difference(
+        return find_difference(
             function, reference=arguments.reference, rtol=arguments.rtol, atol=arguments.atol
         )
-    except Exception as error:
-        return _complain(f"{script}: {type(error).__name__}: {error}")
-    print(found.as_json() if arguments.json else found, end="" if arguments.json else "\n")
-    return 1 if found else 0 if found.graphs else 2
+
+    return _found(arguments, "find-difference", ask, arguments.json)
+
+
+def _find_nan(arguments: argparse.Namespace) -> int:
+    def ask(function: Any) -> Any:
+        from .api.nan import find_nan
+
+        return find_nan(function)
+
+    return _found(arguments, "find-nan", ask, as_json=False)
+
+
+def _found(
+    arguments: argparse.Namespace, command: str, ask: Callable[[Any], Any], as_json: bool
+) -> int:
+    """Ask about the function that was named, and print the report; the exit status."""
+    script, name = arguments.target
+    why = ""
+    if not os.path.isfile(script):
+        why = f"{script}: no such file"
+    elif importlib.util.find_spec("torch") is None:
+        why = "PyTorch is not installed. Install it with: pip install torch"
+    else:
+        sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
+        try:
+            function = getattr(_loaded(script), name, None)
+            if callable(function):
+                found = ask(function)
+                print(found.as_json() if as_json else found, end="" if as_json else "\n")
+                return 1 if found else 0 if found.graphs else 2
+            why = f"{script}: no function {name}"
+        except Exception as error:
+            why = f"{script}: {type(error).__name__}: {error}"
+    print(f"pellucid: {command}: {why}", file=sys.stderr)
+    return 2
 
 
 def _loaded(script: str) -> ModuleType:
@@ -230,8 +287,3 @@ def _loaded(script: str) -> ModuleType:
         del sys.modules[name]
         raise
     return module
-
-
-def _complain(message: str) -> int:
-    print(f"pellucid: find-difference: {message}", file=sys.stderr)
-    return 2
