@@ -429,7 +429,7 @@ def test_what_a_link_leads_to_is_written(
     if exists:
         target.write_text("old")
     link.symlink_to(Path("elsewhere") / "target.py")
-    done = ask(command, "decompile", pyc, "-o", link)
+    done = ask(command, "decompile", pyc, "-o", link, "--force")
     assert (done.returncode, link.is_symlink()) == (0, True), done.stderr
     assert "def f(x):" in target.read_text()
     assert [path.name for path in target.parent.iterdir()] == ["target.py"]
