@@ -8,6 +8,7 @@ from typing import Callable, Iterable, TypeVar
 
 from pellucid.findings import find
 from pellucid.findings.finding import Finding
+from pellucid.findings.kinds import KINDS
 from pellucid.findings.words import difference
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Break, Place, Recompile, Skipped
@@ -105,10 +106,6 @@ def _skipped(event: Skipped) -> object:
     return event.kind, event.brief, event.place.function if event.place is not None else ""
 
 
-_TOLD = ("break", "recompile", "cache", "slow", "ranks")
-"""The kinds of findings that are compared as events, or that another run has by chance."""
-
-
 def findings_of(one: Capture, two: Capture, changed: set[str]) -> list[Change]:
     """Return the findings that one of two captures has alone.
 
@@ -116,7 +113,7 @@ def findings_of(one: Capture, two: Capture, changed: set[str]) -> list[Change]:
         one, two: the captures.
         changed: the functions of which something else is told, which explains what was found there.
     """
-    found = [[f for f in find(capture) if f.kind not in _TOLD] for capture in (one, two)]
+    found = [[f for f in find(capture) if KINDS[f.kind].is_compared] for capture in (one, two)]
     lone, new = _lone(found[0], found[1], _finding)
     functions = {name.partition(" (")[0] for name in changed}
     changes = []

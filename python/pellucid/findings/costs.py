@@ -14,10 +14,6 @@ from pellucid.torch.model.events import Break, CompileKey, Frame, Skipped, Times
 
 from .finding import Cost, Finding
 
-_CLAIMS = ("failed", "recompile", "break", "disabled", "slow")
-"""The kinds that cost compile time.  What resumes after a break is compiled again by a recompile:
-that time is the recompile's, so the earlier kind comes first."""
-
 
 def seconds_of(times: Times) -> float:
     """Return how long one compile took, or one backward graph that was compiled apart."""
@@ -37,12 +33,13 @@ def charged(found: Sequence[Finding], left: Mapping[str, float]) -> list[Finding
     """Return findings with what they cost, which together is never more than there is.
 
     Args:
-        found: the findings.  One that knows its seconds (a part of some compiles) costs no more.
+        found: the findings; what several caused is the first one's.  One that knows its seconds
+            (a part of some compiles) costs no more.
         left: the seconds of each compile.
     """
     left = dict(left)
     cost: dict[str, float] = {}
-    for finding in sorted(found, key=lambda f: _rank(f.kind)):
+    for finding in found:
         most = math.inf if finding.cost.seconds is None else finding.cost.seconds
         for key in finding.caused:
             taken = min(left.get(key, 0.0), most)
@@ -53,10 +50,6 @@ def charged(found: Sequence[Finding], left: Mapping[str, float]) -> list[Finding
     # Rounded down, so that the sum stays within the whole.
     told = {id: math.floor(seconds * 1000) / 1000 for id, seconds in cost.items()}
     return [replace(f, cost=Cost(told.pop(f.id, None))) for f in found]
-
-
-def _rank(kind: str) -> int:
-    return _CLAIMS.index(kind) if kind in _CLAIMS else len(_CLAIMS)
 
 
 def caused_by_breaks(capture: Capture) -> Mapping[Break, list[CompileKey]]:

@@ -26,6 +26,7 @@ def find(capture: Capture) -> list[Finding]:
     program = Program(capture)
     finders = [kind.find for kind in KINDS.values() if kind.find is not None]
     found = _named_apart([finding for finder in finders for finding in finder(capture, program)])
+    found.sort(key=lambda finding: KINDS[finding.kind].claim)
     told = with_trials(capture.directory, charged(found, compile_seconds(capture)))
     return _in_order(told)
 

@@ -13,6 +13,9 @@ from .source import Program
 
 TONES = ("bad", "again", "warn", "note")
 """What went wrong, what was compiled again, what may be wrong, and what asks for no change."""
+JUDGED = ("", "adds", "rules out")
+"""What a new one says of a remedy that was tried: nothing, that it has a price, that it fails."""
+LAST = 1000
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,12 @@ class Kind:
     """Several of them, if that is another word."""
     tone: str = "bad"
     """One of :data:`TONES`: how it is coloured, and whether it counts as a note."""
+    judged: str = ""
+    """One of :data:`JUDGED`."""
+    claim: int = LAST
+    """The lower, the earlier its findings take the compile time that several of them caused."""
+    is_compared: bool = True
+    """Whether ``diff`` compares its findings: others are there as events, or by chance."""
     find: Callable[[Capture, Program], list[Finding]] | None = None
     """Finds them in a capture; None for what another kind's function finds."""
     across: Callable[[Sequence[Capture]], list[Finding]] | None = None
@@ -39,3 +48,5 @@ class Kind:
     def __post_init__(self) -> None:
         if not (self.means.endswith(".") and self.words and self.tone in TONES):
             raise ValueError(f"kind {self.name}: it needs a sentence, words and a tone")
+        if self.judged not in JUDGED:
+            raise ValueError(f"kind {self.name}: judged is one of {JUDGED}")

@@ -136,5 +136,8 @@ KIND = Kind(
     means="A graph ends at a line that cannot be part of it.",
     words="graph break",
     many="graph breaks",
+    judged="adds",
+    claim=30,
+    is_compared=False,
     find=breaks,
 )

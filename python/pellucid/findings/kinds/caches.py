@@ -57,5 +57,6 @@ KIND = Kind(
     words="note on caches",
     many="notes on caches",
     tone="note",
+    is_compared=False,
     find=caches,
 )

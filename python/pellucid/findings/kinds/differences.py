@@ -61,5 +61,6 @@ KIND = Kind(
     means="Compiled code computes a different result from eager (found by find_difference).",
     words="difference from eager",
     many="differences from eager",
+    judged="rules out",
     find=differences,
 )

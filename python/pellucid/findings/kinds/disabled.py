@@ -38,4 +38,6 @@ KIND = Kind(
     means="A function is excluded by torch.compiler.disable, which breaks the graph of its caller.",
     words="compiling disabled",
     tone="warn",
+    judged="adds",
+    claim=40,
 )

@@ -106,5 +106,6 @@ KIND = Kind(
     means="A function runs uncompiled.",
     words="not compiled",
     tone="warn",
+    judged="adds",
     find=eager,
 )

@@ -365,5 +365,7 @@ KIND = Kind(
     rank=20,
     means="A compile raised an error.",
     words="failed to compile",
+    judged="rules out",
+    claim=10,
     find=failed,
 )

@@ -65,5 +65,6 @@ KIND = Kind(
     means="A guard of code compiled ahead of time failed, and the call raised an error.",
     words="guard failed",
     many="guards failed",
+    judged="rules out",
     find=failed_guards,
 )

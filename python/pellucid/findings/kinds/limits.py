@@ -98,5 +98,6 @@ KIND = Kind(
     means="A function reached a recompile limit: calls that match no version run uncompiled.",
     words="limit hit",
     many="limits hit",
+    judged="rules out",
     find=limits,
 )

@@ -38,5 +38,6 @@ KIND = Kind(
     rank=90,
     means="An operation produced NaN or Inf (found by find_nan).",
     words="NaN or Inf",
+    judged="rules out",
     find=nans,
 )

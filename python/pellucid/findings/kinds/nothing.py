@@ -160,5 +160,6 @@ KIND = Kind(
     rank=40,
     means="Nothing was compiled.",
     words="nothing compiled",
+    judged="rules out",
     find=nothing,
 )

@@ -392,6 +392,7 @@ KIND = Kind(
     words="difference between processes",
     many="differences between processes",
     tone="again",
+    is_compared=False,
     find=mismatches,
     across=ranks,
 )

@@ -259,5 +259,8 @@ KIND = Kind(
     words="recompile",
     many="recompiles",
     tone="again",
+    judged="adds",
+    claim=20,  # also of what resumes after a break
+    is_compared=False,
     find=recompiles,
 )

@@ -194,5 +194,7 @@ KIND = Kind(
     words="slow compile",
     many="slow compiles",
     tone="warn",
+    claim=50,  # what no other finding explains
+    is_compared=False,
     find=slow,
 )

@@ -11,14 +11,11 @@ from typing import Callable, Sequence, Tuple
 
 from pellucid.findings import Finding
 from pellucid.findings.counts import counts_of
+from pellucid.findings.kinds import KINDS
 from pellucid.findings.remedy import Outcome, Trial
 from pellucid.findings.words import short
 
 from ..model.capture import Capture
-
-_PROBLEMS = ("failed", "nothing", "limit", "nan", "eager", "disabled", "break", "recompile")
-"""The kinds of findings that a remedy must not add to, the worst first."""
-_FATAL = ("failed", "nothing", "limit", "nan")
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ def judged(
         finding: what the remedy is for; None for everything that the first run found.
         moved: where a line of a file is in the second run.
     """
-    problems = [found for found in before.findings if found.kind in _PROBLEMS]
+    problems = [found for found in before.findings if KINDS[found.kind].judged]
     targets = [finding] if finding is not None else problems
     known, there = _counts(before, moved), _counts(after, _same)
     if finding is not None and _key(finding, moved) not in known:
@@ -62,7 +59,7 @@ def judged(
     keys = [_key(target, moved) for target in targets]
     left = [key for key in keys if key in there]
     fewer = [key for key in left if there[key] < known[key]]
-    new = [f for f in after.findings if f.kind in _PROBLEMS and _key(f, _same) not in known]
+    new = [f for f in after.findings if KINDS[f.kind].judged and _key(f, _same) not in known]
     status, why = _status(len(keys) - len(left), len(fewer), new, before.outcome, after.outcome)
     if after.are_apart and status in ("works", "helps"):
         status, why = "changes results", f"most in {after.name}" if after.name else ""
@@ -74,7 +71,7 @@ def _status(
 ) -> tuple[str, str]:
     if after.raised and not before.raised:
         return "does not help", f"the program then raises {after.raised}"
-    fatal = [finding for finding in new if finding.kind in _FATAL]
+    fatal = [finding for finding in new if KINDS[finding.kind].judged == "rules out"]
     if fatal:
         return "does not help", f"then: {_worded(fatal[0])}"
     if not gone and not fewer:
