@@ -82,7 +82,7 @@ and so to the user's lines.
 | file | what it holds |
 | --- | --- |
 | `{RECORD}` | the record: JSON, an event a line, the same for two runs of one program |
-| `{TIMES}` | `command`, `folder`, `times`, `spans`: how it ran and how long that took |
+| `{TIMES}` | `command`, `folder`, `started`, `started_in`, `times`, `spans`: how it ran |
 | `nodes.json.gz` | the nodes of every graph: a row a node; places and modules stand once |
 | `{SOURCES}` | the user's files: by name, pairs of a first line and a text |
 | `{KEYS}` | what the keys of the caches were made of: lines, and the numbers of each key's |

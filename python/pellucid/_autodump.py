@@ -6,8 +6,9 @@ variable is set, or ``PELLUCID_PROGRESS``, and nothing where neither is.  Nothin
 imported: what is waited for is that the program itself has imported torch's compiler, and what a
 capture needs is loaded then.
 
-Two variables are handed on to the processes that this one starts: ``PELLUCID_DUMP``, made absolute,
-and ``PELLUCID_RUN``: the run, and the rank and the number of the process that the directory is for.
+Three variables are handed on to the processes that this one starts: ``PELLUCID_DUMP``, made
+absolute, ``PELLUCID_RUN``: the run, and the rank and the number of the process that the directory
+is for, and ``PELLUCID_STARTED``: how the first process of the run was started.
 """
 
 import atexit
@@ -21,6 +22,8 @@ from typing import Any, List, NamedTuple, Optional
 DUMP = "PELLUCID_DUMP"
 RUN = "PELLUCID_RUN"
 PROGRESS = "PELLUCID_PROGRESS"
+STARTED = "PELLUCID_STARTED"
+TRIAL = "PELLUCID_TRIAL"
 COMPILER = "torch._dynamo"
 
 
@@ -54,10 +57,55 @@ def _origin() -> Origin:
         given = ""
     run, known, first = [*given.split("/"), "", ""][:3]
     is_first = not run or known != rank or first == str(process)  # the last: it became another
+    if not run:
+        import json
+
+        os.environ[STARTED] = json.dumps(
+            {"command": [] if rank else named_for_python()[1], "folder": os.getcwd()}
+        )
     run = run or f"{process}-{time.time_ns()}"
     os.environ[DUMP] = directory
     os.environ[RUN] = f"{run}/{rank}/{process if is_first else first}"
     return Origin(directory, run, process, is_first, asked)
+
+
+def launched() -> "tuple[tuple[str, ...], str]":
+    """Return what the first process of the run was started with, and where.
+
+    Nothing if that is not known, or if it started a part of a job on other machines as well.
+    """
+    import json
+
+    size = os.environ.get("WORLD_SIZE", "1")
+    with contextlib.suppress(ValueError, KeyError, TypeError):
+        found = json.loads(os.environ.get(STARTED, ""))
+        if found["command"] and os.environ.get("LOCAL_WORLD_SIZE", size) == size:
+            return tuple(map(str, found["command"])), str(found["folder"])
+    return (), ""
+
+
+_WITH_VALUE = ("-X", "-W", "--check-hash-based-pycs")
+
+
+def named_for_python() -> "tuple[list[str], list[str]]":
+    """Return Python's own options in this process, and the script, or ``-m`` and the module, ….
+
+    Before the program begins `sys.argv` is not there. Nothing is known before 3.10, or of ``-c``.
+    """
+    options: List[str] = []
+    given = list(getattr(sys, "orig_argv", ()))[1:]
+    while given and given[0].startswith("-"):
+        option = given.pop(0)
+        if option[:2] in ("-X", "-W", "--"):
+            options += [option, *([given.pop(0)] if option in _WITH_VALUE else [])]
+        elif option[-1] in "mc":
+            options += [option[:-1]] if len(option) > 2 else []
+            return options, ["-m", *given] if option[-1] == "m" else []
+        elif "m" in option or "c" in option:  # what it names is joined to it
+            return options, []
+        else:
+            options.append(option)
+    return options, [os.path.abspath(given[0]), *given[1:]] if given else []
 
 
 class _Telling(ModuleSpec):
@@ -95,8 +143,9 @@ class _Finder:
     def find_spec(
         self, name: str, path: Optional[Any] = None, target: Optional[Any] = None
     ) -> Optional[ModuleSpec]:
-        """Return the spec that the finders behind this one have for torch's compiler."""
-        if name != COMPILER:
+        """Return the spec that the finders behind this one have for what is waited for."""
+        # A trial changes `torch.compile`, which is called before the compiler is imported.
+        if name != ("torch" if _followers else COMPILER):
             return None
         for finder in sys.meta_path:
             if finder is self or not hasattr(finder, "find_spec"):
@@ -112,6 +161,7 @@ class _Finder:
 _finder = _Finder()
 _origins: List[Origin] = []
 _begun: List[Origin] = []
+_followers: List[Any] = []
 
 
 def start() -> None:
@@ -121,6 +171,11 @@ def start() -> None:
         _origins.append(_origin())
         sys.meta_path.insert(0, _finder)  # type: ignore[arg-type]
         atexit.register(_end)
+        if os.environ.get(TRIAL):
+            from pellucid.torch.trying.follow import Follower
+
+            _followers.append(Follower(os.environ[TRIAL]))
+            _followers[0].start()
 
 
 def _begin() -> None:
@@ -133,6 +188,8 @@ def _begin() -> None:
         from pellucid.torch.api import automatic
 
         automatic.begin(_origins[0])
+        for follower in _followers:
+            follower.before_compiling()
     except Exception as error:
         _complain(error)
 
@@ -144,6 +201,8 @@ def _end() -> None:
         if _begun:
             from pellucid.torch.api import automatic
 
+            for follower in _followers:
+                follower.end()
             automatic.end(origin)
         elif origin.asked and os.getpid() == origin.process:
             # Nothing that imports torch: that fails while Python ends.

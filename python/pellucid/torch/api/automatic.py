@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Protocol
 
-from pellucid._autodump import ending_error, started
+from pellucid._autodump import ending_error, launched, started
 from pellucid.report import ending
 
 from ..capture.connection import CAPTURE, finish
@@ -75,6 +75,7 @@ def _session(origin: Origin) -> Session:
         raise
     session = Session(owned.path, None, False, owned, mark)
     session.counts_calls = prepare.wants_calls()
+    session.started, session.started_in = launched()
     session.rank, session.world_size = hooks.place_in_job()
     session.process = session.process or ("" if first else owned.path.name)
     return session

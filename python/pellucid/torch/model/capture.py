@@ -101,6 +101,10 @@ class Capture(Shown):
     """The script, or ``-m`` and the module, with its arguments; empty if that is not known."""
     folder: str = ""
     """The working directory of the program."""
+    started: tuple[str, ...] = ()
+    """As :attr:`command`, of the process that started this one and all others of the run."""
+    started_in: str = ""
+    """The working directory of that process."""
     others: tuple[str, ...] = ()
     """The captures of other ranks and processes, as paths below this one's directory."""
     made_nodes: Nodes | None = field(default=None, repr=False, compare=False)

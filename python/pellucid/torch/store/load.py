@@ -54,7 +54,7 @@ def load(directory: str | os.PathLike[str]) -> Capture:
             int(cache["function"]): tuple(value_of(CacheEntry, e) for e in cache["entries"])
             for cache in record.get("caches") or ()
         }
-        times, spans, command, working = _times(folder)
+        times, spans, ran = _times(folder)
         files = user_files(found)
         return Capture(
             directory=folder.resolve(),
@@ -69,8 +69,7 @@ def load(directory: str | os.PathLike[str]) -> Capture:
             rank=record.get("rank"),
             world_size=record.get("world_size"),
             process=str(record.get("process") or ""),
-            command=command,
-            folder=working,
+            **ran,
             others=captures_below(folder),
         )
     except Mismatch as error:
@@ -177,18 +176,19 @@ def _side_file(path: Path) -> Mapping[str, Any]:
     return {}
 
 
-def _times(
-    folder: Path,
-) -> tuple[tuple[Times, ...], tuple[Span, ...], tuple[str, ...], str]:
+def _times(folder: Path) -> tuple[tuple[Times, ...], tuple[Span, ...], dict[str, Any]]:
     """The times of a dump, and how it was run; nothing where that file has gone."""
     try:
         record = json.loads((folder / TIMES).read_text(encoding="utf-8"))
         times = tuple(value_of(Times, entry) for entry in record.get("times") or ())
         spans = tuple(value_of(Span, entry) for entry in record.get("spans") or ())
-        command = tuple(map(str, record.get("command") or ()))
-        return times, spans, command, str(record.get("folder") or "")
+        ran: dict[str, Any] = {
+            name: tuple(map(str, record.get(name) or ())) for name in ("command", "started")
+        }
+        ran.update((name, str(record.get(name) or "")) for name in ("folder", "started_in"))
+        return times, spans, ran
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-        return (), (), (), ""
+        return (), (), {}
 
 
 def _strings(table: Any) -> dict[str, str]:

@@ -56,6 +56,8 @@ def times_text(capture: Capture) -> str:
         "schema": SCHEMA,
         "command": list(capture.command),
         "folder": capture.folder,
+        "started": list(capture.started),
+        "started_in": capture.started_in,
         "times": to_plain(capture.times),
         "spans": to_plain(capture.spans),
     }

@@ -148,6 +148,8 @@ class Session(Shown):
         self.process = child_number()
         self.command = this_command()
         self.folder = os.getcwd()
+        self.started: tuple[str, ...] = ()
+        self.started_in = ""
         self.warns_when_empty = True
         self.unfinished: set[CompileKey] = set()
         """The compiles that had not ended when what a capture is made of ended."""
@@ -162,6 +164,7 @@ class Session(Shown):
         session = Session(claim.path, None, self.show_bytecode, claim, self.mark)
         session.is_automatic = self.is_automatic
         session.counts_calls = self.counts_calls
+        session.started, session.started_in = self.started, self.started_in
         session.process = child_number() or claim.path.name
         # Such a process may leave without running anything at its end.
         session.may_end_unseen = self.is_automatic or not child_number()
@@ -464,6 +467,8 @@ class Session(Shown):
                 process=self.process,
                 command=self.command,
                 folder=self.folder,
+                started=self.started,
+                started_in=self.started_in,
                 others=tuple(self.others()),
                 made_nodes=dict(self.nodes),
             )

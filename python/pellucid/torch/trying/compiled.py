@@ -8,7 +8,7 @@ import functools
 import inspect
 import os
 import types
-from typing import Any, Callable, Mapping, NamedTuple
+from typing import Any, Callable, Collection, Mapping, NamedTuple
 
 import torch
 
@@ -21,15 +21,16 @@ class Change(NamedTuple):
     """A statement about the tensors of one function, and how often it was run."""
 
     statement: str
-    file: str
+    files: Collection[str]
+    """The paths of the file with the function, all links followed."""
     function: str
     runs: list[str]
     """Empty, or for each run the exception that it raised (empty for none)."""
 
     def is_of(self, code: types.CodeType) -> bool:
         """Whether this is the code of the function."""
-        same = os.path.realpath(code.co_filename) == os.path.realpath(self.file)
-        return same and code.co_name == self.function
+        name = code.co_name == self.function
+        return name and os.path.realpath(code.co_filename) in self.files
 
     def run(self, names: dict[str, Any]) -> None:
         """Run the statement with the function's names."""

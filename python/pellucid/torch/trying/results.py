@@ -8,7 +8,7 @@ import dataclasses
 import math
 import threading
 from collections import Counter
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterator, Mapping, NamedTuple
 
 import torch
 
@@ -92,8 +92,7 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[tuple[str, torch.Tenso
             yield from _parts(item, f"{path}.{field.name}", depth - 1)
 
 
-@dataclasses.dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """How far the results of two runs are apart."""
 
     compared: int

@@ -26,7 +26,7 @@ from pellucid.findings.remedy import Remedy, Trial, option, setting, settings_in
 from pellucid.findings.remembered import remember
 
 from ..model.capture import Capture
-from ..model.events import Place, Source
+from ..model.events import Frame, Place, Source
 from ..store.load import load_all
 from .edits import DoesNotApply, apply
 from .judged import Run, judged, outcome_of
@@ -34,7 +34,14 @@ from .server import Server
 
 SECONDS = 300.0
 """How long one run of the program may take, unless told otherwise."""
-_OURS = ("PELLUCID_DUMP", "PELLUCID_RUN", "PELLUCID_PROGRESS", "PELLUCID_CALLS", "TORCH_TRACE")
+_OURS = (
+    "PELLUCID_DUMP",
+    "PELLUCID_RUN",
+    "PELLUCID_STARTED",
+    "PELLUCID_PROGRESS",
+    "PELLUCID_CALLS",
+    "TORCH_TRACE",
+)
 
 
 class Program(NamedTuple):
@@ -167,14 +174,22 @@ def _read(text: str, captures: Sequence[Capture]) -> Remedy:
 
 def _program_of(captures: Sequence[Capture], given: Sequence[str]) -> Program:
     """The program that was given, or the one that a capture recorded."""
-    recorded = next((c for c in captures if c.command), None)
+    recorded = next(
+        (
+            Program(command, folder)
+            for command, folder in (
+                *((c.started, c.started_in) for c in captures),
+                *((c.command, c.folder) for c in captures if not _is_of_job(c)),
+            )
+            if command
+        ),
+        None,
+    )
     folder = recorded.folder if recorded is not None else os.getcwd()
     command = tuple(given)
     if not command:
         if recorded is None:
-            raise CannotTry(
-                "the capture does not record a program that can be run again. Pass it after --"
-            )
+            raise CannotTry(_NOT_RECORDED[any(map(_is_of_job, captures))])
         command = recorded.command
     elif command[0] != "-m":
         folder = os.getcwd()
@@ -185,11 +200,21 @@ def _program_of(captures: Sequence[Capture], given: Sequence[str]) -> Program:
         raise CannotTry(f"{command[0]}: no such file. Pass the program after --")
     if not os.path.isdir(folder):
         folder = os.getcwd()
-    if any(capture.world_size or capture.rank is not None for capture in captures):
-        raise CannotTry("the capture is of a distributed job, which is not run again")
     if importlib.util.find_spec("torch") is None:
         raise CannotTry("PyTorch is not installed. Install it with: pip install torch")
     return Program(command, folder)
+
+
+_NOT_RECORDED = {
+    False: "the capture does not record a program that can be run again. Pass it after --",
+    True: "the capture does not record how its distributed job was started, or the job runs on "
+    "several machines. Pass a launcher for this machine after --, for example: "
+    "-m torch.distributed.run --nproc-per-node=2 train.py",
+}
+
+
+def _is_of_job(capture: Capture) -> bool:
+    return bool(capture.world_size) or capture.rank is not None
 
 
 class _Failed(Exception):
@@ -259,21 +284,30 @@ class _Trials:
         (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
         said = self._wait(folder, remedy)
         try:
-            answer = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
-            captures = load_all(folder / "dump") if not answer["applied"] else ()
-        except (OSError, ValueError, NotADump) as error:
+            answers = [
+                json.loads(file.read_text(encoding="utf-8"))
+                for file in (folder / "answer.json", *sorted(folder.glob("answer-*.json")))
+            ]
+        except (OSError, ValueError) as error:
+            raise _Failed(said or f"no answer came of it ({error})") from None
+        refused = next((a["applied"] for a in answers if a["applied"]), "")
+        if refused or all(a["idle"] for a in answers):
+            raise _Failed(f"it could not be applied: {refused or answers[0]['idle']}")
+        try:
+            captures = _that_compiled(load_all(folder / "dump"))
+        except NotADump as error:
             raise _Failed(said or f"no capture came of it ({error})") from None
-        if answer["applied"]:
-            raise _Failed(f"it could not be applied: {answer['applied']}")
         findings = tuple(find_all(captures))
-        outcome = outcome_of(captures, findings, answer["seconds"], answer["raised"])
+        raised = next((a["raised"] for a in answers if a["raised"]), "")
+        compared = [a for a in answers if a.get("compared")]
+        most = max(compared, key=lambda a: float(a["difference"]), default=None)
         return Run(
             findings,
-            outcome,
-            answer["compared"],
-            answer["difference"],
-            answer.get("apart", False),
-            answer.get("name", ""),
+            outcome_of(captures, findings, answers[0]["seconds"], raised),
+            sum(a["compared"] for a in compared),
+            most and most["difference"],
+            any(a["are_apart"] for a in compared),
+            most["name"] if most else "",
         )
 
     def _wait(self, folder: Path, remedy: Remedy | None) -> str:
@@ -293,6 +327,11 @@ class _Trials:
         lines = (folder / "stderr").read_text(encoding="utf-8", errors="replace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         return last[:300] if last else f"it ended with status {status}"
+
+
+def _that_compiled(captures: Sequence[Capture]) -> Sequence[Capture]:
+    """Captures without that of a process that only starts others."""
+    return [c for c in captures if c.of(Frame)] or captures
 
 
 def _environment() -> dict[str, str]:

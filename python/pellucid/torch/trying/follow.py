@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The other processes of a program on trial: each Python that it starts has the remedy as well.
+
+The first process puts the path of its order into the environment. :mod:`pellucid._autodump`, which
+begins a capture in each of these processes, calls what is here. A script whose text the remedy
+changes is run by :func:`script`, since Python itself would read the file as it is.
+
+A process that is forked has the remedy anyway; what its compiled functions return is not compared.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, Mapping
+
+from pellucid._autodump import TRIAL, ending_error, named_for_python
+
+from ..store.directories import child_number, numbered
+from .applied import Applied
+from .working import Working
+
+_SCRIPT = "from pellucid.torch.trying.follow import script; script()"
+
+
+def others(order: Path, asked: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables that make the processes of a program take part in its trial."""
+    from pellucid._autodump import DUMP, RUN
+
+    rank, process = os.environ.get("RANK", ""), os.getpid()
+    return {TRIAL: str(order), DUMP: asked["out"], RUN: f"trial-{process}/{rank}/{process}"}
+
+
+class Follower:
+    """One of these processes."""
+
+    def __init__(self, order: str) -> None:
+        self._answers = Path(order).parent
+        self._asked = json.loads(Path(order).read_text(encoding="utf-8"))
+        self._applied = Applied(self._asked)
+
+    def start(self) -> None:
+        """Prepare the process before the program begins."""
+        Working(self._asked["working"], self._asked["kept"]).watch()
+        edited = self._applied.edited
+        if edited is None:
+            return
+        options, command = named_for_python()
+        if command and edited.is_at(command[0]):
+            os.execv(sys.executable, [sys.executable, *options, "-c", _SCRIPT, *command])
+        edited.install()
+
+    def before_compiling(self) -> None:
+        """Apply the remedy; torch is there."""
+        self._applied.before_compiling()
+
+    def end(self) -> None:
+        """Write the answer."""
+        error = ending_error()
+        raised = "" if error is None else f"{type(error).__name__}: {error}"[:300]
+        script = os.path.basename(sys.argv[0])
+        for name in numbered(f"{os.environ.get('RANK', '')}-{child_number()}-{script}"):
+            file = self._answers / f"answer-{name}.json"
+            with contextlib.suppress(FileExistsError), file.open("x", encoding="utf-8") as stream:
+                json.dump(self._applied.answer(raised, str(name)), stream)
+                return
+
+
+def script() -> None:
+    """Run the script that is named in this process's arguments."""
+    from .child import run_file
+
+    sys.argv = sys.argv[1:]
+    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
+    run_file(sys.argv[0])
