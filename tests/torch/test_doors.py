@@ -246,6 +246,9 @@ def test_what_a_package_installs(run):
     frames = capture.of(Frame)
     assert len(frames) >= 2 and {frame.way for frame in frames} == {"package"}
     assert len({frame.key for frame in frames}) == len(frames)
+    outer = {frame.key.id for frame in frames if not frame.parent}
+    assert {frame.parent for frame in frames if frame.key.id not in outer} <= outer
+    assert len(outer) == len(frames) / 2  # each version has one resume function
     assert {frame.key for frame in frames} == {graph.key for graph in capture.of(Graph)}
     assert capture.text("index.md").count("PyTorch loaded this and did not repeat") == len(frames)
     assert ran <= {str(capture.directory / frame.file) for frame in frames} and ran

@@ -18,6 +18,7 @@ import itertools
 import sys
 import threading
 import weakref
+from collections import ChainMap
 from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional
 
@@ -265,9 +266,16 @@ def _installed(old: Callable[..., Any], receive: Receive) -> Callable[..., Any]:
 
 
 def _globals_of(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The globals that torch's installer has for what it installs."""
-    found = values.get("runtime_global_scope")
-    return found if isinstance(found, dict) else {}
+    """The globals of what torch installs, with the resume functions that it has yet to install."""
+    scope = values.get("runtime_global_scope")
+    if not isinstance(scope, dict):
+        return {}
+    waiting = {}
+    for code, entry in getattr(values.get("self"), "_codes", {}).items():
+        cells = tuple(CellType() for _ in code.co_freevars)
+        for name in entry.function_names if entry.install_to_global else ():
+            waiting[name] = FunctionType(code, scope, name, None, cells)
+    return ChainMap(waiting, scope)
 
 
 def traceable(function: Any) -> Any:
