@@ -10,9 +10,11 @@ from pellucid.torch.model.events import (
     Frame,
     Guard,
     Place,
+    Recompile,
     Skipped,
     Verdict,
 )
+from pellucid.torch.model.failures import failures_of
 from test_counts import again
 from test_findings import FILE, SIZE, broken, capture, frame, only
 
@@ -158,3 +160,22 @@ def test_what_a_library_raises_in_a_whole_graph_is_told_in_its_words():
     found = only([event])
     assert found.place == Place(FILE, 5, "step")
     assert "a library raises ValueError: pack: got 3" in found.cause
+
+
+def test_of_torchs_state_the_version_tells_that_is_most_alike():
+    texts = [
+        "0/1: GLOBAL_STATE changed: grad_mode default_dtype ",
+        "0/0: GLOBAL_STATE changed: default_dtype ",
+    ]
+    key = CompileKey("0/2")
+    frames = [frame(f"0/{number}") for number in range(3)]
+    found = only([*frames, Recompile(key, tuple(texts), failures_of(key, texts))])
+    assert "the state of torch changed (default dtype)" in found.cause
+    found = only([*frames[:2], again("0/1", texts[0])])
+    assert "(grad mode, default dtype)" in found.cause
+
+
+def test_a_tensor_for_the_result_that_is_resized_is_no_error_of_the_program():
+    reason = "Shape mismatch when calling <built-in> with `out=`. Provided `out=` shape: [0]."
+    found = only([frame(), broken(5, "Shape mismatch with out= tensor variant", reason)])
+    assert "resizes its `out=`" in found.cause and found.remedy.startswith("leave out `out=`")

@@ -134,8 +134,14 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
         "use torch.distributed's functional collectives, or communicate outside",
     ),
     (
-        r"when making fake tensor call|[Ff]ake tensor propagation|Shape mismatch with out=|Tensor "
-        r"device mismatch|non-contiguous `out=`",
+        r"Shape mismatch with out=|non-contiguous `out=`",
+        "PyTorch does not trace a call that resizes its `out=` tensor, or whose `out=` tensor is "
+        "not contiguous",
+        "leave out `out=` and use what the call returns, or pass a contiguous tensor of the size "
+        "of the result",
+    ),
+    (
+        r"when making fake tensor call|[Ff]ake tensor propagation|Tensor device mismatch",
         "this operation does not work with these arguments",
         "the same call may raise uncompiled: fix the line",
     ),

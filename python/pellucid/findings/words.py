@@ -126,7 +126,8 @@ def difference(failure: GuardFailure, actual: str = "") -> str:
     if failure.kind == "none":
         return f"{source} is no longer None"
     if failure.kind == "global state":
-        state = expected.replace("_", " ") or "grad mode, autocast, default device, …"
+        parts = [part.replace("_", " ") for part in expected.split()]
+        state = ", ".join(parts) or "grad mode, autocast, default device, …"
         return f"the state of torch changed ({state})"
     if failure.kind == "marked":
         return "a tensor is now marked dynamic"

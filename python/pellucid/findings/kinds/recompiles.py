@@ -101,11 +101,16 @@ def groups_of(capture: Capture, program: Program, events: Sequence[Recompile]) -
 
 
 def _told(capture: Capture, event: Recompile, frame: Frame | None) -> GuardFailure:
-    """The failure of the newest version, which torch tries first, with what came instead."""
+    """The failure of the newest version, which torch tries first, with what came instead.
+
+    Of torch's state, all of which one guard compares, the version tells most that is most alike.
+    """
     if not event.failures:
         words = event.reasons[0] if event.reasons else NO_REASON
         return GuardFailure(None, "other", "", "", "", words, None)
     failure = event.failures[0]
+    if all(other.kind == "global state" for other in event.failures):
+        failure = min(event.failures, key=lambda other: len(other.expected.split()))
     actual = failure.actual
     if not actual and failure.kind in ("int", "float", "value", "none"):
         actual = value_in(entry_of(capture, event.key), failure.source)
