@@ -99,6 +99,17 @@ with pellucid.prepare_debug("dump"):
         with contextlib.suppress(RuntimeError):
             f(*arguments)
 """
+FAILS_BEFORE = """
+import torch, contextlib
+def scaled(x, scale):
+    return x * scale
+compiled = torch.compile(scaled, fullgraph=True, backend="eager")
+f = compiled.aot_compile(((torch.ones(6), 2.0), {}))
+with pellucid.prepare_debug("dump"):
+    for size in (6, 7):
+        with contextlib.suppress(RuntimeError):
+            f(torch.ones(size), 2.0)
+"""
 DROPS = """
 import torch
 SCALE = 2.0
@@ -227,6 +238,12 @@ def test_a_guard_that_fails_in_a_call_is_a_finding(run):
     assert "mark_dynamic(x, 0)" in size.remedy and size.place.file.endswith("program.py")
     assert "`scale` changed: it was 2.0" in number.cause and "as a tensor" in number.remedy
     assert capture.text("program.py") == "" and size.code.strip() == "f(*arguments)"
+
+
+def test_a_guard_of_what_was_compiled_before_the_capture_fails(run):
+    capture, _, _ = run(FAILS_BEFORE)
+    (size,) = (f for f in find(capture) if f.kind == "guard")
+    assert "`x.size(0)` changed from 6 to 7" in size.cause and "`scaled`" in size.cause
 
 
 def test_guards_that_are_left_out_are_named(run):

@@ -19,6 +19,7 @@ from ..model.events import Break, CompileKey, Frame, Graph, Place
 from ..model.ids import BEFORE, own_id
 from ..model.names import is_resumed
 from ..model.origin import Origin
+from ..model.traced import FailedGuard
 from ..store.session import Session
 from ..taps import doors, graph_hooks, hooks, origins, wrapping
 from ..text.dump import transformed_name, transformed_text
@@ -175,6 +176,8 @@ def add_made_before(session: Session) -> None:
         with session.guard(f"dumping {made.original.co_name}, compiled before the capture"):
             _compiled_before(session, made.original, raw)
             add_entry(session, made.original, raw)
+            for text, place in doors.failures_before(made):
+                session.record(FailedGuard(CompileKey(raw.compile_id), text, place))
 
 
 def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:

@@ -51,6 +51,11 @@ TABLE: tuple[Capability, ...] = (
         "code compiled ahead of time, or loaded, is neither shown nor run from files",
     ),
     Capability(
+        "aot_guards",
+        ("torch._dynamo.aot_compile:AOTCompiledFunction.guard_check",),
+        "guards that fail of what was compiled ahead of time before a capture are not told",
+    ),
+    Capability(
         "export_capture",
         ("torch._dynamo.functional_export:fullgraph_capture",),
         "the code around an exported graph is neither shown nor run from files",

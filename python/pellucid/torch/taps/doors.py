@@ -127,6 +127,7 @@ def add_doors(receive: Receive) -> Remove:
         _around("aot_compile", lambda old: _in_scope(old, AHEAD)),
         _around("aot_load", lambda old: _in_scope(old, LOADED)),
         _around("aot_function", lambda old: _told(old, unseen)),
+        _around("aot_guards", _checked),
         _around("package_install", lambda old: _in_scope(old, PACKAGE)),
         _around("package_entry", lambda old: _installed(old, unseen)),
         _around("export_capture", lambda old: _exported(old, unseen)),
@@ -249,6 +250,29 @@ def on_failure(guard_manager: Any, failed: Callable[[str, Place | None], None]) 
         guard_manager.check_verbose = check_verbose
 
 
+def _checked(old: Callable[..., bool]) -> Callable[..., bool]:
+    """Around the check of guards before a call: what fails of functions that no capture knows."""
+
+    @functools.wraps(old)
+    def guard_check(self: Any, *args: Any, **kwargs: Any) -> bool:
+        holds = old(self, *args, **kwargs)
+        if not holds and self.fn not in _SEEN and self.fn not in _FAILED:
+            failures = _FAILED[self.fn] = []
+            on_failure(self._artifacts.guard_manager, lambda *told: failures.append(told))
+        return holds
+
+    return guard_check
+
+
+def failures_before(made: Arrival) -> list[tuple[str, Place | None]]:
+    """Return the guards of one of :func:`made_before` that failed since; told once."""
+    functions = [function for function in _FAILED if function.__code__ is made.code]
+    told = [failure for function in functions for failure in _FAILED[function]]
+    for function in functions:
+        _FAILED[function].clear()
+    return told
+
+
 def _installed(old: Callable[..., Any], receive: Receive) -> Callable[..., Any]:
     """Around the installation of a version of a function that a package holds."""
 
@@ -310,6 +334,9 @@ def _class_of_ahead() -> Any:
 
 
 _SEEN: weakref.WeakSet[FunctionType] = weakref.WeakSet()
+_FAILED: weakref.WeakKeyDictionary[FunctionType, list[tuple[str, Place | None]]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def all_ahead() -> list[Arrival]:
