@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from pellucid import _autodump
 
 SHOWS = """
 import sys
@@ -123,3 +124,33 @@ def test_processes_that_follow_are_told_of_the_run(tmp_path):
     assert len(runs) == 4 and len({run for run, _, _ in runs}) == 1
     (_, _, first), (_, _, again), (_, _, child), (_, rank, ranked) = runs
     assert first == again == child != ranked and rank == "1"
+
+
+@pytest.mark.parametrize(
+    "given, options, command",
+    [
+        (["train.py", "-v"], [], ["train.py", "-v"]),
+        (["-u", "-X", "dev", "-m", "job", "a"], ["-u", "-X", "dev"], ["-m", "job", "a"]),
+        (["-um", "job"], ["-u"], ["-m", "job"]),
+        (["-Wignore", "-Bs", "-c", "pass"], ["-Wignore", "-Bs"], []),
+        (["-mjob"], [], []),
+        ([], [], []),
+    ],
+)
+def test_what_python_was_given_is_read_before_the_program_begins(
+    given, options, command, monkeypatch
+):
+    monkeypatch.setattr(sys, "orig_argv", ["python", *given], raising=False)
+    if command[:1] == ["train.py"]:
+        command[0] = os.path.abspath("train.py")
+    assert _autodump.named_for_python() == (options, command)
+
+
+def test_a_job_on_several_machines_is_not_said_to_have_been_started_here(monkeypatch):
+    started = '{"command": ["-m", "torch.distributed.run", "a.py"], "folder": "/tmp"}'
+    monkeypatch.setenv("PELLUCID_STARTED", started)
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    assert _autodump.launched() == (("-m", "torch.distributed.run", "a.py"), "/tmp")
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    assert _autodump.launched() == ((), "")

@@ -1,15 +1,19 @@
 """What trials are made of, without PyTorch: diffs, working directories, verdicts."""
 
+import dataclasses
 import doctest
+from types import SimpleNamespace
 
 import pytest
+from pellucid.errors import CannotTry
 from pellucid.findings import Finding, remedy
 from pellucid.findings.remedy import Outcome, Remedy, Trial, in_order, in_words, tried
 from pellucid.findings.text import explanation
 from pellucid.torch.model.events import Place
-from pellucid.torch.trying import edits
+from pellucid.torch.trying import edits, trial
 from pellucid.torch.trying.edits import DoesNotApply, apply
 from pellucid.torch.trying.judged import Run, judged
+from test_findings import capture
 
 TEXT = "one\ntwo\nthree\nfour\n"
 PLACE = Place("/home/me/model.py", 7)
@@ -91,3 +95,19 @@ def test_a_remedy_that_was_tried_and_failed_is_never_first():
     assert told in text and text.index("change: Do two.") < text.index("not: Do one.")
     text = explanation([], [found().with_remedies(trials[:1])])
     assert "Nothing that was tried helps." in text
+
+
+def test_what_starts_a_job_is_run_again_and_never_a_rank_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(trial, "importlib", SimpleNamespace(util=SimpleNamespace(find_spec=id)))
+    script = tmp_path / "train.py"
+    script.write_text("")
+    ran = {"command": (str(script),), "folder": "/"}
+    rank = dataclasses.replace(capture(), rank=0, world_size=2, **ran)
+    with pytest.raises(CannotTry, match="does not record how its distributed job was started"):
+        trial._program_of([rank], ())
+    launcher = ("-m", "torch.distributed.run", "train.py")
+    known = dataclasses.replace(rank, started=launcher, started_in=str(tmp_path))
+    assert trial._program_of([rank, known], ()) == (launcher, str(tmp_path))
+    assert trial._program_of([rank], launcher).command == launcher
+    alone = dataclasses.replace(rank, rank=None, world_size=None)
+    assert trial._program_of([alone], ()) == ((str(script),), "/")
