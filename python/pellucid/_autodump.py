@@ -172,10 +172,11 @@ def start() -> None:
         sys.meta_path.insert(0, _finder)  # type: ignore[arg-type]
         atexit.register(_end)
         if os.environ.get(TRIAL):
-            from pellucid.torch.trying.follow import Follower
+            from pellucid.torch.trying import follow
 
-            _followers.append(Follower(os.environ[TRIAL]))
-            _followers[0].start()
+            if follow.takes_part():
+                _followers.append(follow.Follower(os.environ[TRIAL]))
+                _followers[0].start()
 
 
 def _begin() -> None:

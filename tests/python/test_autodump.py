@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from pellucid import _autodump
+from pellucid.torch.trying import follow
 
 SHOWS = """
 import sys
@@ -144,6 +145,21 @@ def test_what_python_was_given_is_read_before_the_program_begins(
     if command[:1] == ["train.py"]:
         command[0] = os.path.abspath("train.py")
     assert _autodump.named_for_python() == (options, command)
+
+
+@pytest.mark.parametrize(
+    "given, takes_part",
+    [
+        (["train.py"], True),
+        (["-m", "pytest"], True),
+        (["-c", "from multiprocessing.spawn import …", "--multiprocessing-fork"], True),
+        (["-c", "import torch"], False),
+        (["/venv/torch/_inductor/compile_worker/__main__.py", "--workers=2"], False),
+    ],
+)
+def test_the_compilers_own_processes_are_not_of_the_program(given, takes_part, monkeypatch):
+    monkeypatch.setattr(sys, "orig_argv", ["python", *given], raising=False)
+    assert follow.takes_part() == takes_part
 
 
 def test_a_job_on_several_machines_is_not_said_to_have_been_started_here(monkeypatch):

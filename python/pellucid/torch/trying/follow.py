@@ -26,6 +26,21 @@ from .working import Working
 _SCRIPT = "from pellucid.torch.trying.follow import script; script()"
 
 
+_COMPILERS = os.path.join("torch", "_inductor", "compile_worker")
+
+
+def takes_part() -> bool:
+    """Whether this process, which is about to start, is the program's: not one of the compiler's.
+
+    Inductor also starts Python with ``-c``, as does multiprocessing, which says so.
+    """
+    given = getattr(sys, "orig_argv", ())
+    if "--multiprocessing-fork" in given or _SCRIPT in given:
+        return True
+    command = named_for_python()[1]
+    return bool(command) and _COMPILERS not in command[0]
+
+
 def others(order: Path, asked: Mapping[str, Any]) -> dict[str, str]:
     """Return the variables that make the processes of a program take part in its trial."""
     from pellucid._autodump import DUMP, RUN
