@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// generated.h: live code objects, and code that a program has generated. Experimental, and not
-// installed: it speaks of the source tree's own types, and changes with them. For the extension.
+// generated.h: live code objects, and code that a program has generated. Experimental and not
+// installed: it uses types of the source tree and changes with them. For the extension.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ namespace pellucid {
 // How a body is written.
 enum class Form : uint8_t {
   Usual,         // as a person would
-  InOrder,       // the same, with all locals bound first, where it never runs, in their order
-  Plain,         // with structure, but in the order of the bytecode and with nothing polished
+  InOrder,       // the same, after code that never runs and binds all locals in their order
+  Plain,         // with structure, but in the order of the bytecode and not polished
   Unstructured,  // as a loop over a state
 };
 using FormsByPath = std::unordered_map<std::string, Form>;  // what is missing is Usual
@@ -27,34 +27,34 @@ using FormsByPath = std::unordered_map<std::string, Form>;  // what is missing i
 struct Opaque {
   std::string name;
   object::Known known = object::Known::Nothing;
-  object::CodeId code;  // that it is, if it is one
+  object::CodeId code;  // if it is a code object
 };
 
 struct LiveDecompilation : Decompilation {
   std::vector<Opaque> opaques;
 };
 
-// Returns the constants that some code object loads beside equal ones, from which `is` tells them:
-// no text can have both as literals.
+// Returns the constants that a code object loads together with equal ones that are different
+// objects. No source can contain both as literals, because `is` distinguishes them.
 Result<std::vector<object::ConstId>> twin_constants(const object::Module& module);
 
-// Returns the source of a code object that is live in some interpreter (Module::root), of which
-// the caller knows these facts.
+// Returns the source of a code object that is live in an interpreter (Module::root). `facts` is
+// what the caller knows about it.
 Result<LiveDecompilation> decompile_live(const object::Module& module,
                                          const DecompileOptions& options,
                                          const FormsByPath& forms = {},
                                          const object::Facts& facts = {});
 
-// decompile() in these forms: what is not proven in them is not tried in others, and a doubt of
-// the version is no concern of the verdict.
+// decompile() in these forms only: no other forms are tried for code that is not proven, and the
+// verdict ignores a doubt of the version.
 Result<Decompilation> decompile_in_forms(const Program& program, const DecompileOptions& options,
                                          const FormsByPath& forms);
 
-// What may differ between two live code objects that are compared.
+// What may differ when two live code objects are compared.
 struct Allowance {
-  bool ignore_name = false;   // a name that is no identifier was renamed
+  bool ignore_name = false;   // a name that is not an identifier was renamed
   bool extra_locals = false;  // temporaries on either side
-  object::Facts facts = {};   // what is assumed of both
+  object::Facts facts = {};   // what is assumed about both
 };
 Result<Verdict> compare_live(const object::Module& original, const object::Module& candidate,
                              const Allowance& allowance);

@@ -284,8 +284,8 @@ def _print(result: Result, alone: bool, options: Options) -> None:
     renamed = result.decompilation.renamed
     if renamed:
         given, before = next(iter(renamed.items()))
-        count = f"{len(renamed)}, {before[:80]!a} as {given} among them"
-        complain(name, f"names that no source can write are others: {count}")
+        count = f"{len(renamed)}, {before[:80]!a} as {given}"
+        complain(name, f"names that source code cannot spell were replaced: {count}")
     if result.verdict is not None:
         proven = str(result.verdict) if alone and options.says_verdict else ""
         said_of_it = _doubt(result.decompilation, result.verdict) or proven

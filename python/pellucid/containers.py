@@ -200,7 +200,7 @@ def _of_zip(data: Data, depth: int, held: List[int]) -> Iterator[Member]:
     except (zipfile.BadZipFile, UnicodeDecodeError, ValueError) as error:
         if isinstance(error, DecompileError):
             raise
-        raise DecompileError(f"no zip archive: {lowered(error)}") from error
+        raise DecompileError(f"not a zip archive: {lowered(error)}") from error
 
 
 @functools.lru_cache(maxsize=2)
@@ -436,7 +436,7 @@ def _of_pyz(data: Data, is_encrypted: bool) -> Iterator[Member]:
     header = head[4:8] + bytes(12)
     at = struct.unpack("!i", head[8:])[0]
     if not 12 <= at < data.size or data.size - at > LARGEST_MEMBER:
-        raise DecompileError("PYZ: a table that is not there", 8)
+        raise DecompileError("PYZ: a missing table", 8)
     try:
         table = _core.unmarshal(data.read(at, data.size - at))
         rows = table.items() if isinstance(table, dict) else table

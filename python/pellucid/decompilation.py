@@ -51,10 +51,10 @@ class Decompilation:
 
     @functools.cached_property
     def verdict(self) -> Verdict:
-        """Say whether the source means the same; computed once, when first asked for.
+        """Whether the source means the same as the bytecode; computed on first use.
 
-        The source is recompiled by a CPython of the original's version. Where there is none, the
-        syntax tree of a `.pyc` file is compared instead: see `verify`.
+        A CPython of the original's version recompiles the source. If there is none, the syntax tree
+        of a `.pyc` file is compared instead: see `verify`.
         """
         found = self.verify("recompiled")
         if found.tier == "none" and self._pyc is not None:
@@ -64,14 +64,14 @@ class Decompilation:
     def verify(self, tier: Tier) -> Verdict:
         """Return the verdict of one tier: "recompiled" or "relowered".
 
-        "recompiled" has the text compiled by a CPython of the original's version and compares both
-        codes; its verdict has the tier "none" if there is no such interpreter. "relowered" needs
-        none: the tree that was printed is compiled by pellucid. It covers whole `.pyc` files, and
-        everything but the printer. Where the version of a file is a guess that could be another,
-        nothing is proven. Raises ValueError for any other tier.
+        "recompiled" compiles the source with a CPython of the original's version and compares both
+        codes. If there is no such interpreter, its verdict has the tier "none". "relowered" does
+        not need an interpreter: pellucid itself compiles the tree that was printed. It works for
+        whole `.pyc` files, and checks everything except the printer. If the version of a file is
+        ambiguous, nothing is proven. Raises ValueError for any other tier.
         """
         if tier not in ("recompiled", "relowered"):
-            raise ValueError(f"no tier of validation: {tier!r}")
+            raise ValueError(f"not a tier of validation: {tier!r}")
         if self._doubt:
             return Verdict("unproven", tier, f"the version is a guess: {self._doubt}")
         if tier == "relowered":
@@ -108,11 +108,11 @@ class Decompilation:
     def marked(self, verdict: Optional[Verdict], keeps_lines: bool = False) -> str:
         """Return the source with a comment in each body that a verdict does not prove.
 
-        A file that holds what its source does not show has comments at the start that say so, and
-        at the end the source of code that nothing loads. The comment on a body has a line of its
-        own before the body's first statement, or before the definition that all of the source is.
-        Where lines are to stay what they are, all stand after the last one. What has no source
-        says so anyway.
+        If the file contains something that its source does not show, comments at the start list it,
+        and the source of code that nothing loads follows at the end. The comment on a body is on
+        a separate line before its first statement, or before the definition if that is the whole
+        source. If line numbers must stay the same, all comments follow the last line. Bodies
+        without a source already say so.
 
         >>> def add(a, b):
         ...     return a + b
@@ -129,7 +129,7 @@ class Decompilation:
         return _core.with_comments(self.source, comments, keeps_lines) if comments else self.source
 
     def doubted(self, verdict: Verdict) -> List[CodeVerdict]:
-        """Return what a verdict does not prove, but for what has no source: that is said anyway."""
+        """Return what a verdict does not prove, except bodies without a source, which say so."""
         lacking = {said.code for said in self.diagnostics if said.refused}
         codes = [code for code in verdict.codes if code.status == "unproven"]
         return [code for code in codes if code.code not in lacking]
@@ -450,9 +450,9 @@ def prove_pyc(
     version: Optional[Tuple[int, int]] = None,
     line_map: bool = True,
 ) -> "Tuple[Decompilation, Verdict]":
-    """Decompile as `decompile_pyc` does, and try what is not proven in other forms.
+    """Decompile like `decompile_pyc`, and try other forms of what is not proven.
 
-    `tier` is "recompiled", "relowered" or "best": the first where there is an interpreter for it.
+    `tier` is "recompiled", "relowered" or "best": "recompiled" if there is an interpreter for it.
     Returns the decompilation with its verdict; raises what `decompile_pyc` raises. Without
     `line_map` the map is empty, which saves some time.
     """

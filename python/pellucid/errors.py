@@ -18,7 +18,7 @@ def printable(text: str) -> str:
 
 
 class DecompileError(ValueError):
-    """The input is wrong; the message says how and where.
+    """The input is invalid; the message says how and where.
 
     `offset` is a byte offset: in the file for a `.pyc`, in the bytecode for a live object. `code`
     is one of "truncated", "malformed", "unknown version", "unsupported", "limit" and "internal".

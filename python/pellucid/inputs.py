@@ -75,7 +75,7 @@ def jobs_of(inputs: Sequence[str], out: Optional[str]) -> List[Job]:
     if len(given) == 1 and not holds_many[0] and not is_folder:
         return [Job(given[0], Path(out))]
     if Path(out).exists() and not Path(out).is_dir():
-        raise DecompileError(f"{out} is no folder, and there is more than one file to write")
+        raise DecompileError(f"{out} is not a folder, and there is more than one file to write")
     jobs: List[Job] = []
     places = _Places(Path(out))
     for path, group, many in zip(given, groups, holds_many):

@@ -401,7 +401,7 @@ def _check(code: CodeType, original: CodeType) -> None:
     arguments = original.co_argcount + original.co_kwonlyargcount
     arguments += bool(original.co_flags & 0x4) + bool(original.co_flags & 0x8)
     if code.co_varnames[:arguments] != original.co_varnames[:arguments]:
-        raise CannotStandIn("the arguments have other names")
+        raise CannotStandIn("the arguments have different names")
     lost = {*original.co_varnames} - {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
     if lost and original.co_flags & _CO_OPTIMIZED:
         raise CannotStandIn(f"the locals {sorted(lost)} are lost")

@@ -10,7 +10,7 @@ _RANKS = {"unproven": 0, "equivalent": 1, "identical": 2}
 
 
 class LineMapEntry(NamedTuple):
-    """Where a line of the source comes from; lines are counted from 1, offsets in bytes."""
+    """The origin of a line of the source; lines are counted from 1, offsets in bytes."""
 
     line: int
     original_line: Optional[int]
@@ -19,10 +19,10 @@ class LineMapEntry(NamedTuple):
 
 
 class Diagnostic(NamedTuple):
-    """What a reader should know about a part of the result that is not as it should be.
+    """A part of the result that could not be recovered as usual.
 
-    Where a code object is `refused` its source is missing. Else it is there, as a loop over a
-    state, and the message says what stood in the way of structure.
+    If a code object is `refused`, its source is missing. Otherwise it is written as a loop over a
+    state, and the message says why no structure was found.
     """
 
     code: str
@@ -32,7 +32,7 @@ class Diagnostic(NamedTuple):
 
 
 class CodeVerdict(NamedTuple):
-    """The verdict on one code object; the offsets are those of the first place of difference."""
+    """The verdict on one code object; the offsets are those of the first difference."""
 
     status: Status
     code: str
@@ -51,9 +51,9 @@ class CodeVerdict(NamedTuple):
 class Verdict:
     """How far the source is proven to mean the same as the bytecode.
 
-    `status` is "identical", "equivalent" or "unproven"; `tier` says what was compared:
-    "recompiled" (the text, compiled by a matching CPython), "relowered" (the syntax tree behind
-    the text, compiled by pellucid itself; never "identical") or "none". `reason` is empty unless
+    `status` is "identical", "equivalent" or "unproven". `tier` is what was compared:
+    "recompiled" (the source, compiled by a matching CPython), "relowered" (the syntax tree of the
+    source, compiled by pellucid itself; never "identical") or "none". `reason` is empty unless
     the status is "unproven".
     """
 
@@ -63,7 +63,7 @@ class Verdict:
     codes: Tuple[CodeVerdict, ...] = ()
 
     def at_least(self, status: Status) -> bool:
-        """Say whether the verdict is as good as `status` or better.
+        """Return whether the verdict is as good as `status` or better.
 
         >>> Verdict("identical", "recompiled").at_least("equivalent")
         True

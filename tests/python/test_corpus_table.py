@@ -226,7 +226,7 @@ def test_table_of_another_kind_is_refused(files, tmp_path):
     done = subprocess.run([*PELLUCID, first, "-o", out, "--no-verify"], stderr=subprocess.PIPE)
     assert done.returncode == 2 and b"made with --verify=relowered, so" in done.stderr
     done = corpus(first, "-o", files)
-    assert done.returncode == 2 and "no table of pellucid corpus" in done.stderr
+    assert done.returncode == 2 and "not a table of pellucid corpus" in done.stderr
     done = corpus(first, "-o", first)
     assert done.returncode == 2 and "not a folder" in done.stderr
 

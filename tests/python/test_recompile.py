@@ -169,7 +169,7 @@ def test_more_constants_than_a_byte_can_count() -> None:
     ("source", "reason"),
     [
         ("x = 1\n", "0 function definitions"),
-        ("def inner(y, *args, key, **kw):\n    pass\n", "arguments have other names"),
+        ("def inner(y, *args, key, **kw):\n    pass\n", "arguments have different names"),
         ("def inner(x, *args, **kw):\n    pass\n", "co_kwonlyargcount"),
         ("def inner(x, *args, key, **kw):\n    yield\n", "flags differ"),
     ],

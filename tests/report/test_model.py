@@ -190,10 +190,10 @@ def test_a_page_that_would_be_too_large(tmp_path: Path) -> None:
     whole = report(dump, out=tmp_path / "whole").stat().st_size
     least = report(dump, out=tmp_path / "least", max_size=1).read_text(encoding="utf-8")
     assert len(least) < whole - 10_000
-    assert "stages between the graphs were left out" in least
+    assert "Intermediate graph stages were left out" in least
     assert "All graphs and programs were left out." in least
     some = report(dump, out=tmp_path / "some", max_size=whole - 1).read_text(encoding="utf-8")
-    assert "stages between the graphs were left out" in some and "All graphs" not in some
+    assert "Intermediate graph stages were left out" in some and "All graphs" not in some
 
 
 def test_ranks_that_are_alike_stand_together(tmp_path: Path) -> None:

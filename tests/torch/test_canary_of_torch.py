@@ -44,7 +44,7 @@ TAKEN = [
         "taps/shapes.py",
         '"fw_module"',
         '"fw_mod"',
-        "no graph of a trace event where it is looked for",
+        "no graph of a trace event in the expected place",
     ),
     ("taps/shapes.py", '"_real_recompile"', '"_actual_recompile"', "no lazy graph where"),
     ("guards/kinds.py", '    "TENSOR_MATCH": _tensor,\n', "", "kind of guard TENSOR_MATCH"),

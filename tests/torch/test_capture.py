@@ -39,8 +39,8 @@ def test_recompile_is_recorded_with_the_guard_that_failed(several, torch, tmp_pa
     assert [frame.key.id for frame in session.of(Frame)] == ["0/0", "0/1"]
     (recompile,) = session.of(Recompile)
     if torch_version() < (2, 6):  # its trace has none
-        assert "frames that were compiled again: 1" in session.of(Problem)[0].what
-        assert recompile.reasons == ("this torch: its trace does not say why",)
+        assert "recompiled frames: 1" in session.of(Problem)[0].what
+        assert recompile.reasons == ("this torch: its trace gives no reason",)
         return
     assert "size mismatch at index 0. expected 3, actual 4" in recompile.reasons[0]
     assert "expected 3, actual 4" in (tmp_path / "index.md").read_text()
@@ -237,7 +237,7 @@ def test_a_version_that_torch_has_given_up_is_told_as_one(torch, tmp_path, obser
     assert first.place.function == "kept" and "kept_at" in resumed.place.function
     if torch_version() >= (2, 13):  # which notices that the object is gone
         (full,) = tmp_path.glob("full_code_for_torch_dynamo_resume*.py")
-        assert f"{resumed.file}: torch holds it no longer" in full.read_text()
+        assert f"{resumed.file}: torch no longer has it" in full.read_text()
 
 
 def test_functions_that_a_frame_makes_are_the_programs_own(torch, dynamo, tmp_path):
@@ -281,12 +281,12 @@ def test_capture_of_frames_that_were_left_alone_says_so(torch, dynamo, tmp_path)
         except ValueError:
             return 0
 
-    with pytest.warns(RuntimeWarning, match="torch left 1 frame as it is"), prepare_debug(tmp_path):
+    with pytest.warns(RuntimeWarning, match="torch skipped 1 frame"), prepare_debug(tmp_path):
         torch.compile(caught, backend="eager")(torch.ones(1))
     index = (tmp_path / "index.md").read_text()
-    assert "torch looked at a frame and left it as it is" in index
+    assert "torch skipped 1 frame, for the reason below" in index
     assert "no function under `torch.compile` was called" not in index
-    assert "## Frames left as they are" in index
+    assert "## Skipped frames" in index
 
 
 def test_a_setting_that_was_patched_for_a_while_is_at_its_default(several, torch, dynamo, tmp_path):

@@ -109,7 +109,7 @@ ONE_CHANGE = {
     "one recompile": (
         edited(("    run(other)(x)\n", TWICE)),
         "recompile",
-        ["other (program.py:", "compiled it again", "size"],
+        ["other (program.py:", "recompiled it", "size"],
     ),
     "one frame left alone": (
         edited(("run(other)(x)", "run(other)(x); run(lone)(x)"), ("def calls", LONE)),

@@ -137,7 +137,9 @@ def test_what_lacks_is_told_at_once():
     text = main_text(body, needs)
     assert text.count("raise SystemExit") == 1
     for name in ("inputs", "hooks"):
-        assert f"{name} cannot be built: compiled autograd makes it for one backward pass" in text
+        assert (
+            f"{name} cannot be built: compiled autograd generates it for one backward pass" in text
+        )
 
 
 def test_text_alone_tells_inputs_and_lists():
@@ -184,7 +186,7 @@ def test_a_size_that_nobody_can_tell_is_lacking(size):
         "        return (a,)\n"
     )
     (a,) = needs_of_text(text, {"s0": 50}).inputs
-    assert a.tensor is None and "is not told" in a.lacking
+    assert a.tensor is None and "is not recorded" in a.lacking
 
 
 def test_graph_of_a_third_party_is_dumped_under_its_compile(graphs, torch, tmp_path):

@@ -140,7 +140,7 @@ def test_frames_left_alone_have_their_reason(several, torch, dynamo, tmp_path):
     if torch_version() >= (2, 6):
         assert reasons and all("n == " in reason for reason in reasons)
     index = (tmp_path / "index.md").read_text()
-    assert "## Frames left as they are" in index and item in index
+    assert "## Skipped frames" in index and item in index
 
 
 def test_configuration_and_versions_are_recorded(several, torch, dynamo, tmp_path):

@@ -187,16 +187,16 @@ def test_a_newer_schema_is_read_as_far_as_it_is_known(tmp_path):
 @pytest.mark.parametrize(
     "text, reason",
     [
-        ("", "no JSON: Expecting value: line 1 column 1 (char 0)"),
-        ("[" * 100_000, "no JSON: "),
+        ("", "not JSON: Expecting value: line 1 column 1 (char 0)"),
+        ("[" * 100_000, "not JSON: "),
         ("[]", "not written by pellucid"),
         ('{"tool": "pylint", "schema": 1}', "not written by pellucid"),
-        ('{"tool": "pellucid"}', "it does not say its schema"),
+        ('{"tool": "pellucid"}', "it has no schema version"),
         ('{"tool": "pellucid", "schema": 1}', "TypeError: "),
         ('{"tool": "pellucid", "schema": 1, "events": [{}]}', "KeyError: 'event'"),
         (
             '{"tool": "pellucid", "schema": 1, "events": [{"event": "GraphRun", "file": 3}]}',
-            "event 0: GraphRun.file: 3 is no str",
+            "event 0: GraphRun.file: 3 is not of type str",
         ),
         (
             '{"tool": "pellucid", "schema": 1, "events": [{"event": "Started"}]}',

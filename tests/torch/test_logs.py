@@ -143,14 +143,14 @@ def bad(line: str) -> bytes:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("Epoch 1: loss 2.5", "no record of a structured trace"),
-        (PREFIX + '{"dynamo_start": ', "no JSON after the prefix"),
-        (PREFIX + "[" * 100_000, "no record of a structured trace"),
+        ("Epoch 1: loss 2.5", "not part of a structured trace record"),
+        (PREFIX + '{"dynamo_start": ', "the text after the prefix is not JSON"),
+        (PREFIX + "[" * 100_000, "not part of a structured trace record"),
         (PREFIX + '{"a": ' + "[" * 100_000, "nested too deeply"),
         (PREFIX + '{"a": ' + "9" * 10_000 + "}", "a number of 10000 digits"),
-        (PREFIX + '{"dynamo_start": {}, "frame_id": "../x"}', "frame_id is no number"),
-        (PREFIX + '{"dynamo_start": {}, "frame_id": -1}', "frame_id is no number"),
-        (PREFIX + '{"dynamo_start": {}, "attempt": true}', "attempt is no number"),
+        (PREFIX + '{"dynamo_start": {}, "frame_id": "../x"}', "frame_id is not a number"),
+        (PREFIX + '{"dynamo_start": {}, "frame_id": -1}', "frame_id is not a number"),
+        (PREFIX + '{"dynamo_start": {}, "attempt": true}', "attempt is not a number"),
     ],
 )
 def test_a_bad_line_is_told_with_its_number(tmp_path: Path, line: str, reason: str) -> None:
@@ -209,7 +209,7 @@ def test_sources_are_read_only_where_that_is_allowed(tmp_path: Path, one: Any) -
     (tmp_path / "logged.py").write_text("# another file\n" * 60)
     other = imported(tmp_path / "b", ONE, sources=[tmp_path])
     assert "another file" not in "".join(source.text for source in other.of(Source))
-    assert "the file that was found has other lines" in [p.what for p in other.of(Problem)]
+    assert "the file that was found has different lines" in [p.what for p in other.of(Problem)]
 
 
 def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

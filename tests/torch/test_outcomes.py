@@ -36,8 +36,8 @@ def test_an_error_that_the_program_saw_is_told_from_a_frame_that_is_left(torch, 
     (failed,) = [f for f in find(load(tmp_path)) if f.kind == "failed"]
     assert failed.place.line == wrong.__code__.co_firstlineno + 2 and "view" in failed.cause
     index = (tmp_path / "index.md").read_text()
-    assert index.startswith("# What torch.compile made\n\n## Findings")
-    assert "## Compiles that failed" in index and "## Frames left as they are" in index
+    assert index.startswith("# What torch.compile produced\n\n## Findings")
+    assert "## Compiles that failed" in index and "## Skipped frames" in index
 
 
 def test_a_break_where_none_is_allowed_reaches_the_program(torch, dynamo, tmp_path):

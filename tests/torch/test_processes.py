@@ -51,7 +51,7 @@ def workers_in(directory):
 def problems(events):
     """What went wrong, but for what older releases do not tell."""
     said = [e["what"] for e in events if e["event"] == "Problem"]
-    return [what for what in said if not what.endswith("its trace does not say why")]
+    return [what for what in said if not what.endswith("its trace gives no reason")]
 
 
 def check_one_worker_each(directories, valid_python):

@@ -98,7 +98,7 @@ def test_full_code_without_cache_entries_is_valid():
     text = full_code_text(Place("a.py", 1, "f"), f.__code__, [], {})
     assert is_python(text)
     assert "no cache entry" in text
-    assert "has dropped the function" in full_code_text(Place("a.py", 1, "f"), None, [], {})
+    assert "has released the function" in full_code_text(Place("a.py", 1, "f"), None, [], {})
     assert _signature(f.__code__, {n: n for n in f.__code__.co_varnames}) == (
         "a, /, b, *rest, c, **more"
     )

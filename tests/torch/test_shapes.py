@@ -168,7 +168,7 @@ def test_what_is_hidden_costs_one_warning(name, program, torch, dynamo, tmp_path
     (problem,) = session.of(Problem)
     row = shapes.BY_NAME[name]
     assert problem.where == "this torch"
-    assert problem.what == f"no {name} where it is looked for: {row.lost}"
+    assert problem.what == f"no {name} in the expected place: {row.lost}"
     (warning,) = [w for w in warned if "pellucid" in str(w.message)]
     assert name in str(warning.message)
     assert row.lost in (tmp_path / "index.md").read_text()

@@ -238,7 +238,7 @@ def test_what_cannot_be_tried_is_refused_with_one_line(torch, tmp_path):
         (["--try", "--", "none.py"], "none.py: no such file"),
         (["--try", "--", "-m"], "-m needs the name of a module"),
         (["--try", "--limit", "0"], "more than 0"),
-        (["--try", "--limit", "0.2"], "the program, run again: it did not end within 0.2 s"),
+        (["--try", "--limit", "0.2"], "the program, run again: it did not finish within 0.2 s"),
     ):
         done = run("explain", dump, *arguments, cwd=tmp_path)
         assert done.returncode == 2 and words in done.stderr, done.stderr

@@ -24,7 +24,7 @@ def captures_in(directory: str | os.PathLike[str]) -> dict[str, Capture]:
     for name in below:
         found[name] = load(os.path.join(os.fspath(directory), name))
     if not found:
-        raise NotADump(f"{directory}: no capture")
+        raise NotADump(f"{directory}: not a capture")
     return found
 
 

@@ -69,7 +69,7 @@ def recompile_changes(one: Function, two: Function) -> list[Change]:
             sign = "-" if has == "first" else "+"
             told = [difference(failure) for failure in again.failures] or list(again.reasons)
             lines = tuple(Line(sign, " ".join(text.split())) for text in told)
-            words = f"only the {has} capture compiled it again, as [{again.key}]"
+            words = f"only the {has} capture recompiled it, as [{again.key}]"
             changes.append(Change("recompile", function.label, words, lines))
     return changes
 

@@ -69,7 +69,7 @@ def version_changes(
         beside = graph.beside if graph is not None else ()
         return [Change("guard", second.label, words, lines, tuple(follows), beside=beside)]
     if keys and not explained:
-        words = "a compile cache was asked for a different key"
+        words = "a compile cache was queried with a different key"
         return [Change("cache key", second.label, words, tuple(keys))]
     return []
 

@@ -44,10 +44,10 @@ class Limits(NamedTuple):
 
 
 COLUMNS: Dict[str, Tuple[str, str]] = {
-    "sha256": ("string", "of the bytes of the file, in hexadecimal: one row for each"),
+    "sha256": ("string", "SHA-256 of the file's bytes, in hexadecimal; unique"),
     "origin": (
         "string",
-        "where it was found first: path or address, with the member of an archive",
+        "where the file was first found: path or URL, with the member of an archive",
     ),
     "size": ("int64", "bytes"),
     "outcome": (
@@ -55,20 +55,23 @@ COLUMNS: Dict[str, Tuple[str, str]] = {
         "identical, equivalent, unproven, decompiled (not verified), incomplete (a function was "
         "not recovered) or error",
     ),
-    "error": ("string", "why there is no source, with the byte offset; null where there is one"),
-    "source": ("string", "Python source, with comments where it is not proven; null for an error"),
+    "error": ("string", "why there is no source, with the byte offset; otherwise null"),
+    "source": (
+        "string",
+        "Python source, with comments at functions that are not proven; null for an error",
+    ),
     "lines": ("int32", "lines of the source"),
     "tier": ("string", "what was compared: recompiled or relowered; null if nothing was verified"),
     "reason": ("string", "where the first proof stops; null if all is proven"),
     "functions": (
         "list<struct<code: string, verdict: string, reason: string, offset: int64>>",
-        "a verdict for each code object, in the order of the file",
+        "the verdict of each code object, in the order of the file",
     ),
     "diagnostics": (
         "list<struct<code: string, offset: int64, message: string, refused: bool>>",
-        "what is not as it should be; refused: there is no source for it",
+        "what could not be recovered as usual; refused: there is no source for it",
     ),
-    "notes": ("list<string>", "how the file was read, if that is out of the ordinary"),
+    "notes": ("list<string>", "how the file was read, if that is unusual"),
     SECONDS: ("double", "how long decompiling and verifying took, in seconds"),
 }
 """Name, type and meaning of each column; ``python`` (3.11, or unknown) is in the folders' names."""

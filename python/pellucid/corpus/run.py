@@ -56,8 +56,8 @@ def run(plan: Plan) -> int:
     for outcome in files.outcomes:
         status = _worse(status, outcome)
     told = [
-        *([f"{files.had} files had a row already"] if files.had else []),
-        *([f"{files.twice} files were copies of others"] if files.twice else []),
+        *([f"{files.had} files already had a row"] if files.had else []),
+        *([f"{files.twice} files were duplicates"] if files.twice else []),
     ]
     if told:
         print(f"pellucid: {', '.join(told)}", file=sys.stderr)

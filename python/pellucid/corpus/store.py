@@ -58,7 +58,7 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
         others = {path.name for path in folder.iterdir()} - {_LOCK, f".unfinished-{_FACTS}"}
         if others and not (folder / _FACTS).exists():
-            raise NoTable(f"{folder}: not empty, and no table of pellucid corpus")
+            raise NoTable(f"{folder}: not empty, and not a table of pellucid corpus")
         self._take_lock()
         self._check(facts)
         for unfinished in folder.glob("*/.unfinished-*"):
@@ -74,7 +74,7 @@ class Store:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._lock.close()
-            raise NoTable(f"{self._folder}: another run writes to it") from None
+            raise NoTable(f"{self._folder}: another run is writing to it") from None
 
     def _check(self, facts: Dict[str, str]) -> None:
         place = self._folder / _FACTS
@@ -84,7 +84,7 @@ class Store:
         try:
             before = json.loads(place.read_bytes())
         except ValueError:
-            raise NoTable(f"{place}: no JSON") from None
+            raise NoTable(f"{place}: not JSON") from None
         differ = [name for name in facts if before.get(name) != facts[name]]
         if differ:
             was = " and ".join(_words(name, before.get(name)) for name in differ)

@@ -25,7 +25,7 @@ def parser() -> argparse.ArgumentParser:
     """Return what reads the options of the magic."""
     made = _Parser(
         prog="%%pellucid",
-        description="Run the cell and capture all that it compiles. The result is the session.",
+        description="Run the cell and capture what it compiles. The result is the session.",
     )
     made.add_argument(
         "--out",

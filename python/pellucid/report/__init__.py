@@ -28,13 +28,13 @@ def report(
     redact: bool = False,
     editor: bool = False,
 ) -> Path:
-    """Write the page of one or more captures, and ``findings.json`` beside it; return its path.
+    """Write the page of one or more captures, and ``findings.json`` next to it; return its path.
 
     Args:
         directories: directories that ``prepare_debug`` or ``pellucid run`` wrote.  The page
             includes the captures of ranks and other processes below them.
         out: the file to write (default: ``page.html`` in the first directory).
-        max_size: a page of more bytes leaves out stages, and then kernels, and says so.
+        max_size: if the page has more bytes, it leaves out stages and then kernels, and says so.
         redact: leave out the user's source code and the directories of paths.
         editor: add links that open VS Code (``vscode://file``); they contain full paths.
 

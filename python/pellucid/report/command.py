@@ -12,7 +12,7 @@ from pellucid.errors import NotADump
 
 _EPILOG = """\
 The page is one self-contained file that you can mail or attach to an issue. findings.json, written
-beside it, has the findings for programs. PyTorch is not needed.
+next to it, contains the findings for programs. PyTorch is not needed.
 
 exit status: 0 on success, 1 if there is no capture or the page cannot be written, 2 for wrong
 usage"""

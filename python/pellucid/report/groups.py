@@ -159,7 +159,7 @@ def _parting(
         if x != y:
             return _told(a, one, mine, b, other, theirs)
     if len(first) == len(second):
-        words = "Their compiles are alike; guards, metrics or versions differ."
+        words = "Their compiles are the same; guards, metrics or versions differ."
         return (f"{a} and {b}: {words}", None, [], "")
     longer, name, rest = (first, a, second) if len(first) > len(second) else (second, b, first)
     event = longer[len(rest)]
@@ -198,7 +198,7 @@ def _told(
         at = next((i for i, (p, q) in enumerate(zip(x, y)) if p != q), min(len(x), len(y)))
         lines = (t[at].strip() if at < len(t) else "(nothing)" for t in (x, y))
         words = f"The {mine.stage.replace('_', ' ')} graph of [{mine.key}] differs from line"
-        return (f"{words} {at + 1} on: {a} and {b} part there.", place, keys, "\n".join(lines))
+        return (f"{words} {at + 1} on: {a} and {b} diverge there.", place, keys, "\n".join(lines))
     if isinstance(mine, CacheUse) and isinstance(theirs, CacheUse) and mine.cache == theirs.cache:
         words = f"{mine.cache.replace('_', ' ')} of [{mine.key}]: {mine.result} in {a}"
         return (f"{words}, {theirs.result} in {b}.", place, keys, "")
@@ -212,18 +212,18 @@ def _told(
 def _does(event: Any) -> str:
     if isinstance(event, Recompile):
         reason = event.reasons[0].partition("  # ")[0] if event.reasons else ""
-        return f"compiled [{event.key}] again ({' '.join(reason.split())[:160]})"
+        return f"recompiled [{event.key}] ({' '.join(reason.split())[:160]})"
     if isinstance(event, Started):
         return f"began to compile [{event.key}]" + (f" at {event.place}" if event.place else "")
     if isinstance(event, Break):
-        return f"broke its graph in [{event.key}]"
+        return f"had a graph break in [{event.key}]"
     if isinstance(event, Skipped):
-        return f"left [{event.key}] as it is ({event.brief[:160]})"
+        return f"skipped [{event.key}] ({event.brief[:160]})"
     if isinstance(event, Graph):
-        return f"made the {event.stage.replace('_', ' ')} graph of [{event.key}]"
+        return f"generated the {event.stage.replace('_', ' ')} graph of [{event.key}]"
     if isinstance(event, CacheUse):
         return f"had a {event.result} in {event.cache.replace('_', ' ')} for [{event.key}]"
-    return f"got the code of [{event.key}]"
+    return f"received the code of [{event.key}]"
 
 
 def _where(event: Any) -> Dict[str, Any] | None:

@@ -45,14 +45,14 @@ KEYS = (
     ("j  k", "next and previous finding"),
     ("[  ]", "previous and next compiled version"),
     ("1 … 6", "a pane: findings, your code, what runs, guards, graph, kernels"),
-    ("g", "the graph as a list, as a spine, as blocks"),
-    ("d", "the graph against another stage"),
+    ("g", "show the graph as a list, an outline or blocks"),
+    ("d", "compare the graph with a different stage"),
     ("/  Ctrl-K", "search; op:mm, line:toy.py:7, guard:size, kernel:, finding:, setting:, file:"),
     ("↑ ↓  Enter", "go through a list; pin a line and show what belongs to it"),
-    ("Esc", "let go of the pinned line"),
+    ("Esc", "unpin the line"),
     ("y", "copy the pinned line as file:line"),
     ("t", "light or dark"),
-    ("double click", "on the head of a pane: larger, and back"),
+    ("double click", "on a pane's header: enlarge or restore it"),
 )
 _SURE = {
     "certain": "Certain: torch says so.",

@@ -21,17 +21,17 @@ _CODE = re.compile(
 def steps(page: Page) -> Iterator[str]:
     """Drop one kind of content after the other; yield what the page is to say of each."""
     _drop(page, lambda f: f.kind == GRAPH and f.stage not in (*_SHOWN_STAGES, "joint"))
-    yield "The stages between the graphs were left out, as the page would be too large."
+    yield "Intermediate graph stages were left out to keep the page small."
     _drop(page, lambda f: f.stage == "joint")
-    yield "The joint graphs were left out, too."
+    yield "Joint graphs were left out too."
     _drop(page, lambda f: f.kind == KERNEL)
-    yield "The kernels' own files were left out, too."
+    yield "Kernel files were left out too."
     for view in page.views:
         for function in view.functions:
             for row in function.rows:
                 if not row.differs and not row.failed:
                     row.cells = [row.cells[0], *([None] * (len(row.cells) - 1))]
-    yield "Guards that equal another version's are shown once."
+    yield "Guards shared by several versions are shown once."
     _drop(page, lambda f: f.kind == GRAPH or f.stage.startswith("inductor"))
     yield "All graphs and programs were left out."
 

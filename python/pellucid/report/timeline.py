@@ -117,7 +117,7 @@ def who(key: str, places: Dict[str, Place]) -> str:
     """Return a compile with its function and line: ``[0/0] forward (model.py:16)``."""
     place = places.get(key)
     if place is None:
-        return f"[{key}]" if key != _NONE else "a thread that helps"
+        return f"[{key}]" if key != _NONE else "a helper thread"
     return f"[{key}] {label(place.function)} ({os.path.basename(place.file)}:{place.line})"
 
 
@@ -134,7 +134,7 @@ def flame_of(capture: Capture) -> List[List[Any]]:
     for bar in bars:
         phase = phase_of(bar.name)
         what = bar.name if phase is None else f"{phase.owner} {phase.does} ({bar.name})"
-        itself = "" if bar.seconds - bar.own < 1e-3 else f", {bar.own:.3f} s of it itself"
+        itself = "" if bar.seconds - bar.own < 1e-3 else f", {bar.own:.3f} s without its parts"
         text = f"{who(bar.key, places)}: {what}, {bar.seconds:.3f} s{itself}"
         text += f"; {bar.about}" if bar.about else ""
         shown = bar.name if phase is None else phase.does

@@ -48,7 +48,7 @@ def find_difference(
     modules, and anything outside the process.
 
     If the result can be differentiated and the function has not computed gradients itself, the
-    gradients are compared too.  Random numbers are drawn as eager draws them.
+    gradients are compared too.  Random numbers are drawn like in eager.
 
     Args:
         fn: a function or module, compiled or not; functions that it calls may be compiled.  A
@@ -93,10 +93,10 @@ def _check(reference: Any, *tolerances: float | None) -> None:
     import torch
 
     if reference not in (None, torch.float64, "float64"):
-        raise ValueError(f"reference: torch.float64 is wanted, not {reference!r}")
+        raise ValueError(f"reference: expected torch.float64, not {reference!r}")
     for name, value in zip(("rtol", "atol"), tolerances):
         if value is not None and not value >= 0:
-            raise ValueError(f"{name}: a number from 0 on is wanted, not {value!r}")
+            raise ValueError(f"{name}: expected a number of at least 0, not {value!r}")
 
 
 def _searched(

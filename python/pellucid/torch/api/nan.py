@@ -34,27 +34,27 @@ _SHOWN = 4
 
 @dataclass(frozen=True)
 class NanReport:
-    """What :func:`find_nan` saw; true when there is something to tell."""
+    """The result of :func:`find_nan`; true if it found a NaN or Inf."""
 
     findings: tuple[NonFinite, ...]
-    """Each operation that made NaN or Inf of arguments without, in the order in which they ran."""
+    """Each operation that produced NaN or Inf from arguments without one, in execution order."""
     results: tuple[str, ...]
-    """Which results and gradients are not finite, with how they look."""
+    """Which results and gradients are not finite, with a summary of each."""
     graphs: int
     """How many compiled graphs ran."""
     backward: bool
-    """Whether a backward pass was looked at."""
+    """Whether a backward pass was checked."""
     left: tuple[Skipped, ...]
-    """The frames that torch looked at and left as they are."""
+    """The frames that torch skipped."""
     directory: Path | None
-    """Where the graphs are dumped; None where no capture was open and no file has to be shown."""
+    """Where the graphs are dumped; None if no capture was open and no file has to be shown."""
     as_it_runs: tuple[str, ...] = ()
-    """What is not finite when the program runs its own compiled code, and finite when its graphs
-    run operation by operation."""
+    """What is not finite if the program runs its own compiled code, but finite if its graphs run
+    operation by operation."""
     compiled: tuple[Compiled, ...] = ()
-    """What the program runs compiled; empty where the function was compiled for this report."""
+    """What the program runs compiled; empty if the function was compiled for this report."""
     unseen: tuple[str, ...] = ()
-    """What was not looked at, one sentence each."""
+    """What was not checked, one sentence each."""
 
     @property
     def first(self) -> NonFinite | None:
@@ -104,7 +104,7 @@ class NanReport:
         if later:
             more = [f"and {len(later) - _SHOWN} more"] if len(later) > _SHOWN else []
             shown = [*map(_brief, later[:_SHOWN]), *more]
-            lines += ["  apart from that:", *(f"    {line}" for line in shown)]
+            lines += ["  also found:", *(f"    {line}" for line in shown)]
         lines.append(f"  looked at: {seen}")
         return "\n".join(lines)
 
@@ -112,14 +112,15 @@ class NanReport:
 
     def _without_finding(self, seen: str) -> str:
         if not self.graphs:
-            lines = ["find_nan: nothing was compiled, so no graph was looked at"]
-            lines += [f"  left as it is: {left_one(event)}" for event in self.left[:_SHOWN]]
+            lines = ["find_nan: nothing was compiled, so no graph was checked"]
+            lines += [f"  not compiled: {left_one(event)}" for event in self.left[:_SHOWN]]
             return "\n".join(lines)
         if self.results:
             return "\n".join(
                 [
-                    f"find_nan: no operation of the compiled graphs made a NaN or Inf ({seen}),",
-                    "but results hold some; code that runs between the graphs made them:",
+                    f"find_nan: no operation of the compiled graphs produced a NaN or Inf "
+                    f"({seen}),",
+                    "but results hold some; code that runs between the graphs produced them:",
                     *(f"  {line}" for line in self.results),
                 ]
             )
@@ -134,7 +135,7 @@ class NanReport:
             return [*shown, f"              and {more} more"] if more > 0 else shown
         if self.first is not None and self.first.reached:
             return ["  it left the compiled graphs, but the results are finite"]
-        return ["  it reached no result: what came of it was masked out again"]
+        return ["  it reached no result: it was masked out later"]
 
 
 def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
@@ -272,13 +273,13 @@ def _located(session: Session, finding: NonFinite) -> NonFinite:
 
 
 def located_line(file: Path, node: str, operation: str, place: Place | None = None) -> int:
-    """Return the line of a dumped graph on which a value is made; 0 where there is none.
+    """Return the line of a dumped graph on which a value is computed; 0 if there is none.
 
     Args:
         file: the dumped file.
         node: the value's name.
-        operation: the full name of the operation that makes it.
-        place: the user's line, where it is known.
+        operation: the full name of the operation that computes it.
+        place: the user's line, if it is known.
     """
     made = re.compile(rf"^\s*{re.escape(node)}(?:: \".*?\")? = ")
     places = [] if place is None else [f"{place} in "]
@@ -406,7 +407,7 @@ def _told(finding: NonFinite, directory: Path | None) -> list[str]:
         where = f"from outside, in {finding.operation}, compile [{finding.key}]"
         lines = [f"find_nan: {what} came into a compiled graph {where}"]
     else:
-        lines = [f"find_nan: {finding.operation} made the first {what} ({pass_} pass)"]
+        lines = [f"find_nan: {finding.operation} produced the first {what} ({pass_} pass)"]
     if finding.place is not None:
         code = f": {finding.code}" if finding.code else ""
         lines.append(f"  your line   {finding.place} in {finding.place.function}{code}")
@@ -432,5 +433,5 @@ def left_one(event: Skipped) -> str:
 def _brief(finding: NonFinite) -> str:
     where = "" if finding.place is None else f" at {finding.place}"
     if finding.stage == "input":
-        return f"{finding.operation} came in with {finding.what}{where}"
-    return f"{finding.operation} made {finding.what} ({finding.stage}){where}"
+        return f"{finding.operation} was passed in with {finding.what}{where}"
+    return f"{finding.operation} produced {finding.what} ({finding.stage}){where}"

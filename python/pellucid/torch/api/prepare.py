@@ -104,7 +104,7 @@ def job() -> Job:
 def dump_graph(
     name: str, graph_module: Any, metadata: Mapping[str, Any] | None = None
 ) -> Path | None:
-    """Add a graph of your own compiler stage to the open captures.
+    """Add a graph of a custom compiler stage to the open captures.
 
     Its file is named after the current compile and ``name``.  It runs by itself if its nodes have
     shapes.
@@ -134,7 +134,7 @@ def _of_json(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
         return None
     table = dict(metadata)
     if not all(isinstance(name, str) for name in table):
-        raise TypeError("dump_graph: the keys of metadata have to be strings")
+        raise TypeError("dump_graph: metadata keys must be strings")
     try:
         found: dict[str, Any] = json.loads(json.dumps(table))
     except ValueError as error:  # a value that has itself in it
@@ -156,8 +156,8 @@ def report(session: Session) -> None:
         text = f"{problems[0].where}: {problems[0].what}{more}"
     elif session.warns_when_empty and not session.of(Frame):
         left = len(left_alone(session))
-        alone = "1 frame as it is" if left == 1 else f"{left} frames as they are"
-        kept = f": torch left {alone}" if left else ""
+        skipped = "1 frame" if left == 1 else f"{left} frames"
+        kept = f": torch skipped {skipped}" if left else ""
         graphs = count_graphs(session.of(Graph))
         text = f"nothing was compiled inside prepare_debug{kept}"
         if graphs:

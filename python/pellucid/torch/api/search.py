@@ -352,18 +352,18 @@ class Search:
             f"not put back: {path}: {why}" for path, why in self.stages.state.not_put_back.items()
         ][:_MOST_NOTES]
         if self.stages.no_program:
-            notes.append(f"Inductor made no program: {self.stages.no_program}")
+            notes.append(f"Inductor generated no program: {self.stages.no_program}")
         if not self.graphs:
-            notes += [f"left as it is: {left_one(event)}" for event in left_alone(self.session)[:4]]
+            notes += [f"not compiled: {left_one(event)}" for event in left_alone(self.session)[:4]]
         if self.stages.draws:
             notes.append(
-                "random numbers were drawn as eager draws them; Inductor's own generator gives "
-                "others"
+                "random numbers were drawn like in eager; Inductor's own generator gives "
+                "different ones"
             )
         if self.drawn_again:
             notes.append(
                 f"{', '.join(self.drawn_again)} draw random numbers again in the backward pass: "
-                "the generator ends at another place, and all results are the same"
+                "the generator ends in a different state, and all results are the same"
             )
         return replace(
             found,

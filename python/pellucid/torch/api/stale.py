@@ -12,7 +12,7 @@ from .search import Search
 
 _RESET = "call `torch.compiler.reset()` after the change"
 _FILTERED = (
-    "A version compiled for other values ran. No guard noticed, because `guard_filter_fn` drops "
+    "A version compiled for different values ran. No guard failed, because `guard_filter_fn` drops "
     "guards of this function.",
     f"Keep the guards on what changes between calls, or {_RESET}.",
 )
@@ -27,15 +27,15 @@ _CACHED = (
     "Set TORCHINDUCTOR_FORCE_DISABLE_CACHES=1, or delete the directory TORCHINDUCTOR_CACHE_DIR.",
 )
 _AHEAD = (
-    "The function was compiled ahead of time, for other values than it is called with now.",
-    "Compile it again after the change.",
+    "The function was compiled ahead of time, for different values than it is called with now.",
+    "Recompile it after the change.",
 )
 _OWN_SETTINGS = (
     "Its own backend and options compute a different result. Inductor's stages, with the default "
     "options, agree with eager.",
     "Compile it without its options, one by one, to find the one that matters.",
 )
-_UNKNOWN = ("A fresh compile of the function agrees with eager.", f"To compile it again, {_RESET}.")
+_UNKNOWN = ("A fresh compile of the function agrees with eager.", f"To recompile it, {_RESET}.")
 
 
 def cause_of(call: Call, search: Search) -> tuple[str, str]:

@@ -477,9 +477,9 @@ def _add_what_is_not_traced(session: Session) -> None:
     """The oldest torch releases trace no recompiles; frames still show them."""
     frames = [f for f in session.of(Frame) if not f.before]
     again = [f.key for f in frames if is_recompile(f.key.id)]
-    said = "its trace does not say why"
+    said = "its trace gives no reason"
     # Where the trace has them, a frame without one was compiled anew: for another backend, say.
     if again and not session.of(Recompile) and not hooks.traces_recompiles():
-        session.problem("this torch", f"frames that were compiled again: {len(again)}; {said}")
+        session.problem("this torch", f"recompiled frames: {len(again)}; {said}")
         for key in again:
             session.record(Recompile(key, (f"this torch: {said}",)))

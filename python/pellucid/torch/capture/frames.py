@@ -185,7 +185,7 @@ def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> N
     origin = replace(origins.origin_of_entry(code, raw), tag=key.slug)
     rewriting = rewrite(raw.code, origin)
     name = session.claim(transformed_name(key, code.co_name), (key, function))
-    why = "it was compiled before the capture began, and is shown only"
+    why = "it was compiled before the capture began, and is only shown"
     session.write(name, _text(session, key, place, rewriting, why, {}))
     source, verdict = rewriting.source, rewriting.verdict
     session.record(Frame(key, function, place, source, verdict, name, swapped=False, before=True))

@@ -47,7 +47,7 @@ def follow(session: Session, event: Graph, graph: Any) -> None:
     def run(module: Any) -> None:
         with session.guard(f"running {event.file}"):
             if session.has_program(event.key):
-                result = GraphRun(event.file, False, "the backend made a program of it")
+                result = GraphRun(event.file, False, "the backend generated a program from it")
             else:
                 result = _swap(session, event, module)
             if result not in session.of(GraphRun):  # torch generates some graphs several times
@@ -56,7 +56,7 @@ def follow(session: Session, event: Graph, graph: Any) -> None:
     # AOTAutograd compiles a copy of the backward graph; copies of others are for torch's own use.
     copies = event.stage == "backward"
     if not graph_hooks.after_recompile(graph, generated, copies):
-        session.record(GraphRun(event.file, False, "the graph has no class of its own"))
+        session.record(GraphRun(event.file, False, "the graph does not have a separate class"))
 
 
 def _swap(session: Session, event: Graph, module: Any) -> GraphRun:
@@ -79,7 +79,7 @@ def _swap(session: Session, event: Graph, module: Any) -> GraphRun:
         if not same_instructions(code, function.__code__):
             continue
         if not hooks.never_compile(code):
-            return GraphRun(event.file, False, "this torch cannot be told to leave it alone")
+            return GraphRun(event.file, False, "this torch cannot exclude it from compilation")
         session.write(event.file, text)
         if body is not event.text:
             modules = None if event.needs is None else dict(event.needs.modules)

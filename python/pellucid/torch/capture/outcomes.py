@@ -110,7 +110,7 @@ def follow(found: Callable[[], Sequence[Early]]) -> hooks.Remove:
 
     def passed(place: Place, reason: str, is_generator: bool) -> None:
         for one in found():
-            with one.guard("reading which frames torch passes by"):
+            with one.guard("reading which frames torch skips"):
                 one.passed(place, reason, is_generator)
 
     def stance(stance: str, place: Place | None) -> None:

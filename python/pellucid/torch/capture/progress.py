@@ -166,7 +166,7 @@ class Progress:
                 return
             name, begins = event[0], event[1] == "B"
             if begins and not work.parts and record.compile_id is None:
-                return  # in a thread that helps another one
+                return  # in a helper thread another one
             work.has_parts = True
         elif record.kind in _END:
             if not work.has_parts:

@@ -128,7 +128,7 @@ def _binder(
 def _add_missed(session: Session) -> None:
     """Tell of what was looked for inside torch in vain, once each."""
     for row in SHAPES.missing:
-        problem = Problem("this torch", f"no {row.name} where it is looked for: {row.lost}")
+        problem = Problem("this torch", f"no {row.name} in the expected place: {row.lost}")
         if problem not in session.of(Problem):
             session.record(problem)
 
@@ -201,7 +201,7 @@ def write_record(session: Session, full: Mapping[str, Sequence[Frame]]) -> None:
         session.write(LAUNCH, launch_text(name, target if is_alone else None, dump))
     with session.guard("writing the times"):
         session.write(TIMES, times_text(known))
-    with session.guard("writing what lies beside the record"):
+    with session.guard("writing the side files of the record"):
         session.write(NODES, nodes_to_bytes(session.nodes))
         for name, data in side_files(known).items():
             session.write(name, data)

@@ -49,7 +49,7 @@ _LONGEST_NAME = 150
 
 LACKS = (
     "Dynamo's bytecode: transformed code is not decompiled, and nothing runs from its file",
-    "frames that torch passed by, stances, and hooks that came after the compile",
+    "frames that torch skipped, stances, and hooks that were registered after the compile",
     "the modules that the nodes of a graph belong to",
     "which settings are at their default",
 )
@@ -219,7 +219,7 @@ class Conversion:
                 for first, text in answers.parts_of(file):
                     session.record(Source(file, text, "", first))
         for file in answers.unlike:
-            session.problem(f"reading {file}", "the file that was found has other lines")
+            session.problem(f"reading {file}", "the file that was found has different lines")
         write_record(session, full)
         session.close()
 
@@ -276,7 +276,7 @@ def _wrong_id(metadata: Mapping[str, Any]) -> str:
     for name in _IDS:
         value = metadata.get(name)
         if value is not None and not (type(value) is int and 0 <= value < _LARGEST_ID):
-            return f"its {name} is no number of that kind"
+            return f"its {name} is not a number of that kind"
     return ""
 
 

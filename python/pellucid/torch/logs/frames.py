@@ -17,7 +17,7 @@ from ..text.full_code import full_code_name
 
 NO_BYTECODE = "a log has no bytecode"
 _RUNS = "# This file is what runs: breakpoints set in it are hit."
-_RAN = "# This file is what ran in the process that has written the log."
+_RAN = "# This file is what ran in the process that wrote the log."
 _PROOF = re.compile(r"proven (\w+)\Z")
 
 
@@ -56,7 +56,7 @@ class Frames:
         else:
             proof = _PROOF.search(text.partition("\n")[0])
             told = f", which says: proven {proof[1]}" if proof else ""
-            verdict = Verdict("unproven", f"it is from the capture beside the log{told}")
+            verdict = Verdict("unproven", f"it is from a capture made together with the log{told}")
             text = text.replace(_RUNS, _RAN, 1)
         session.write(name, valid(text))
         links = () if verdict.status == "failed" else _links(text, place)
@@ -176,8 +176,10 @@ def _full_code(
     head = [f"{label(place.function)} · {place} · {counted(len(frames), 'compiled version')}"]
     head += [f"  [{f.key}] {f.file}: {frame_status(f)}" for f in frames]
     if recompiles:
-        head += ["Compiled again because:", *("  " + line for line in recompile_lines(recompiles))]
-    head.append("Made from a log: the guards are torch's words, and nothing here decides them.")
+        head += ["Recompiled because:", *("  " + line for line in recompile_lines(recompiles))]
+    head.append(
+        "Made from a log: the guards are torch's descriptions, and this file cannot evaluate them."
+    )
     lines = as_comment("\n".join(head)).split("\n")
     found = []
     for entry in entries:

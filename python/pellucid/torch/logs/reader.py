@@ -102,7 +102,7 @@ class Log:
         if open_record is None:
             return
         if not self.cut and not open_record.is_whole():
-            self.cut = f"the record of line {open_record.line} is not whole"
+            self.cut = f"the record of line {open_record.line} is incomplete"
         if not self.cut and open_record.is_wanted:
             yield open_record.entry()
 
@@ -112,20 +112,22 @@ class Log:
         found = _PREFIX.search(line, 0, _AT_MOST)
         if found is None:
             if is_last:
-                self.cut = f"line {self.lines} is not whole"
+                self.cut = f"line {self.lines} is incomplete"
             elif line.strip():
-                self.pass_over(self.lines, "no record of a structured trace begins or goes on here")
+                self.pass_over(self.lines, "not part of a structured trace record")
             return None
         try:
             metadata = json_of(line[found.end() :].decode("utf-8", "replace"))
         except ValueError as error:
             if is_last:
-                self.cut = f"line {self.lines} is not whole"
+                self.cut = f"line {self.lines} is incomplete"
             else:
-                self.pass_over(self.lines, f"no JSON after the prefix: {_words(error)}")
+                self.pass_over(
+                    self.lines, f"the text after the prefix is not JSON: {_words(error)}"
+                )
             return None
         if not isinstance(metadata, dict):
-            self.pass_over(self.lines, "no object after the prefix")
+            self.pass_over(self.lines, "the JSON after the prefix is not an object")
             return None
         if is_last and _HASH in metadata:
             self.cut = f"the payload of line {self.lines} is missing"
@@ -165,7 +167,7 @@ class Log:
         except EOFError:
             self.cut = f"the compressed data ends after line {self.lines}"
         except (gzip.BadGzipFile, zlib.error) as error:
-            raise self._error(self.lines, f"no gzip data: {_words(error)}") from None
+            raise self._error(self.lines, f"not gzip data: {_words(error)}") from None
         except OSError as error:
             raise self._error(0, _words(error.strerror or error)) from None
 

@@ -154,7 +154,7 @@ def _attributes(forward: ast.FunctionDef) -> Iterator[tuple[str, ast.expr | None
 def _declared(name: str, annotation: ast.expr | None, symbols: Mapping[str, int]) -> Value:
     note = annotation.value if isinstance(annotation, ast.Constant) else None
     if not isinstance(note, str):
-        return Value(name, lacking="torch does not tell what it is")
+        return Value(name, lacking="torch does not record what it is")
     try:
         symbol = _SYMBOL.match(note)
         if symbol is not None:
@@ -165,7 +165,7 @@ def _declared(name: str, annotation: ast.expr | None, symbols: Mapping[str, int]
         shape = sizes_of(found[2], symbols)
         stride = contiguous(shape) if found[3] is None else sizes_of(found[3], symbols)
     except (ArithmeticError, KeyError, SyntaxError, TypeError, ValueError) as unknown:
-        return Value(name, lacking=f"the size {unknown} is not told")
+        return Value(name, lacking=f"the size {unknown} is not recorded")
     return Value(name, Tensor(shape, stride, DTYPES[found[1]], found[4] or "cpu"))
 
 

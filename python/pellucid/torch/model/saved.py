@@ -36,9 +36,9 @@ _DENSE: Sequence[tuple[re.Pattern[str], str]] = (
     (re.compile(r"attention|^flex_"), "attention"),
 )
 _DENSE_WORDS = {
-    "matrices": "a product of matrices, which torch does not compute twice",
-    "convolution": "a convolution, which torch does not compute twice",
-    "attention": "attention, which torch does not compute twice",
+    "matrices": "a product of matrices, which torch does not recompute",
+    "convolution": "a convolution, which torch does not recompute",
+    "attention": "attention, which torch does not recompute",
 }
 _RANDOM = re.compile(
     r"\.(?:rand|randn|randint|randperm|bernoulli|normal|uniform|exponential|dropout|native_dropout|"
@@ -222,25 +222,25 @@ def _why(graphs: _Graphs, kept: Node, node: Node) -> str:
     made = graphs.operation(node)
     name = operation_of(made)
     if _RANDOM.search(name):
-        return "random numbers: a second draw would give others"
+        return "random numbers: a second draw would give different ones"
     dense = _dense(made)
     if dense:
         return _DENSE_WORDS[dense]
     if graphs.again is not None and name not in graphs.again:
-        return f"`{name}` is not among the operations that torch computes again"
+        return f"`{name}` is not an operation that torch recomputes"
     reader = graphs.read_by(kept.name)
     if reader is not None:
         return f"`{operation_of(reader)}` of the backward pass reads it from memory as a whole"
     times = graphs.shrinks(node, made)
     if times:
-        return f"{times} times smaller than what it is computed from"
+        return f"{times} times smaller than its inputs"
     needed = graphs.needed(node)
     if needed:
         listed = ", ".join(f"`{other.name}`" for other in needed[:3])
         more = f" and {len(needed) - 3} more" if len(needed) > 3 else ""
         total = size_in_words(sum(map(graphs.size, needed)))
-        return f"to compute it again {listed}{more} would have to be kept instead: {total}"
-    return "by torch's own estimate it is cheaper to keep than to compute again"
+        return f"recomputing it would require saving {listed}{more} instead: {total}"
+    return "torch estimates that saving it is cheaper than recomputing it"
 
 
 def operation_of(node: Node, with_overload: bool = False) -> str:

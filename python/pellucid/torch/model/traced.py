@@ -180,13 +180,13 @@ LOG = "log"
 DROPPED = "dropped"
 """Not kept."""
 
-_SYMBOLS = "the sizes and guards of the compile say what came of it"
+_SYMBOLS = "the sizes and guards of the compile show the result"
 _TENSORS = "describes the inputs for a replay; graphs show their types"
-_SCHEDULE = "how Inductor orders collectives: a log of its passes, for who develops them"
+_SCHEDULE = "how Inductor orders collectives: a log of its passes, for their developers"
 _TIMES = "estimates of run time for Inductor's own passes"
 _PGO = "the state of profile-guided sizes: sizes that it made dynamic show in graphs and guards"
 _FAILS = "the exception that the program sees says the same"
-_DEBUG = "written under a debug setting of torch's, for who develops its partitioner"
+_DEBUG = "written under a debug setting of torch's, for developers of its partitioner"
 
 KINDS: Mapping[str, Fate] = {
     # The compile of a frame.

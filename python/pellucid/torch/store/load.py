@@ -131,11 +131,11 @@ def _record(folder: Path) -> Mapping[str, Any]:
     except OSError as error:
         raise NotADump(f"{path}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
-        raise NotADump(f"{path}: no JSON: {error}") from None
+        raise NotADump(f"{path}: not JSON: {error}") from None
     if not isinstance(record, dict) or record.get("tool") != "pellucid":
         raise NotADump(f"{path}: not written by pellucid")
     if not isinstance(record.get("schema"), int):
-        raise NotADump(f"{path}: it does not say its schema")
+        raise NotADump(f"{path}: it has no schema version")
     return record
 
 

@@ -276,7 +276,7 @@ class Session(Shown):
 
     @contextlib.contextmanager
     def guard(self, where: str) -> Iterator[None]:
-        """Keep an exception of ours from the program; it becomes a problem."""
+        """Keep pellucid's own exceptions from the program; they become problems."""
         try:
             yield
         except Exception as error:

@@ -32,7 +32,7 @@ def value_of(kind: type[T], values: Any) -> T:
     Place(file='f.py', line=3, function='')
     """
     if not isinstance(values, dict):
-        raise Mismatch(f"{kind.__name__}: no table of fields")
+        raise Mismatch(f"{kind.__name__}: not a table of fields")
     found: dict[str, Any] = {}
     for name, read, in_file, has_default in _columns(kind):  # type: ignore[arg-type]
         if name in values:
@@ -109,13 +109,13 @@ def _reader(node: ast.expr, scope: Mapping[str, Any]) -> Read:
 
 def _nothing(value: Any) -> None:
     if value is not None:
-        raise Mismatch(f"{value!r:.40} where nothing should be")
+        raise Mismatch(f"{value!r:.40} where no value is expected")
 
 
 def _of_type(name: str, types: tuple[type, ...]) -> Read:
     def read(value: Any) -> Any:
         if not isinstance(value, types):
-            raise Mismatch(f"{value!r:.40} is no {name}")
+            raise Mismatch(f"{value!r:.40} is not of type {name}")
         return value
 
     return read
@@ -150,14 +150,14 @@ def _tuple(parts: list[Any], scope: Mapping[str, Any]) -> Read:
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise Mismatch(f"{value!r:.40} is no list")
+        raise Mismatch(f"{value!r:.40} is not a list")
     return value
 
 
 def _dict(element: Read) -> Read:
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise Mismatch(f"{value!r:.40} is no table")
+            raise Mismatch(f"{value!r:.40} is not a table")
         return {str(key): element(item) for key, item in value.items()}
 
     return read

@@ -78,32 +78,32 @@ TABLE: tuple[Capability, ...] = (
     Capability(
         "traced_recompiles",
         ("torch._dynamo.guards:get_and_maybe_log_recompilation_reasons",),
-        "why a frame was compiled again is not captured",
+        "why a frame was recompiled is not captured",
     ),
     Capability(
         "skip_reasons",
         ("torch._dynamo.convert_frame:add_skip_reason",),
-        "frames at which torch does not even look are not told",
+        "frames that torch does not inspect are not reported",
     ),
     Capability(
         "callback_of_stance",
         ("torch._dynamo.eval_frame:_callback_from_stance",),
-        "calls that run uncompiled because of a stance are not told",
+        "calls that run uncompiled because of a stance are not reported",
     ),
     Capability(
         "compiled_module",
         ("torch._dynamo.eval_frame:OptimizedModule",),
-        "compiled modules that are never called are not told",
+        "compiled modules that are never called are not reported",
     ),
     Capability(
         "recompiles_under_stance",
         ("torch._dynamo.guards:get_and_maybe_log_recompilation_reasons",),
-        "the guards that failed under a stance that makes an error of it are not told",
+        "the guards that failed under a stance that raises an error are not reported",
     ),
     Capability(
         "break_reasons",
         ("torch._dynamo.utils:graph_break_reasons",),
-        "graph breaks that the trace does not tell of are not captured",
+        "graph breaks that are not in the trace are not captured",
     ),
     Capability(
         "trace_structured",
@@ -123,7 +123,7 @@ TABLE: tuple[Capability, ...] = (
     Capability(
         "storage_reference",
         ("torch.multiprocessing.reductions:StorageWeakRef",),
-        "find_nan may take a value for one whose memory it has got",
+        "find_nan may mistake a value for one whose memory it reuses",
         of_captures=False,
     ),
     Capability(
@@ -139,18 +139,18 @@ TABLE: tuple[Capability, ...] = (
     Capability(
         "resume_functions",
         ("torch._dynamo.resume_execution:ContinueExecutionCache.cache",),
-        "what resume functions are given is named by where it comes from",
+        "the arguments of resume functions are named after their origin",
     ),
     Capability(
         "resumed_code",
         ("torch._dynamo.resume_execution:ContinueExecutionCache.generated_code_metadata",),
-        "decompile() shows what Dynamo has put before the code that it resumes",
+        "decompile() shows the code that Dynamo inserts before the resumed code",
         of_captures=False,
     ),
     Capability(
         "compiled_before",
         ("torch._dynamo.convert_frame:orig_code_map",),
-        "code compiled before the capture is not shown, and decompile() cannot tell Dynamo's",
+        "code compiled before the capture is not shown, and not recognised by decompile()",
     ),
     Capability(
         "format_graph",
@@ -202,19 +202,19 @@ TABLE: tuple[Capability, ...] = (
     Capability(
         "set_stance",
         ("torch.compiler:set_stance",),
-        "find_nan sees compiled functions only when it is given them themselves",
+        "find_nan only sees compiled functions that are passed to it directly",
         of_captures=False,
     ),
     Capability(
         "dynamo_patch",
         ("torch._dynamo.config:patch",),
-        "find_nan is held to the limit of recompiles",
+        "the recompile limit applies to find_nan",
         of_captures=False,
     ),
     Capability(
         "compile_call",
         ("torch._dynamo.eval_frame:_TorchDynamoContext.__call__",),
-        "find_difference compiles again, and does not see what the program compiled",
+        "find_difference recompiles, and does not see what the program compiled",
         of_captures=False,
     ),
     Capability(
@@ -238,7 +238,7 @@ TABLE: tuple[Capability, ...] = (
     Capability(
         "version_counters",
         ("torch.autograd.grad_mode:_unsafe_preserve_version_counter",),
-        "a backward pass may fail after find_difference has looked at its forward pass",
+        "a backward pass may fail after find_difference has checked its forward pass",
         of_captures=False,
     ),
     Capability(
@@ -262,7 +262,7 @@ TABLE: tuple[Capability, ...] = (
     Capability(
         "functorch_patch",
         ("torch._functorch.config:patch",),
-        "find_difference may be given a graph from a cache",
+        "find_difference may receive a graph from a cache",
         of_captures=False,
     ),
     Capability(
@@ -286,7 +286,7 @@ TABLE: tuple[Capability, ...] = (
     Capability(
         "dispatch_mode",
         ("torch.utils._python_dispatch:TorchDispatchMode",),
-        "find_difference names the stage, and no operation of the eager program",
+        "find_difference names the stage, but not the operation of the eager program",
         of_captures=False,
     ),
     Capability(
@@ -297,7 +297,7 @@ TABLE: tuple[Capability, ...] = (
     Capability(
         "operation_lists",
         ("torch._functorch.partitioners:get_default_op_list",),
-        "why a tensor is saved for backward is told without torch's list of what it computes again",
+        "why a tensor is saved for backward is reported without torch's list of what it recomputes",
     ),
     Capability(
         "lazy_graph_module",
@@ -315,7 +315,7 @@ TABLE: tuple[Capability, ...] = (
     Capability(
         "asked_backends",
         ("torch._dynamo.eval_frame:cached_backends",),
-        "a program that asks for compiles and gets none has no folder that says so",
+        "a program that compiles nothing has no folder that says so",
         of_captures=False,
     ),
     Capability(
@@ -336,12 +336,12 @@ TABLE: tuple[Capability, ...] = (
             "torch._dynamo.guards:_get_closure_vars",
             "torch._dynamo.guards:CLOSURE_VARS",
         ),
-        "guards with functions of torch's in them are told, not checked",
+        "guards that use torch's functions are shown, not checked",
     ),
     Capability(
         "shape_names",
         ("torch._dynamo.guards:SYMPY_INTERP", "torch.fx.experimental.symbolic_shapes:SYMPY_INTERP"),
-        "shape guards with functions of torch's in them are told, not checked",
+        "shape guards that use torch's functions are shown, not checked",
     ),
     Capability(
         "disable_torch_function",
@@ -351,7 +351,7 @@ TABLE: tuple[Capability, ...] = (
     Capability(
         "enable_torch_function",
         ("torch._C:_EnableTorchFunction",),
-        "the number of a dict's keys may be taken for another where torch tells it nowhere",
+        "the number of a dict's keys may be wrong if torch does not record it",
     ),
     Capability(
         "dispatch_keys",

@@ -236,7 +236,7 @@ def _wrapper(name: str, value: Any) -> str:
 
 def _why_not(name: str, value: Any) -> str:
     if name.startswith("torch__dynamo_compiled_autograd_"):
-        return "compiled autograd makes it for one backward pass, in the process that runs it"
+        return "compiled autograd generates it for one backward pass, in the process that runs it"
     return f"no import finds this {type(value).__name__}"
 
 

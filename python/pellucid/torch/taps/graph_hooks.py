@@ -332,7 +332,7 @@ def after_recompile(graph: Any, follow: Callable[[Any], None], copies: bool) -> 
     """Call ``follow(graph)`` each time torch has generated this graph's ``forward``.
 
     torch gives every graph module a class of its own, so only this one graph is concerned and, with
-    ``copies``, its deep copies.  Returns False when the graph has no class of its own.
+    ``copies``, its deep copies.  Returns False when the graph does not have a separate class.
     """
     cls = type(graph)
     if not has_own_class(graph):

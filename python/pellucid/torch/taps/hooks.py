@@ -36,7 +36,7 @@ def _warn_missing(row: Capability) -> None:
     if QUIET.is_set():
         return
     warnings.warn(
-        f"pellucid: this torch has no {row.name} where it is looked for; {row.lost}",
+        f"pellucid: this torch has no {row.name} in the expected place; {row.lost}",
         RuntimeWarning,
         stacklevel=4,
     )

@@ -252,32 +252,32 @@ TABLE: Tuple[Shape, ...] = (
     Shape(
         "code that is being compiled",
         _compiler_has_code,
-        "it is not told where frames stand that torch leaves alone",
+        "the places of frames that torch skips are not reported",
     ),
     Shape(
         "outcome of a compile",
         _compiler_has_outcome,
-        "errors that the program sees are not told from frames that are left as they are",
+        "errors that the program sees are not distinguished from skipped frames",
     ),
     Shape(
         "hooks of a module",
         _modules_have_hooks,
-        "hooks that a module got after it was compiled are not told",
+        "hooks that were added to a module after it was compiled are not reported",
     ),
     Shape(
         "line that Dynamo traces",
         lambda: says("torch._dynamo.symbolic_convert:InstructionTranslatorBase", *TRACER[1:]),
-        "while something compiles it is not told which line Dynamo is at",
+        "the line that Dynamo is tracing is not shown",
     ),
     Shape(
         "place where a compile starts",
         _stack_entries,
-        "it is not told where frames stand that torch leaves alone",
+        "the places of frames that torch skips are not reported",
     ),
     Shape(
         "options of Inductor",
         _inductor_has_options,
-        "Inductor's graphs do not say whether they are of the forward or the backward pass",
+        "Inductor's graphs are not marked as forward or backward",
     ),
     Shape(
         "origins of a program's buffers",
@@ -285,7 +285,7 @@ TABLE: Tuple[Shape, ...] = (
             says(f"{LOWERING[1]}:{LOWERING[0]}", "scheduler", "inductor_output_code"),
             says("torch._inductor.scheduler:Scheduler", TABLES_OF_SCHEDULER[2]),
         ),
-        "kernels without comments are told without the operations that they compute",
+        "kernels without comments are shown without the operations that they compute",
     ),
     Shape(
         "arguments of a trace event",
@@ -314,7 +314,7 @@ TABLE: Tuple[Shape, ...] = (
     Shape(
         "values of a graph's inputs",
         _keys_of_values,
-        "graphs whose files do not know their inputs do not run by themselves",
+        "graphs whose inputs are not recorded do not run by themselves",
     ),
     Shape(
         "hint of a symbolic size",
@@ -324,12 +324,12 @@ TABLE: Tuple[Shape, ...] = (
     Shape(
         "modules of a graph's operations",
         _copied_keys,
-        "operations of graphs are told without the module that they belong to",
+        "operations of graphs are shown without the module that they belong to",
     ),
     Shape(
         "line of a graph's operation",
         _node_has_stack_trace,
-        "what find_nan finds is told without its line",
+        "find_nan reports operations without their line",
     ),
     Shape(
         "source of a graph's input",
@@ -338,7 +338,7 @@ TABLE: Tuple[Shape, ...] = (
             has("torch._dynamo.variables.builder:GraphArg", "source"),
             has("torch._guards:Source", "name"),
         ),
-        "inputs of graphs are told by torch's names, not by the program's",
+        "inputs of graphs have torch's names, not the program's",
     ),
     Shape(
         "globals of a graph",
@@ -353,7 +353,7 @@ TABLE: Tuple[Shape, ...] = (
     Shape(
         "operations that are computed again",
         lambda: has("torch._functorch.partitioners:OpTypes", "recomputable_ops"),
-        "why a tensor is saved for backward is told without torch's list of what it computes again",
+        "why a tensor is saved for backward is reported without torch's list of what it recomputes",
     ),
     Shape(
         "formatted graphs",
@@ -395,7 +395,7 @@ TABLE: Tuple[Shape, ...] = (
     Shape(
         "guards as they are made",
         _maker_has_guards,
-        "guards of a library's lines lead to no line of the program's",
+        "guards of a library's lines do not lead to a line of the program",
     ),
     Shape(
         "guards of a dict's keys",
@@ -423,12 +423,12 @@ TABLE: Tuple[Shape, ...] = (
     Shape(
         "reason of a graph break",
         lambda: has("torch._dynamo.output_graph:GraphCompileReason", "reason", "user_stack"),
-        "graph breaks that the trace does not tell of are not captured",
+        "graph breaks that are not in the trace are not captured",
     ),
     Shape(
         "offsets of resume functions",
         _keys_begin_with_offsets,
-        "what resume functions are given is named by where it comes from",
+        "the arguments of resume functions are named after their origin",
     ),
     Shape(
         "handle of a hook",
@@ -438,12 +438,12 @@ TABLE: Tuple[Shape, ...] = (
     Shape(
         "defaults of settings",
         _defaults_are_told,
-        "settings that were only set to their defaults are told as changed",
+        "settings that were only set to their defaults are shown as changed",
     ),
     Shape(
         "what torch.compile was called with",
         _unwraps,
-        "find_nan compiles what is compiled already",
+        "find_nan recompiles what is already compiled",
     ),
     Shape(
         "calls with one list of inputs",

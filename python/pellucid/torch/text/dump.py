@@ -30,14 +30,14 @@ from ..model.names import as_comment, identifier, label, scrub
 from .graph_main import main_text
 
 STAGES: Mapping[str, str] = {
-    "pre_insert_deferred_runtime_asserts": "the graph before its checks of sizes are put in",
+    "pre_insert_deferred_runtime_asserts": "the graph before size checks are inserted",
     "captured": "the graph that Dynamo captured",
-    "before_pre_grad": "the captured graph as Inductor gets it",
+    "before_pre_grad": "the captured graph as Inductor receives it",
     "after_pre_grad": "the captured graph after Inductor's passes before autograd",
-    "joint": "forward and backward in one graph, before they are parted",
-    "forward": "the forward graph, as AOTAutograd hands it to the backend",
-    "backward": "the backward graph, as AOTAutograd hands it to the backend",
-    "inference": "the graph without gradients, as AOTAutograd hands it to the backend",
+    "joint": "forward and backward in one graph, before they are split",
+    "forward": "the forward graph, as AOTAutograd passes it to the backend",
+    "backward": "the backward graph, as AOTAutograd passes it to the backend",
+    "inference": "the graph without gradients, as AOTAutograd passes it to the backend",
     "before_joint_passes": "the graph before Inductor's passes over forward and backward at once",
     "after_joint_passes": "the graph after Inductor's passes over forward and backward at once",
     "before_post_grad": "the graph before Inductor's passes after autograd",

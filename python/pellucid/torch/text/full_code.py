@@ -66,19 +66,21 @@ def full_code_text(
     for key in frames:
         if key not in known:
             is_export = frames[key].way == "export"
-            why = "an export, which checks no guards" if is_export else "torch holds it no longer"
+            why = "an export, which checks no guards" if is_export else "torch no longer has it"
             head.append(f"  [{key}] {frames[key].file}: {why}")
     if recompiles:
-        head += ["Compiled again because:", *("  " + line for line in recompile_lines(recompiles))]
+        head += ["Recompiled because:", *("  " + line for line in recompile_lines(recompiles))]
     if code is None:
-        head.append("The program has dropped the function, and torch its cache entries with it.")
+        head.append(
+            "The program has released the function, so torch has released its cache entries."
+        )
     held = [entry for entry in versions if not entry.forgotten]
     if code is not None and not entries and {f.way for f in frames.values()} != {"export"}:
-        head.append("torch holds no cache entry of it now, so there are no guards to show.")
+        head.append("torch has no cache entry for it now, so there are no guards to show.")
     free = () if code is None else code.co_freevars
-    otherwise = "torch compiles another, or past its limit runs the original"
+    otherwise = "torch compiles a new one or, beyond its limit, runs the original"
     if held and all(frames[entry.key].way in ("ahead of time", "loaded") for entry in held):
-        otherwise = "torch raises an error, as nothing is compiled at the call"
+        otherwise = "torch raises an error, because nothing is compiled at the call"
     guards = [_guards(entry) for entry in versions]
     functions = [_version(frames[entry.key], name, free) for entry in versions]
     if code is not None:
@@ -151,7 +153,7 @@ def _imports(
     beside = [name for name in ("graph", "resumed") if any(f" = {name}(" in line for line in rest)]
     head += [f"from pellucid.dumped import {', '.join(beside)}"] if beside else []
     if theirs:
-        head += ["", "# Functions and values of torch's that the guards use."]
+        head += ["", "# torch's functions and values that the guards use."]
         head += [f'{name} = torch_name("{name}")' for name in theirs]
     return "\n".join([*head, "", *rest] if rest else head)
 

@@ -31,7 +31,7 @@ def main_text(body: str, needs: Needs) -> str:
         return ""
     lacking = [value for value in (*needs.inputs, *needs.constants) if value.lacking]
     if lacking and found[1].startswith("CompiledAutograd"):
-        why = "compiled autograd makes it for one backward pass, in the process that runs it"
+        why = "compiled autograd generates it for one backward pass, in the process that runs it"
         lacking = [replace(value, lacking=why) for value in lacking]
     for child in needs.children:
         if f"class {child.rpartition('.')[2]}(" not in body:
@@ -76,7 +76,7 @@ def _registering(needs: Needs) -> list[str]:
     lines += [""] if lines else []
     for operator in alone:
         namespace, _, name = operator.partition(".")
-        why = f"torch.ops.{operator} cannot be called: what registers it has to be imported before"
+        why = f"torch.ops.{operator} cannot be called: first import the library that registers it"
         lines += [
             f'if not hasattr(torch.ops.{namespace}, "{name}"):',
             f"    raise SystemExit({why!r})",

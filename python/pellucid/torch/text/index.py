@@ -41,10 +41,9 @@ from .saved import saved_text
 
 EMPTY = (
     "Nothing was compiled inside this capture. Either no function under `torch.compile` was called "
-    "here, or every call found what torch had decided before (code that this torch does not show "
-    "any more, or to leave the function as it is; `torch._dynamo.reset()` before the capture makes "
-    "it look again), or compiling is switched off (`TORCHDYNAMO_DISABLE`, "
-    "`torch.compiler.set_stance`)."
+    "here, or torch had already compiled or skipped every function that was called (to start over, "
+    "call `torch._dynamo.reset()` before the capture), or compiling is switched off "
+    "(`TORCHDYNAMO_DISABLE`, `torch.compiler.set_stance`)."
 )
 
 
@@ -53,7 +52,7 @@ def index_text(
 ) -> str:
     """Make the index; ``full`` maps each full-code file to the versions that it dispatches to."""
     frames = session.of(Frame)
-    parts: list[str] = ["# What torch.compile made\n", _log(session), _findings(findings)]
+    parts: list[str] = ["# What torch.compile produced\n", _log(session), _findings(findings)]
     if not frames:
         parts.append(_nothing(session) + "\n")
     else:
@@ -77,7 +76,7 @@ def _findings(findings: Sequence[Finding]) -> str:
     lines = [f"{count_line(findings).capitalize()}.\n"]
     lines += [f"{n}. **{f.kind}** {scrub(one_line(f))}" for n, f in enumerate(findings[:_TOLD], 1)]
     if len(findings) > _TOLD:
-        lines.append(f"\nand {len(findings) - _TOLD} more: `pellucid explain` tells all")
+        lines.append(f"\nand {len(findings) - _TOLD} more: `pellucid explain` lists all")
     return "\n".join(["## Findings\n", *lines, ""])
 
 
@@ -88,7 +87,7 @@ def _log(session: Session) -> str:
     """What the capture was made from, where that is a log, and what a log does not tell."""
     lines: list[str] = []
     for log in session.of(Log):
-        lines.append(f"Made from {log.lines} lines of `{log.name}`, which has none of this:\n")
+        lines.append(f"Created from {log.lines} lines of `{log.name}`. The log does not contain:\n")
         lines += [f"- {what}" for what in log.lacks]
         if log.notes:
             lines += ["\nThe log itself:\n", *(f"- {note}" for note in log.notes)]
@@ -102,16 +101,16 @@ def _nothing(session: Session) -> str:
         return f"{only_graphs(graphs, 'this capture')}. The files are listed below."
     if not left:
         return EMPTY
-    frames = "a frame and left it as it is" if left == 1 else f"{left} frames and left them"
+    frames = "1 frame" if left == 1 else f"{left} frames"
     return (
-        f"Nothing was compiled inside this capture: torch looked at {frames}, for the reason below."
+        f"Nothing was compiled inside this capture: torch skipped {frames}, for the reason below."
     )
 
 
 _HOW_TO_READ = """\
-Start with a function's **full code**: which compiled version torch chooses, by which guards. From
-there go to the **transformed code** of a version, and from there to the **graph** that it calls.
-Where a file runs, a breakpoint in it is hit.
+Start with the **full code** of a function: its guards choose the compiled version. From there,
+go to the **transformed code** of a version, and from there to the **graph** that it calls. You can
+set breakpoints in files that run.
 """
 
 
@@ -297,7 +296,7 @@ def _non_finite(session: Session) -> str:
         where = "" if found.place is None else f" at `{found.place}`: `{found.code}`"
         at = f", {_link(found.file)} line {found.line}" if found.file else ""
         end = "" if found.reached else "; it reached no result"
-        did = "came in with" if found.stage == "input" else "made"
+        did = "was passed in with" if found.stage == "input" else "produced"
         lines.append(f"- [{found.key}] `{found.operation}` {did} {found.what}{where}{at}{end}")
     return "\n".join(["## NaN and Inf\n", *lines, ""]) if lines else ""
 
@@ -317,7 +316,7 @@ def _differences(session: Session) -> str:
 
 def _skipped(session: Session) -> str:
     lines = [_left(event) for event in left_alone(session)]
-    return "\n".join(["## Frames left as they are\n", *lines, ""]) if lines else ""
+    return "\n".join(["## Skipped frames\n", *lines, ""]) if lines else ""
 
 
 def _failed(session: Session) -> str:
@@ -329,7 +328,7 @@ def _failed(session: Session) -> str:
     for failure in dict.fromkeys(session.of(BackwardFailure)):
         lines.append(
             f"- [{failure.key}] the backward graph, compiled early: {failure.reason} "
-            "(torch compiles it again when the backward pass runs)"
+            "(torch recompiles it when the backward pass runs)"
         )
     return "\n".join(["## Compiles that failed\n", *lines, ""]) if lines else ""
 
@@ -347,7 +346,7 @@ def _caches(session: Session) -> str:
         found = f"{use.cache.replace('_', ' ')}: {use.result}{why}"
         keys.setdefault(found, {})[str(use.key)] = None
     lines = [f"- {found} ({', '.join(compiles)})" for found, compiles in keys.items()]
-    note = "What a cache held is shown as if it had been compiled here.\n"
+    note = "Code from a cache is shown as if it had been compiled here.\n"
     return "\n".join(["## Compile caches\n", note, *lines, ""]) if lines else ""
 
 

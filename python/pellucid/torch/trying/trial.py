@@ -63,8 +63,8 @@ def try_remedy(
 ) -> Trial:
     """Run the program of a capture without and with a remedy, and compare.
 
-    The program runs in a process of its own, with a fixed seed. Your files stay as they are: the
-    remedy is applied to a copy, and the program works in a temporary directory.
+    The program runs in a separate process, with a fixed seed. Your files are not modified: the
+    remedy is applied to a copy, and the program runs in a temporary directory.
 
     Args:
         directory: the directory of the capture.
@@ -72,11 +72,11 @@ def try_remedy(
             (``"torch._dynamo.config.capture_scalar_outputs = True"``), an argument of
             ``torch.compile`` (``"dynamic=True"``), a variable of the environment (``"NAME=value"``)
             or a unified diff of one of the program's files.
-        finding: what it is to remedy, which then shows the result in each view of the capture;
-            if None, everything that was found counts.
+        finding: the finding to remedy, which then shows the result in each view of the capture.
+            If None, all findings count.
         program: the script, or ``-m`` and a module, with its arguments; if empty, what the capture
             recorded.
-        seconds: how long one run may take.
+        seconds: the time limit of one run.
 
     Raises:
         NotADump: there is no readable capture.
@@ -100,14 +100,14 @@ def try_all(
     seconds: float = SECONDS,
     tell: Callable[[str], None] = lambda text: None,
 ) -> list[Finding]:
-    """Return findings with what came of each of their remedies, those that work first.
+    """Try each remedy of the findings; return them with the results, working remedies first.
 
     Args:
         captures: the capture, and those of other processes below it.
         findings: what was found in them.
         program: as for :func:`try_remedy`.
         seconds: how long one run may take.
-        tell: is told of each run before it begins.
+        tell: called with a description of each run before it begins.
 
     Raises:
         CannotTry: the program cannot be run.
@@ -247,7 +247,7 @@ class _Trials:
         return found
 
     def trial(self, remedy: Remedy, finding: Finding | None) -> Trial:
-        """Return what came of a remedy of a finding."""
+        """Return the result of a remedy of a finding."""
         before, after = self.before, self.run(remedy)
         if isinstance(after, str):
             return Trial("suggestion", f"not tried: {after}")
@@ -289,14 +289,14 @@ class _Trials:
                 for file in (folder / "answer.json", *sorted(folder.glob("answer-*.json")))
             ]
         except (OSError, ValueError) as error:
-            raise _Failed(said or f"no answer came of it ({error})") from None
+            raise _Failed(said or f"it gave no answer ({error})") from None
         refused = next((a["applied"] for a in answers if a["applied"]), "")
         if refused or all(a["idle"] for a in answers):
             raise _Failed(f"it could not be applied: {refused or answers[0]['idle']}")
         try:
             captures = _that_compiled(load_all(folder / "dump"))
         except NotADump as error:
-            raise _Failed(said or f"no capture came of it ({error})") from None
+            raise _Failed(said or f"it produced no capture ({error})") from None
         findings = tuple(find_all(captures))
         raised = next((a["raised"] for a in answers if a["raised"]), "")
         compared = [a for a in answers if a.get("compared")]
@@ -320,7 +320,7 @@ class _Trials:
         try:
             status = server.run(folder / "order.json", self._seconds)
         except TimeoutError:
-            raise _Failed(f"it did not end within {self._seconds:g} s") from None
+            raise _Failed(f"it did not finish within {self._seconds:g} s") from None
         finally:
             if server is not self._server:
                 server.end()
