@@ -180,7 +180,7 @@ class Difference:
     previous: str = ""
     """The last stage that agrees with eager."""
     direction: str = ""
-    """``forward`` or ``backward``; empty when no operation is named."""
+    """``forward`` or ``backward``; empty if no operation is named."""
     operation: str = ""
     """The operation whose result parts first, as the earlier stage has it: ``aten.silu.default``;
     ``Python state`` where only that differs."""

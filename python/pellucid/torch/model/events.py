@@ -27,7 +27,7 @@ _TRACEBACK_OF_TORCH = re.compile(
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a source: ``identical``, ``equivalent``, ``unproven`` or ``failed``.
+    """How far a source is proven: ``identical``, ``equivalent``, ``unproven`` or ``failed``.
 
     ``failed`` means that there is no source at all; ``reason`` then says why.
     """
@@ -56,37 +56,37 @@ class Frame:
     before: bool = False
     """Whether it was compiled before the capture began."""
     links: tuple[Link, ...] = field(default=(), metadata=SPARSE)
-    """What the lines of ``file`` stand for."""
+    """The origin of the lines of ``file``."""
     way: str = field(default="", metadata=SPARSE)
     """``ahead of time``, ``loaded`` (from a file), ``package`` (from torch's cache of compiled
     code) or ``export``; empty for a function that was compiled when it was called."""
     wrapper: str = field(default="", metadata=SPARSE)
-    """The name of its code, where that only wraps the function that ``place`` names."""
+    """The name of its code, if that only wraps the function in ``place``."""
     parent: str = field(default="", metadata=SPARSE)
     """The compile id of the frame that this one continues after a break; empty for none."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """What a line of a transformed file stands for."""
+    """The origin of a line of a transformed file."""
 
     line: int
     kind: str
-    """``user`` (a line of the user's), ``graph`` or ``resume`` (a call of a resume function)."""
+    """``user`` (the user's line), ``graph`` or ``resume`` (a call of a resume function)."""
     target: str
-    """The file of the graph, or of the resume function; a line of the user's as ``file:line``."""
+    """The file of the graph, or of the resume function; a user's line as ``file:line``."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file of the user's as it was when the capture ended, or the functions concerned."""
+    """One of the user's files at the end of the capture, or the relevant functions."""
 
     file: str
     text: str = field(metadata=IN_FILE)
     sha256: str
-    """Of the whole file, whatever part of it is kept; empty where a log has shown lines of it."""
+    """The hash of the whole file, even if only a part is kept; empty in an import from a log."""
     first: int = field(default=1, metadata=SPARSE)
-    """The line of the file with which ``text`` begins."""
+    """The first line of ``text`` in the file."""
 
 
 @dataclass(frozen=True)
@@ -98,15 +98,15 @@ class Graph:
     file: str
     text: str = field(metadata=IN_FILE)
     needs: Needs | None = field(default=None, metadata=IN_FILE)
-    """What the graph takes, where it is known: its file then runs by itself."""
+    """The inputs of the graph, if they are known: its file then runs by itself."""
     subgraph: str = field(default="", metadata=SPARSE)
-    """The name of the part of the compile that it belongs to, where torch tells one."""
+    """The part of the compile that it belongs to, if torch names one."""
     hash: str = field(default="", metadata=SPARSE)
     """The same for graphs of the same operations, sizes and edges, whatever their names."""
     metadata: dict[str, Any] | None = field(default=None, hash=False, metadata=SPARSE)
-    """What `dump_graph` was told of it: the range of sizes, the pass, the configuration."""
+    """The metadata passed to `dump_graph`: the range of sizes, the pass, the configuration."""
     calls: tuple[Place, ...] = field(default=(), metadata=SPARSE)
-    """The program's lines that call what its operations are in, each once."""
+    """The program's lines that call the code of its operations, each once."""
 
     @property
     def told(self) -> str:
@@ -126,7 +126,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class GraphRun:
-    """What became of running a graph from its file."""
+    """Whether a graph runs from its file."""
 
     file: str
     runs: bool
@@ -140,21 +140,21 @@ class Break:
     key: CompileKey
     text: str
     kind: str = field(default="", metadata=SPARSE)
-    """torch's name for this kind of break; empty when its text does not say."""
+    """torch's name for this kind of break; empty if its text has none."""
     gb_id: str = field(default="", metadata=SPARSE)
     """The number in torch's registry of breaks, such as ``GB0059``."""
     hints: tuple[str, ...] = field(default=(), metadata=SPARSE)
-    """What torch says can be done."""
+    """torch's own suggestions."""
     frames: tuple[Place, ...] = field(default=(), metadata=SPARSE)
     """The user's calls that led there, outermost first."""
     place: Place | None = field(default=None, metadata=SPARSE)
-    """The line at which it broke; it may be a library's."""
+    """The line of the break; it may be in a library."""
     reason: str = field(default="", metadata=SPARSE)
-    """Why, in one sentence of torch's."""
+    """The reason, in one sentence of torch's."""
     context: str = field(default="", metadata=SPARSE)
-    """The objects that torch stumbled over, in its own words."""
+    """The objects that caused it, in torch's words."""
     then: str = field(default="", metadata=SPARSE)
-    """The kind of the break that occurred while this one was handled: the frame was given up."""
+    """The kind of a break that occurred while handling this one, so that the frame was skipped."""
 
     @property
     def title(self) -> str:
@@ -182,12 +182,12 @@ class Break:
 
 @dataclass(frozen=True)
 class Recompile:
-    """Why a frame was compiled again: the guards that failed, one text each."""
+    """Why a frame was recompiled: the guards that failed, one text each."""
 
     key: CompileKey
     reasons: tuple[str, ...]
     failures: tuple[GuardFailure, ...] = field(default=(), metadata=SPARSE)
-    """The same as values, where torch's words could be read."""
+    """The same as values, if torch's words could be parsed."""
 
 
 @dataclass(frozen=True)
@@ -195,23 +195,23 @@ class GuardFailure:
     """The first guard of one compiled version that did not hold for a call."""
 
     version: CompileKey | None
-    """The compiled version whose guard it is, where torch tells."""
+    """The compiled version of the guard, if torch reports it."""
     kind: str
     """What differed: ``size``, ``stride``, ``dtype``, ``value``, ``type``, ``identity``, …."""
     source: str
-    """The value that it is about, as the program writes it; empty for the state of the process."""
+    """The guarded value, as written in the program; empty for the state of the process."""
     expected: str
     actual: str
-    """What came instead; empty when torch does not say."""
+    """The value that it got; empty if torch does not report it."""
     text: str
     """The guard in torch's words, without its comment."""
     place: Place | None
-    """The line of the program for which the guard was made, where torch tells."""
+    """The program's line that caused the guard, if torch reports it."""
 
 
 @dataclass(frozen=True)
 class Metrics:
-    """torch's own summary of one compile; only what is stable from run to run is kept."""
+    """torch's own summary of one compile; only values that are the same in every run are kept."""
 
     key: CompileKey
     values: dict[str, Any]
@@ -219,17 +219,17 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Times:
-    """How long the parts of a compile took; another run takes another time."""
+    """How long the phases of a compile took; the times differ from run to run."""
 
     key: CompileKey
     backward: bool
-    """Whether the backward graph was compiled apart, when it first ran."""
+    """Whether the backward graph was compiled separately, when it first ran."""
     seconds: dict[str, float]
 
 
 @dataclass(frozen=True)
 class Span:
-    """When a part of the compiler's work was done, and for how long."""
+    """One phase of a compile: when it started, and how long it took."""
 
     key: CompileKey
     name: str
@@ -239,23 +239,23 @@ class Span:
     thread: int = 0
     """0 for the first thread seen, 1 for the next."""
     about: str = field(default="", metadata=SPARSE)
-    """What torch says of it; of autotuning: sizes, number of candidates, the best and its time."""
+    """torch's description; for autotuning: sizes, number of candidates, the best and its time."""
 
 
 @dataclass(frozen=True)
 class Log:
-    """The log of torch's trace that a capture was made from: pellucid was not there itself."""
+    """The log of torch's trace from which a capture was imported."""
 
     name: str
     """The name of the log's file."""
     lines: int
     """How many lines of it were read."""
     lacks: tuple[str, ...] = ()
-    """What a capture has and this log does not say."""
+    """What a capture contains and this log does not."""
     cut: str = field(default="", metadata=SPARSE)
-    """What is missing at its end; empty for a log that is whole."""
+    """What is missing at its end; empty if the log is complete."""
     passed: int = field(default=0, metadata=SPARSE)
-    """How many lines were passed over, because they belong to no record."""
+    """How many lines were skipped because they do not belong to a record."""
     unfinished: tuple[CompileKey, ...] = field(default=(), metadata=SPARSE)
     """The compiles that had not ended when the log did."""
 
@@ -283,7 +283,7 @@ class Unknown:
 
 @dataclass(frozen=True)
 class CacheUse:
-    """What one of torch's compile caches had for a graph."""
+    """The result of a lookup in one of torch's compile caches."""
 
     key: CompileKey
     cache: str
@@ -292,9 +292,9 @@ class CacheUse:
     """``hit``, ``miss``, ``bypass``, or ``unsaved``: its result could not be saved."""
     reason: str = ""
     cache_key: str = field(default="", metadata=SPARSE)
-    """The key that was looked for."""
+    """The key of the lookup."""
     components: tuple[str, ...] = field(default=(), metadata=IN_FILE)
-    """What the key was made of, one line each."""
+    """The parts of the key, one line each."""
 
 
 @dataclass(frozen=True)
@@ -310,23 +310,23 @@ _ANOTHER = re.compile(r"\*\*\* While handling this graph break, another [^*]*\*\
 
 @dataclass(frozen=True)
 class Skipped:
-    """A frame that torch looked at and left as it is."""
+    """A frame that torch skipped."""
 
     key: CompileKey
     place: Place | None
     kind: str
-    """torch's name for what happened (``Unsupported``); empty when it has none."""
+    """torch's name for what happened (``Unsupported``); empty if it has none."""
     reason: str
     raised: bool = field(default=False, metadata=SPARSE)
     """Whether the error reached the program; otherwise the frame runs uncompiled."""
     at: Place | None = field(default=None, metadata=SPARSE)
-    """The line that failed, where torch tells; it may be a library's."""
+    """The line that failed, if torch reports it; it may be in a library."""
     frames: tuple[Place, ...] = field(default=(), metadata=SPARSE)
     """The program's calls that led to that line, outermost first."""
     limit: str = field(default="", metadata=SPARSE)
     """The setting whose limit was hit (``recompile_limit``); empty for another reason."""
     inside: str = field(default="", metadata=SPARSE)
-    """The file and line of torch's own code that raised the error; empty where another's did."""
+    """The file and line of torch's own code that raised the error; empty if other code did."""
 
     @property
     def brief(self) -> str:
@@ -345,11 +345,11 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Passed:
-    """A frame at which torch did not even look, though it ran where code is compiled."""
+    """A frame that torch did not inspect, although it ran where code is compiled."""
 
     place: Place
     reason: str
-    """torch's own words; empty where it gives none."""
+    """torch's own words; empty if it gives none."""
 
 
 @dataclass(frozen=True)
@@ -362,43 +362,43 @@ class Stance:
     """The program's line that made the call."""
     function: str = ""
     reason: str = ""
-    """The guards that failed, where the stance made a failure of it."""
+    """The guards that failed, if the stance raised an error for it."""
 
 
 @dataclass(frozen=True)
 class Calls:
-    """How often the code of one compile ran, where the capture was to count that."""
+    """How often the code of one compile ran, if the capture counts calls."""
 
     key: CompileKey
     number: int
-    """Since it was compiled, until the capture ended."""
+    """The number of calls between its compile and the end of the capture."""
 
 
 @dataclass(frozen=True)
 class Uncalled:
-    """A module that ``torch.compile`` has wrapped, in a capture in which nothing was compiled."""
+    """A module that ``torch.compile`` wrapped, in a capture in which nothing was compiled."""
 
     module: str
     """Its class."""
     place: Place | None
-    """Where its ``forward`` begins."""
+    """The first line of its ``forward``."""
 
 
 @dataclass(frozen=True)
 class LateHook:
-    """A hook that a module got after it was compiled, and for which no guard looks."""
+    """A hook that was added to a module after it was compiled, and that no guard checks."""
 
     module: str
     """The module's path in what was compiled, and its class."""
     kind: str
-    """The table that has it: ``_forward_hooks``, …."""
+    """The table that contains it: ``_forward_hooks``, …."""
     place: Place | None
-    """Where the hook's code begins."""
+    """The first line of the hook's code."""
 
 
 @dataclass(frozen=True)
 class KernelFile:
-    """One kernel of a program of Inductor's, in a file of its own."""
+    """One kernel of an Inductor program, in a separate file."""
 
     key: CompileKey
     name: str
@@ -408,22 +408,22 @@ class KernelFile:
     kind: str = field(default="", metadata=SPARSE)
     """Inductor's method that compiles it: ``cpp_pybinding``, ``triton``, …."""
     line: int = field(default=0, metadata=SPARSE)
-    """The line of the program on which it is defined."""
+    """The line of the program that defines it."""
     calls: tuple[int, ...] = field(default=(), metadata=SPARSE)
     """The lines of the program that call it."""
     nodes: tuple[str, ...] = field(default=(), metadata=SPARSE)
-    """The nodes that it computes, by the names that the program's comments have."""
+    """The nodes that it computes, by the names in the program's comments."""
     exact: tuple[str, ...] = field(default=(), metadata=SPARSE)
-    """The same in the graph from which the program was generated, where Inductor tells."""
+    """The same in the graph from which the program was generated, if Inductor reports it."""
 
 
 @dataclass(frozen=True)
 class ExternCall:
-    """A call in a program of Inductor's of a kernel that is a library's, not its own."""
+    """A call of a library kernel in an Inductor program."""
 
     key: CompileKey
     name: str
-    """What is called: ``extern_kernels.mm``."""
+    """The called function, such as ``extern_kernels.mm``."""
     program: str
     line: int
     nodes: tuple[str, ...] = field(default=(), metadata=SPARSE)
@@ -432,7 +432,7 @@ class ExternCall:
 
 @dataclass(frozen=True)
 class Started:
-    """Dynamo began to look at a frame."""
+    """Dynamo started to compile a frame."""
 
     key: CompileKey
     place: Place | None
@@ -446,19 +446,19 @@ class Guard:
 
     kind: str
     text: str
-    """As torch words it, without addresses."""
+    """The guard in torch's words, without addresses."""
     user_line: str
-    """The user's line for which it was made, and where it is: torch cuts its path."""
+    """The user's line that caused the guard, with its place; torch shortens the path."""
     expression: str | None
-    """The call that decides it in the dumped file; None where only the captured process can."""
+    """The call that decides it in the dumped file; None if only the captured process can."""
     source: str = ""
-    """The value that it is about, as torch words it; empty for the state of the process."""
+    """The guarded value, in torch's words; empty for the state of the process."""
     line: int = field(default=0, metadata=SPARSE)
-    """The line of the full code on which it stands; 0 when it stands on none."""
+    """Its line in the full code; 0 if it has none."""
     place: Place | None = field(default=None, metadata=IN_FILE)
-    """The line of the user's for which it was made: ``way``, or ``user_line`` in its file."""
+    """The user's line that caused it: ``way``, or ``user_line`` in its file."""
     way: Place | None = field(default=None, metadata=SPARSE)
-    """The line of the user's that led to ``user_line``, where that is a library's."""
+    """The user's line that led to ``user_line``, if that is in a library."""
 
 
 @dataclass(frozen=True)
@@ -470,16 +470,16 @@ class CacheEntry:
     body: tuple[str, ...] = field(default=(), metadata=IN_FILE)
     """The guards as lines of a generator's body; one guard for each ``yield`` that may fail."""
     kept: Any = field(default=None, repr=False, compare=False, metadata=IN_FILE)
-    """What the body's numbers stand for in this process: a ``guard_objects.Kept``."""
+    """The objects that the body's numbers refer to in this process: a ``guard_objects.Kept``."""
     forms: tuple[str, ...] = field(default=(), metadata=IN_FILE)
-    """Each form of a line of the body once, for who asks what is in all of them."""
+    """Each distinct form of a line of the body, to search them all."""
     forgotten: bool = field(default=False, metadata=SPARSE)
-    """Whether torch was reset since: no call is checked by these guards any more."""
+    """Whether torch was reset since, so these guards no longer check any call."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something of ours that went wrong, or a feature that this torch does not allow."""
+    """An error in pellucid, or a feature that this torch does not support."""
 
     where: str
     what: str

@@ -16,7 +16,7 @@ SPARSE: dict[str, Any] = {"sparse": True}
 
 @dataclass(frozen=True)
 class CompileKey:
-    """Which compile: torch's compile id, and which life of it.
+    """A compile: torch's compile id, and the number of resets before it.
 
     ``torch._dynamo.reset()`` starts the frame numbers again; ``epoch`` counts how often that was
     seen inside one capture.

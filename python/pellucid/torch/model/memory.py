@@ -13,26 +13,26 @@ ANYWAY = ("parameter", "buffer", "input", "view", "result")
 
 @dataclass(frozen=True)
 class SavedTensor:
-    """One tensor that a forward graph keeps for its backward graph."""
+    """One tensor that a forward graph saves for its backward graph."""
 
     name: str
-    """The node that makes it, in the forward graph, and the input of the backward graph."""
+    """The node that computes it in the forward graph, and the input of the backward graph."""
     kind: str
     """``parameter``, ``buffer``, ``input``, ``view`` (of such a one), ``result`` (of the function
-    as well): these are kept anyway; ``computed`` for what takes memory of its own."""
+    as well): these exist anyway; ``computed`` for tensors that take additional memory."""
     dtype: str
     shape: tuple[str, ...]
     """The sizes as torch prints them, symbols included."""
     bytes: int
-    """Its size, with the sizes for which torch compiled; 0 where one is not known."""
+    """Its size in bytes, for the sizes that torch compiled for; 0 if one is not known."""
     why: str
-    """Why it is kept and not computed again in the backward pass."""
+    """Why it is saved and not recomputed in the backward pass."""
     operation: str = field(default="", metadata=SPARSE)
-    """What makes it, ``aten.mm.default``; empty for what comes in."""
+    """The operation that computes it, such as ``aten.mm.default``; empty for inputs."""
     source: str = field(default="", metadata=SPARSE)
-    """Where the program has it, ``self.layer.weight``; for what comes in, where torch tells."""
+    """Its name in the program, such as ``self.layer.weight``; for inputs, if torch reports it."""
     place: Place | None = field(default=None, metadata=SPARSE)
-    """The line of the program that computes it, or takes it first."""
+    """The line of the program that computes it, or uses it first."""
 
     @property
     def type(self) -> str:
@@ -47,7 +47,7 @@ class SavedTensor:
 
 @dataclass(frozen=True)
 class Saved:
-    """All that a forward graph keeps for its backward graph: without sizes and other numbers."""
+    """What a forward graph saves for its backward graph, except sizes and other numbers."""
 
     key: CompileKey
     forward: str
@@ -55,7 +55,7 @@ class Saved:
     backward: str
     """The file of the backward graph."""
     given: int
-    """How many bytes the forward graph is given: parameters, buffers and inputs."""
+    """The size in bytes of the forward graph's inputs: parameters, buffers and inputs."""
     tensors: tuple[SavedTensor, ...]
     """In the order in which the backward graph takes them."""
 

@@ -19,15 +19,15 @@ class Node:
 
     name: str
     op: str
-    """What torch.fx calls it: ``placeholder``, ``get_attr``, ``call_function``, ``output``, …."""
+    """torch.fx's name for it: ``placeholder``, ``get_attr``, ``call_function``, ``output``, …."""
     target: str
     """What is called or read, as the file writes it."""
     line: int
-    """The line of the dumped file on which it stands, an input where it is declared."""
+    """Its line in the dumped file; for an input, the line of its declaration."""
     place: Place | None = None
-    """The user's line that the node computes, where torch tells."""
+    """The user's line that the node computes, if torch reports it."""
     shape: tuple[str, ...] | None = None
-    """The sizes as torch prints them, symbols included; None for what is no tensor."""
+    """The sizes as torch prints them, symbols included; None if it is not a tensor."""
     dtype: str = ""
     device: str = ""
     stride: tuple[str, ...] | None = None

@@ -10,7 +10,7 @@ from .keys import SPARSE, CompileKey, Place
 
 @dataclass(frozen=True)
 class Values:
-    """What the elements of one tensor look like."""
+    """A summary of the elements of one tensor."""
 
     name: str
     dtype: str
@@ -20,7 +20,7 @@ class Values:
     inf: int
     """How many are infinite."""
     least: float | None
-    """The least finite element; None when there is none."""
+    """The smallest finite element; None if there is none."""
     greatest: float | None
     mean: float | None
     """The mean of the finite elements."""
@@ -35,15 +35,15 @@ class Values:
 
 @dataclass(frozen=True)
 class NonFinite:
-    """An operation of a compiled graph that made NaN or Inf of arguments without."""
+    """An operation of a compiled graph that produced NaN or Inf from arguments without one."""
 
     key: CompileKey
     stage: str
-    """``forward``, ``backward`` or ``inference``; ``input`` when a graph was given the value."""
+    """``forward``, ``backward`` or ``inference``; ``input`` if the value was passed to a graph."""
     what: str
     """``NaN`` or ``Inf``."""
     operation: str
-    """The operation's full name, ``aten.log.default``; of an input, the source that it is from."""
+    """The operation's full name, such as ``aten.log.default``; for an input, its source."""
     node: str
     """The name of the value in the dumped graph."""
     output: Values
@@ -55,14 +55,14 @@ class NonFinite:
     file: str = ""
     """The dumped graph."""
     line: int = 0
-    """Where in that file the value is made; 0 when it is not found."""
+    """The line in that file that computes the value; 0 if it is not found."""
     reached: bool = False
-    """Whether a NaN or Inf that came of it left the compiled graphs, in a result or a gradient."""
+    """Whether a NaN or Inf caused by it left the compiled graphs, in a result or a gradient."""
 
 
 @dataclass(frozen=True)
 class Parting:
-    """Where compiled code gave another result than eager, or left the program in another state."""
+    """A difference between compiled code and eager: in a result, or in the state of the program."""
 
     key: CompileKey
     stage: str
@@ -71,29 +71,29 @@ class Parting:
     previous: str
     """The last stage that agrees with eager."""
     direction: str
-    """``forward`` or ``backward``; empty when no operation is named."""
+    """``forward`` or ``backward``; empty if no operation is named."""
     operation: str
-    """The first operation whose result differs; empty when none was found; ``Python state`` where
+    """The first operation whose result differs; empty if none was found; ``Python state`` if
     only attributes, lists, dictionaries or globals differ."""
     before: Values | None = field(default=None, metadata=SPARSE)
-    """What the earlier stage made of it."""
+    """The result in the earlier stage."""
     after: Values | None = field(default=None, metadata=SPARSE)
-    """What the later stage made of it."""
+    """The result in the later stage."""
     words: str = field(default="", metadata=SPARSE)
-    """How far both are apart, in words."""
+    """The difference between the two, in words."""
     nearer: str = field(default="", metadata=SPARSE)
-    """Which of both is nearer to the result in a more precise type, in words."""
+    """Which of the two is closer to the result in a more precise type, in words."""
     state: tuple[str, ...] = field(default=(), metadata=SPARSE)
-    """What is left different in the program, one sentence each."""
+    """The remaining differences in the program's state, one sentence each."""
     place: Place | None = field(default=None, metadata=SPARSE)
     """The user's line."""
     code: str = field(default="", metadata=SPARSE)
     """The text of that line."""
     file: str = field(default="", metadata=SPARSE)
-    """The dumped file that makes the other value."""
+    """The dumped file that computes the differing value."""
     line: int = field(default=0, metadata=SPARSE)
-    """The line of it; 0 when it is not found."""
+    """Its line there; 0 if it is not found."""
     cause: str = field(default="", metadata=SPARSE)
-    """Why a fresh compile agrees, where the program's own compiled code does not."""
+    """Why a fresh compile agrees although the program's own compiled code does not."""
     remedy: str = field(default="", metadata=SPARSE)
     """What to do about that, in words."""

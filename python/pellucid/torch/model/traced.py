@@ -30,13 +30,13 @@ class Wrappers:
 
 @dataclass(frozen=True)
 class SideEffect:
-    """An object of the program's that compiled code changes after its graph has run."""
+    """An object of the program that compiled code changes after its graph has run."""
 
     key: CompileKey
     type: str
     """The class of the object."""
     source: str = field(default="", metadata=SPARSE)
-    """The object, as torch names it: ``G['seen']``; empty when torch does not say."""
+    """The object, as torch names it: ``G['seen']``; empty if torch does not report it."""
     place: Place | None = field(default=None, metadata=SPARSE)
     """The line that changes it."""
 
@@ -61,19 +61,19 @@ class MinCut:
     saved: tuple[str, ...]
     """The nodes of the joint graph that are saved."""
     recomputed: tuple[str, ...] = field(default=(), metadata=SPARSE)
-    """The nodes that the backward pass computes again because of the budget."""
+    """The nodes that the backward pass recomputes because of the budget."""
 
 
 @dataclass(frozen=True)
 class Specialized:
-    """A size that could have been any, and was fixed while the code was traced."""
+    """A dynamic size that was specialized while the code was traced."""
 
     key: CompileKey
     sources: tuple[str, ...]
-    """What it is the size of, as torch words it."""
+    """What it is the size of, in torch's words."""
     value: str
     place: Place | None
-    """The line of the program that fixed it."""
+    """The line of the program that specialized it."""
     frames: tuple[Place, ...] = field(default=(), metadata=SPARSE)
 
 
@@ -85,7 +85,7 @@ class Unbacked:
     symbol: str
     """Its name in sizes and tests: ``u0``."""
     place: Place | None
-    """The innermost line that made it."""
+    """The innermost line that created it."""
     frames: tuple[Place, ...] = field(default=(), metadata=SPARSE)
     """The calls that led there, outermost first."""
 
@@ -96,7 +96,7 @@ GUARDS_OF_VALUES = ("EQUALS_MATCH", "CONSTANT_MATCH", "BOOL_MATCH", "SEQUENCE_LE
 
 @dataclass(frozen=True)
 class FilteredGuards:
-    """The guards of a compiled version that a ``guard_filter_fn`` has dropped."""
+    """The guards of a compiled version that a ``guard_filter_fn`` dropped."""
 
     key: CompileKey
     name: str
@@ -106,7 +106,7 @@ class FilteredGuards:
     number: int
     """How many guards there were before."""
     place: Place | None
-    """The line for which the first of those that are about a value was made."""
+    """The line that caused the first dropped guard on a value."""
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -118,12 +118,12 @@ class FilteredGuards:
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator in a graph that is not torch's own, as it was when the graph was captured."""
+    """A custom operator in a graph, at the time of the capture."""
 
     name: str
     """As ``namespace.name``."""
     schemas: tuple[str, ...]
-    """What it takes, mutates and returns, for each overload."""
+    """The schema of each overload: what it takes, mutates and returns."""
 
 
 @dataclass(frozen=True)
