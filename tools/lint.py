@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run every check of form: licence lines, format, layers, types, headers.
+"""Run every check of form: licence lines, format, layers, types, plain English, headers.
 
 With --fix, rewrite instead.
 Each checker prints its own findings; the exit status is 1 if any of them found something.
@@ -78,6 +78,7 @@ def main(fix: bool) -> int:
     if not fix:
         results.append(run("layers", [sys.executable, "tools/check_layers.py"]))
         results.append(run("mypy", [tool("mypy"), "--no-error-summary"]))
+        results.append(run("plain English", [sys.executable, "tools/english.py"]))
         results.append(run("headers", [sys.executable, "tools/check_headers.py"]))
     return 0 if all(results) else 1
 
