@@ -4,8 +4,9 @@
 Each row of HABITS is a habit, the pattern that finds it, and what to write instead. Only habits
 that are nearly always wrong are listed; EXCUSED names the few places that are right.
 
-Text that is read: Markdown outside code, HTML templates, comments of public headers, docstrings of
-the public Python API, and every string of three words or more in python/pellucid.
+Text that is read: Markdown outside code, HTML templates, strings of the scripts of both pages,
+comments of public headers, docstrings of the public Python API, and every string of three words or
+more in python/pellucid.
 """
 
 import ast
@@ -146,6 +147,13 @@ def template(text: str) -> Iterator[Text]:
     yield from enumerate(text.splitlines(), 1)
 
 
+def script(text: str) -> Iterator[Text]:
+    """Yield the strings of a page's script that have a space."""
+    for match in re.finditer(r"""(['"`])((?:(?!\1)[^\n\\]|\\.)*)\1""", text):
+        if " " in match[2]:
+            yield text.count("\n", 0, match.start()) + 1, match[2]
+
+
 def comments(text: str) -> Iterator[Text]:
     """Yield the comments of a C++ header, those of successive lines as one."""
     begin, words = 0, ""
@@ -194,12 +202,15 @@ def public_modules() -> List[str]:
 
 def files() -> Iterator[Tuple[str, Iterator[Text]]]:
     """Yield each file that is read, and its texts."""
-    folders = ("docs", "gallery", "web/npm", "web/page/src")
+    folders = ("docs", "gallery", "web/npm")
     pages = [*ROOT.glob("*.md"), *(path for f in folders for path in (ROOT / f).rglob("*.md"))]
     for path in pages:
         yield _name(path), markdown(path.read_text(encoding="utf-8"))
     for path in (ROOT / "python" / "pellucid").rglob("*.html"):
         yield _name(path), template(path.read_text(encoding="utf-8"))
+    scripts = [*(ROOT / "python" / "pellucid" / "report").rglob("*.js")]
+    for path in [*scripts, *(ROOT / "web" / "page" / "src").rglob("*.ts")]:
+        yield _name(path), script(path.read_text(encoding="utf-8"))
     for path in (ROOT / "include").rglob("*.h"):
         yield _name(path), comments(path.read_text(encoding="utf-8"))
     public = public_modules()

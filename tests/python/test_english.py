@@ -101,6 +101,8 @@ def test_templates_and_comments_are_read() -> None:
     page = "<p>{{ a }} is told.</p>\n<style>.told{}</style>"
     found = [list(english.habits(text)) for _, text in english.template(page)]
     assert found == [[("told", "is told")], []]
+    code = "const a = `it is told`; // is told\nb('no', 'is told')"
+    assert list(english.script(code)) == [(1, "it is told"), (2, "is told")]
     header = "int a;  // the size\n// Where there\n// is none, it throws.\nint b;\n"
     assert list(english.comments(header)) == [
         (1, "the size Where there is none, it throws."),

@@ -79,7 +79,7 @@ def test_keys(small_page: Path, open_page: Callable[..., Any]) -> None:
     page.keyboard.press("]")
     assert page.locator(version).inner_text() != before
     page.keyboard.press("g")
-    assert page.locator("#graph [aria-pressed=true]").inner_text() == "spine"
+    assert page.locator("#graph [aria-pressed=true]").inner_text() == "outline"
     page.keyboard.press("g")
     assert page.locator("#graph svg .box").count() >= 1
     page.keyboard.press("d")

@@ -74,7 +74,7 @@ export function sentenceOf(f: FunctionVerdict, summary: Summary): { text: string
     ...found.map((d) => `${d.message}${d.offset ? `, at byte 0x${d.offset.toString(16)}` : ""}`),
   ].join("; ");
   if (found.some((d) => d.severity === "refused")) return { text: "was not recovered in full", why };
-  if (f.verdict === null) return { text: "has no verdict of its own", why };
+  if (f.verdict === null) return { text: "has no separate verdict", why };
   return { text: MEANINGS[f.verdict], why };
 }
 

@@ -3,7 +3,7 @@
 'use strict';
 
 const OUTCOME = {
-  g: ['in-graph', 'in a graph'], p: ['between', 'Python between graphs'], t: ['traced', 'traced: nothing is left of it'],
+  g: ['in-graph', 'in a graph'], p: ['between', 'Python between graphs'], t: ['traced', 'traced, with nothing left to run'],
   b: ['broken', 'graph break'], x: ['eager', 'not compiled'], ' ': ['', ''],
 };
 
@@ -120,7 +120,7 @@ class RunsPane extends FilePane {
       const tab = make('button', 'tab', version.key);
       tab.setAttribute('role', 'tab');
       tab.setAttribute('aria-selected', String(version.key === state.key));
-      tab.title = version.recompiled.length ? `compiled again: ${version.recompiled.join('\n')}` : 'the first version';
+      tab.title = version.recompiled.length ? `recompiled: ${version.recompiled.join('\n')}` : 'the first version';
       tab.addEventListener('click', () => app.set({ key: version.key }));
       return tab;
     }));

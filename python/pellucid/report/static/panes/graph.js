@@ -10,7 +10,7 @@ class GraphPane extends FilePane {
     /** @type {Record<string, HTMLElement>} */
     this.views = {};
     for (const view of ['list', 'spine', 'blocks', 'diff']) {
-      this.views[view] = toggle(view, () => app.set({ graph: view }));
+      this.views[view] = toggle(view === 'spine' ? 'outline' : view, () => app.set({ graph: view }));
       this.head.append(this.views[view]);
     }
     this.other = choose(this.head, 'compare with', (value) => app.set({ other: value }));

@@ -71,7 +71,7 @@ class GuardsPane extends FilePane {
         if (failed && failed[column] !== undefined) {
           box.classList.add('failed');
           box.textContent = `✕ ${text}`;
-          box.title = `failed: it was ${failed[column] || 'another'}\nexpected: ${text}`;
+          box.title = `failed: it was ${failed[column] || 'a different value'}\nexpected: ${text}`;
           if (failed[column]) box.append(make('b', 'actual', ` ← ${failed[column]}`));
         }
         row.append(box);
@@ -98,6 +98,6 @@ class GuardsPane extends FilePane {
 /** @param {string | null} text @param {string} kind @param {string} className */
 function cell(text, kind, className) {
   const box = make('span', text === null ? `${className} none` : className, text === null ? '—' : text.slice(0, 300));
-  box.title = text === null ? 'this version has no such guard' : `${kind}\n${text.slice(0, 3000)}`;
+  box.title = text === null ? 'this version does not have this guard' : `${kind}\n${text.slice(0, 3000)}`;
   return box;
 }

@@ -22,9 +22,9 @@ class RestPane {
       Timeline: [null, () => this.timeline(bars)],
       Memory: [this.made('memory').querySelectorAll('table').length, () => this.made('memory')],
       ...Object.fromEntries(rest.tables.map((/** @type {[string, string[], any[][]]} */ [name, titles, rows]) => [name, [rows.length, () => table(titles, rows)]])),
-      Left: [rest.skipped.length, () => table(['compile', 'place', 'why torch left it as it is'], rest.skipped)],
+      Left: [rest.skipped.length, () => table(['compile', 'place', 'why torch skipped it'], rest.skipped)],
       Settings: [settings.length, () => table(['', ''], [...Object.entries(rest.versions), ...settings])],
-      Metrics: [rest.metrics.length, () => table(['compile', 'what torch counted'],
+      Metrics: [rest.metrics.length, () => table(['compile', 'torch’s counters'],
         rest.metrics.map((/** @type {any[]} */ [key, values]) => [key, Object.entries(values).map(([k, v]) => `${k} ${JSON.stringify(v)}`).join(', ')]))],
       Problems: [rest.problems.length, () => table(['where', 'what', ''], rest.problems)],
       Files: [rest.files.length, () => this.files(rest.files, files)],
@@ -56,12 +56,12 @@ class RestPane {
   /** @param {any[]} bars @returns {Node} */
   timeline(bars) {
     const box = make('div', 'timeline');
-    if (!bars.length) { box.append(make('p', 'note', 'This capture tells no times.')); return box; }
+    if (!bars.length) { box.append(make('p', 'note', 'No timings were recorded.')); return box; }
     const most = 2000, all = Math.max(...bars.map((b) => b[2] + b[3]));
     const [from, span] = this.zoom || [0, all], scale = 1000 / Math.max(span, 1e-9);
     const shown = bars.filter((b) => b[2] < from + span && b[2] + b[3] > from).sort((a, b) => b[3] - a[3]).slice(0, most);
     const height = (1 + Math.max(...shown.map((b) => b[4]))) * 18;
-    const drawing = svg('svg', { viewBox: `0 0 1000 ${height}`, preserveAspectRatio: 'none', height, role: 'img', 'aria-label': 'when the parts of the compiler worked' });
+    const drawing = svg('svg', { viewBox: `0 0 1000 ${height}`, preserveAspectRatio: 'none', height, role: 'img', 'aria-label': 'the phases of the compiles over time' });
     const labels = make('div', 'labels');
     for (const [key, name, at, seconds, row, owner, about] of shown) {
       const x = Math.max(0, (at - from) * scale), w = Math.max(Math.min(1000, (at + seconds - from) * scale) - x, 0.6), y = row * 18;
@@ -77,7 +77,7 @@ class RestPane {
       if (w > 45) labels.append(label);
     }
     const frame = make('div', 'frame'), save = Object.assign(make('button', 'toggle', 'Save trace.json'), { title: 'for ui.perfetto.dev or chrome://tracing', onclick: saveTrace });
-    const note = make('p', 'note', `${all.toFixed(1)} s of compiling${this.zoom ? `, ${span.toFixed(3)} s shown: click the same bar to see all` : '; click a bar to see it larger'} `);
+    const note = make('p', 'note', `${all.toFixed(1)} s of compile time${this.zoom ? `, ${span.toFixed(3)} s shown; click the bar again to show everything` : '; click a bar to zoom in'} `);
     note.append(save);
     frame.append(drawing, labels);
     box.append(frame, note, this.made('times'));
