@@ -27,7 +27,7 @@ from pellucid.verdicts import CodeVerdict, Diagnostic, LineMapEntry, Status, Tie
 
 @dataclasses.dataclass(frozen=True)
 class Decompilation:
-    """The source of one object, with what it takes to run it and to judge it."""
+    """The source of one object, with its globals, line map and verdict."""
 
     source: str
     globals: Dict[str, Any]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dispatch straight to compiled code, past the guards.
+"""Call compiled code directly, without its guards.
 
-Serving engines know more of their calls than the guards check: when the shapes fall into a few
-known buckets, the guards only cost time.  The protocol is depyf's, which vLLM subclasses.
+Serving engines know more about their calls than the guards check: if the shapes fall into a few
+known buckets, the guards only cost time.  The protocol is depyf's; vLLM subclasses it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class TorchCompileWrapperWithCustomDispatcher:
     A subclass defines ``forward`` and calls ``super().__init__`` with the compiled callable.  Its
     ``__call__`` either calls ``self.compiled_callable`` or, inside
     ``with self.dispatch_to_code(index):``, ``self.forward``.  ``self.compiled_codes`` holds the
-    compiled versions in the order in which Dynamo made them; nothing checks that a version fits the
-    arguments it is given.
+    compiled versions in the order in which Dynamo compiled them.  Nothing checks that a version
+    fits its arguments.
 
     Args:
         compiled_callable: what ``torch.compile`` returned for ``self.forward``.
-        use_custom_dispatcher: kept for the subclass to read.
+        use_custom_dispatcher: stored for the subclass.
     """
 
     def __init__(
@@ -49,15 +49,15 @@ class TorchCompileWrapperWithCustomDispatcher:
         weakref.finalize(self, hooks.add_bytecode_hook(call_hook))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the compiled callable; subclasses put their dispatch here."""
+        """Call the compiled callable; subclasses override this to dispatch."""
         return self.compiled_callable(*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute; what ``torch.compile`` compiles.  Subclasses define it."""
+        """Compute the result: ``torch.compile`` compiles this.  Subclasses define it."""
         raise NotImplementedError
 
     def bytecode_hook(self, old_code: CodeType, new_code: CodeType) -> None:
-        """Keep a compiled version of this instance's ``forward``."""
+        """Store a compiled version of this instance's ``forward``."""
         if old_code is not self.original_code_object:
             return
         # Instances of one class share the code object, so it tells nothing of whose call this is.
@@ -69,8 +69,8 @@ class TorchCompileWrapperWithCustomDispatcher:
     def dispatch_to_code(self, index: int) -> Iterator[None]:
         """Make ``self.forward`` run a compiled version inside the block, without its guards.
 
-        Dynamo gives the compiled code the arguments and closure cells of the original, so it can
-        stand in for it.  Other instances, also of the same class, are not concerned.
+        The compiled code has the arguments and closure cells of the original, so it can replace
+        it.  Other instances, even of the same class, are not affected.
         """
         function = type(self).forward
         compiled = FunctionType(

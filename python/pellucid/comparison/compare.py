@@ -24,7 +24,7 @@ from .versions import version_changes
 
 
 def compare(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> Comparison:
-    """Compare what two dumps say.
+    """Compare two captures.
 
     Args:
         first, second: directories of captures; ranks and processes below them are compared by
@@ -34,7 +34,7 @@ def compare(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> Co
         The differences; false if there are none.
 
     Raises:
-        NotADump: one of them has no capture, or one that cannot be read.
+        NotADump: a directory does not contain a readable capture.
     """
     one, two = captures_in(first), captures_in(second)
     changes: list[Change] = []

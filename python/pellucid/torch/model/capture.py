@@ -62,7 +62,7 @@ def place_of_versions(frames: Sequence[Frame]) -> Place:
 
 
 class Shown:
-    """What a notebook shows as HTML: how that looks is not known here, and loaded when needed."""
+    """Something that a notebook displays as HTML; the display code is loaded when needed."""
 
     def _repr_html_(self) -> str:
         html: str = importlib.import_module("pellucid.notebook.html").html_of(self)
@@ -71,19 +71,19 @@ class Shown:
 
 @dataclass(frozen=True)
 class Capture(Shown):
-    """One capture: its events in order, and the files beside them.
+    """One capture: its events in order, and its files.
 
-    What lies in a file of the dump is not repeated in an event that was read back: the text of a
-    graph is :meth:`text` of its file, its nodes are :meth:`nodes`.
+    Events do not repeat what is in a file of the dump: :meth:`text` returns the text of a graph,
+    and :meth:`nodes` its nodes.
     """
 
     directory: Path
     schema: int
     """The version of the dump's format."""
     versions: Mapping[str, str]
-    """The versions of Python, torch and what else shaped the capture."""
+    """The versions of Python, torch and everything else that affected the capture."""
     configuration: Mapping[str, str]
-    """The settings of torch that were not at their default."""
+    """The settings of torch that did not have their default value."""
     events: tuple[Any, ...]
     """Instances of the classes of :mod:`~pellucid.torch.model.events`, in order."""
     caches: Mapping[int, tuple[CacheEntry, ...]]
@@ -93,10 +93,10 @@ class Capture(Shown):
     times: tuple[Times, ...] = ()
     spans: tuple[Span, ...] = ()
     rank: int | None = None
-    """The rank of the process in a distributed job; None outside of one."""
+    """The rank of the process in a distributed job; None outside a distributed job."""
     world_size: int | None = None
     process: str = ""
-    """Which child process this is, as its directory says; empty for the first process."""
+    """The child process, as its directory is named; empty for the first process."""
     command: tuple[str, ...] = ()
     """The script, or ``-m`` and the module, with its arguments; empty if that is not known."""
     folder: str = ""
@@ -108,7 +108,7 @@ class Capture(Shown):
     others: tuple[str, ...] = ()
     """The captures of other ranks and processes, as paths below this one's directory."""
     made_nodes: Nodes | None = field(default=None, repr=False, compare=False)
-    """The nodes of the graphs, where the capture is still in memory."""
+    """The nodes of the graphs, if the capture is still in memory."""
 
     def of(self, kind: type[E], key: CompileKey | None = None) -> list[E]:
         """Return the events of one kind, in order: all of them, or those of one compile."""
@@ -123,7 +123,7 @@ class Capture(Shown):
         return found
 
     def text(self, file: str) -> str:
-        """Return the text of one of the dump's files; empty when it is gone or no such file."""
+        """Return the text of one of the dump's files; empty if there is no such file."""
         if file not in self._names:
             return ""
         with contextlib.suppress(OSError):
@@ -133,7 +133,7 @@ class Capture(Shown):
     def nodes(self, file: str) -> tuple[Node, ...]:
         """Return the nodes of a dumped graph, in the order of its lines.
 
-        A dump of schema 1 has no table of nodes; what the graph's text tells is read instead.
+        A dump of schema 1 has no table of nodes, so they are parsed from the text of the graph.
         """
         if file not in self._nodes and self.made_nodes is None and self.schema == 1:
             return self._read_nodes(file)

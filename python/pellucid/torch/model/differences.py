@@ -13,7 +13,7 @@ from .keys import CompileKey, Place
 from .observed import Parting, Values
 
 _SHOWN = 4
-"""How many of several alike things are told."""
+"""How many of several similar items are reported."""
 STATE = "Python state"
 """Stands for the operation where only the state of the program differs."""
 OWN = "as it runs"
@@ -171,10 +171,10 @@ def _count(number: int, what: str) -> str:
 
 @dataclass(frozen=True)
 class Difference:
-    """What :func:`~pellucid.find_difference` saw; true when there is a difference."""
+    """The result of :func:`~pellucid.find_difference`; true if there is a difference."""
 
     stage: str = ""
-    """The first stage that parts: ``captured``, ``AOT``, ``post-grad`` or ``program``; ``as it
+    """The first stage that differs: ``captured``, ``AOT``, ``post-grad`` or ``program``; ``as it
     runs`` when only what the program compiled itself does, and a fresh compile does not; empty when
     none does."""
     previous: str = ""
@@ -182,12 +182,12 @@ class Difference:
     direction: str = ""
     """``forward`` or ``backward``; empty if no operation is named."""
     operation: str = ""
-    """The operation whose result parts first, as the earlier stage has it: ``aten.silu.default``;
-    ``Python state`` where only that differs."""
+    """The first operation whose result differs, as named in the earlier stage:
+    ``aten.silu.default``; ``Python state`` if only that differs."""
     before: StageOperation | None = None
     """The operation in the earlier stage."""
     after: StageOperation | None = None
-    """The same in the stage that parts."""
+    """The same operation in the stage that differs."""
     distance: Distance | None = None
     nearer: Nearer | None = None
     place: Place | None = None
@@ -197,11 +197,11 @@ class Difference:
     fused: tuple[str, ...] = ()
     """The nodes that are computed in one kernel with this one."""
     note: str = ""
-    """How the operation was told, where that was not by its own result."""
+    """How the operation was found, if not by its own result."""
     results: tuple[Parted, ...] = ()
-    """The results, gradients and tensors of the program that part."""
+    """The results, gradients and tensors of the program that differ."""
     state: tuple[StateChange, ...] = ()
-    """Attributes, lists, dictionaries and globals that eager and compiled code leave different."""
+    """Attributes, lists, dictionaries and globals that differ after eager and compiled code."""
     stages: tuple[str, ...] = ()
     """The stages that were run, in order."""
     graphs: int = 0
@@ -210,21 +210,21 @@ class Difference:
     """Whether gradients were compared."""
     notes: tuple[str, ...] = ()
     directory: str = ""
-    """Where the graphs are dumped; empty where no file has to be shown."""
+    """Where the graphs are dumped; empty if no file has to be shown."""
     tolerance: str = ""
     within_rounding: tuple[Parted, ...] = field(default=())
-    """Results beyond the tolerance in which compiled code is as near to float64 as eager is."""
+    """Results beyond the tolerance that are as close to float64 in compiled code as in eager."""
     function: str = ""
-    """The compiled function whose call differs, where the program makes the call itself."""
+    """The compiled function whose call differs, if the program makes the call itself."""
     call: int = 0
-    """Which call of it, counted from 1."""
+    """The number of the call, starting at 1."""
     called: Place | None = None
     """The line of the program that makes this call."""
     called_code: str = ""
     cause: str = ""
-    """Why a fresh compile agrees and the program's own compiled code does not."""
+    """Why a fresh compile agrees although the program's own compiled code does not."""
     remedy: str = ""
-    """What to do about that."""
+    """What to do about it."""
     compiled: tuple[Compiled, ...] = ()
     """What the program runs compiled, and was compared as it runs."""
     compiled_here: str = ""

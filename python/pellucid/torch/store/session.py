@@ -80,12 +80,12 @@ class Session(Shown):
     """The store of one capture.
 
     Args:
-        directory: where the files go; made when it is not there.
-        listener: called with each event as it is recorded, for showing progress.
-        show_bytecode: whether transformed code is disassembled in its file even when it is proven.
-        claim: what makes the directory this capture's own; given back by :meth:`close`.
-        mark: the run that the capture belongs to, where it is one of several that nobody named
-            directories for (``PELLUCID_DUMP``); such a capture is *automatic*.
+        directory: the directory of the files; created if it does not exist.
+        listener: called with each event as it is recorded, for instance to show progress.
+        show_bytecode: whether to disassemble transformed code in its file even if it is proven.
+        claim: reserves the directory for this capture; released by :meth:`close`.
+        mark: the run that the capture belongs to, if its directory was chosen automatically
+            (``PELLUCID_DUMP``).
     """
 
     def __init__(
@@ -378,7 +378,7 @@ class Session(Shown):
         return name if folder == str(self.directory) else file
 
     def write(self, name: str, content: str | bytes) -> Path:
-        """Write one of this capture's files, whole."""
+        """Write one of this capture's files atomically."""
         with self._writing:  # events go on meanwhile; of two texts of one file the later one stays
             with self._lock:
                 self._files.setdefault(name, name)
