@@ -17,8 +17,8 @@ To set it up, run once per repository (or with --global for all of them):
   git config diff.pyc.cachetextconv true
   echo '*.pyc diff=pyc' >> .gitattributes
 
-git diff, git show and git log -p then show the source of compiled Python. The source is not proven,
-to save time; `pellucid decompile` does that.
+git diff, git show and git log -p then show the source of compiled Python. To save time,
+the source is not proven; use `pellucid decompile` for that.
 
 exit status: 0 on success, 1 if the file cannot be read, 2 for wrong usage"""
 
