@@ -9,31 +9,16 @@ namespace pellucid::bytecode {
 namespace {
 
 constexpr std::string_view kNames[] = {
-#define OP(name, operand, pops, pushes, raises) #name,
+#define OP(name, ...) #name,
 #include "bytecode/ops.def"
 #undef OP
 };
 
-uint32_t variable_pops(const Instr& instr) {
+uint32_t pops_of(const Instr& instr, uint8_t slots) {
   const uint32_t a = instr.a;
   const uint32_t b = instr.b;
+  if (slots != kVar) return slots == kCount ? a : slots;
   switch (instr.op) {
-    case Op::BuildTuple:
-    case Op::BuildList:
-    case Op::BuildSet:
-    case Op::BuildString:
-    case Op::BuildSlice:
-    case Op::BuildTupleUnpack:
-    case Op::BuildTupleUnpackWithCall:
-    case Op::BuildListUnpack:
-    case Op::BuildSetUnpack:
-    case Op::BuildMapUnpack:
-    case Op::BuildMapUnpackWithCall:
-    case Op::PopExcept:
-    case Op::EndAsyncFor:
-    case Op::Raise:
-    case Op::Reraise:
-      return a;
     case Op::BuildMap:
       return 2 * a;
     case Op::BuildConstKeyMap:
@@ -57,10 +42,9 @@ uint32_t variable_pops(const Instr& instr) {
   }
 }
 
-uint32_t variable_pushes(const Instr& instr) {
+uint32_t pushes_of(const Instr& instr, uint8_t slots) {
+  if (slots != kVar) return slots == kCount ? instr.a : slots;
   switch (instr.op) {
-    case Op::UnpackSequence:
-      return instr.a;
     case Op::UnpackEx:
       return instr.a + 1 + instr.b;
     case Op::MatchKeys:
@@ -83,8 +67,7 @@ bool can_raise(Op op) { return facts_of(op).raises; }
 
 StackEffect stack_effect(const Instr& instr) {
   const OpFacts& op = facts_of(instr.op);
-  return {op.pops == kVar ? variable_pops(instr) : op.pops,
-          op.pushes == kVar ? variable_pushes(instr) : op.pushes};
+  return {pops_of(instr, op.pops), pushes_of(instr, op.pushes)};
 }
 
 }  // namespace pellucid::bytecode

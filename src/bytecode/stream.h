@@ -24,7 +24,7 @@
 namespace pellucid::bytecode {
 
 enum class Op : uint8_t {
-#define OP(name, operand, pops, pushes, raises) name,
+#define OP(name, ...) name,
 #include "bytecode/ops.def"
 #undef OP
 };

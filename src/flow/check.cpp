@@ -74,7 +74,8 @@ class Checker {
     uint32_t exceptions = block.exc_depth;
     for (uint32_t i = block.first; i < block.first + block.count; ++i) {
       const Instr& instr = graph_.instrs[i];
-      PELLUCID_CHECK(!is_control(instr.op));
+      const bytecode::Role role = bytecode::facts_of(instr.op).role;
+      PELLUCID_CHECK(role == bytecode::Role::Plain || role == bytecode::Role::Own);
       const bytecode::StackEffect effect = bytecode::effect_of(instr);
       PELLUCID_CHECK(effect.pops <= depth);
       if (bytecode::facts_of(instr.op).raises) check_protected(block, depth);
@@ -125,35 +126,6 @@ class Checker {
   void check_protected(const Block& block, uint32_t depth) {
     PELLUCID_CHECK(!block.handler.valid() || block.handler.index() < graph_.handlers.size());
     PELLUCID_CHECK(!block.handler.valid() || graph_[block.handler].depth <= depth);
-  }
-
-  static bool is_control(Op op) {
-    switch (op) {
-      case Op::Jump:
-      case Op::BranchTrue:
-      case Op::BranchFalse:
-      case Op::BranchNone:
-      case Op::BranchNotNone:
-      case Op::ForIter:
-      case Op::Send:
-      case Op::ReturnValue:
-      case Op::Raise:
-      case Op::Reraise:
-      case Op::Unsayable:
-      case Op::SetupFinally:
-      case Op::SetupWith:
-      case Op::SetupAsyncWith:
-      case Op::PopBlock:
-      case Op::BeginFinally:
-      case Op::CallFinally:
-      case Op::PopFinally:
-      case Op::EndFinally:
-      case Op::WithCleanupStart:
-      case Op::WithCleanupFinish:
-        return true;
-      default:
-        return false;  // NOLINT: the ops above are what a Graph has no instruction for
-    }
   }
 
   // The entry may be anywhere: the bytecode may begin with a jump.

@@ -48,38 +48,24 @@ std::optional<Control> control_of(const Instr& instr) {
 uint32_t reach_of(const Instr& instr) { return reach_of(instr, bytecode::effect_of(instr).pops); }
 
 uint32_t deep_reach_of(const Instr& instr, uint32_t pops) {
-  switch (instr.op) {
-    case Op::Copy:
-    case Op::Swap:
-    case Op::Rot:
-    case Op::WithExceptStart:
-      return instr.a;
-    case Op::ListAppend:
-    case Op::SetAdd:
-    case Op::MapAdd:
-    case Op::ListExtend:
-    case Op::SetUpdate:
-    case Op::DictUpdate:
-    case Op::DictMerge:
-      return pops + instr.a;
-    case Op::Reraise:
-      return std::max(pops, instr.b == 0 ? 0 : instr.b);
-    case Op::GetAnext:
-    case Op::ImportFrom:
-    case Op::GetLen:
-    case Op::MatchMapping:
-    case Op::MatchSequence:
-      return 1;
-    case Op::ForIter:
-      return 1 + instr.b;
-    case Op::CopyDictWithoutKeys:
-    case Op::MatchKeys:
-      return 2;
-    case Op::Send:
-      return instr.b == 2 ? 3 : 2;
-    default:  // NOLINT: every other op looks at what it pops (looks_deeper)
+  using bytecode::Looks;
+  switch (bytecode::facts_of(instr.op).looks) {
+    case Looks::Pops:
       return pops;
+    case Looks::One:
+      return 1;
+    case Looks::Two:
+      return 2;
+    case Looks::Depth:
+      return instr.a;
+    case Looks::Below:
+      return pops + instr.a;
+    case Looks::Own:
+      break;
   }
+  if (instr.op == Op::Reraise) return std::max(pops, instr.b);
+  if (instr.op == Op::ForIter) return 1 + instr.b;
+  return instr.b == 2 ? 3 : 2;  // Send
 }
 
 Chains::Chains() : links_(1) {}

@@ -85,58 +85,8 @@ struct Control {
 };
 std::optional<Control> control_of(const Instr& instr);
 
-// Returns true if control_of() an instruction with this op has a value.
-constexpr bool transfers_control(Op op) {
-  switch (op) {
-    case Op::Jump:
-    case Op::BranchTrue:
-    case Op::BranchFalse:
-    case Op::BranchNone:
-    case Op::BranchNotNone:
-    case Op::ForIter:
-    case Op::Send:
-    case Op::ReturnValue:
-    case Op::Raise:
-    case Op::Unsayable:
-    case Op::Reraise:
-      return true;
-    default:  // NOLINT: every other op falls through
-      return false;
-  }
-}
-
 // No stack is deeper than this, so that no depth overflows.
 inline constexpr uint32_t kMaxDepth = 1u << 28;
-
-// Returns true if an instruction may look at slots below those that it pops.
-constexpr bool looks_deeper(Op op) {
-  switch (op) {
-    case Op::Copy:
-    case Op::Swap:
-    case Op::Rot:
-    case Op::WithExceptStart:
-    case Op::ListAppend:
-    case Op::SetAdd:
-    case Op::MapAdd:
-    case Op::ListExtend:
-    case Op::SetUpdate:
-    case Op::DictUpdate:
-    case Op::DictMerge:
-    case Op::Reraise:
-    case Op::GetAnext:
-    case Op::ImportFrom:
-    case Op::GetLen:
-    case Op::MatchMapping:
-    case Op::MatchSequence:
-    case Op::ForIter:
-    case Op::CopyDictWithoutKeys:
-    case Op::MatchKeys:
-    case Op::Send:
-      return true;
-    default:  // NOLINT: every other op looks at what it pops
-      return false;
-  }
-}
 
 // By Op: whether all that an instruction does to a stack is to pop and to push a fixed number of
 // slots. It transfers no control, looks at no other slot, and handles no exception. So do nearly
@@ -146,9 +96,9 @@ inline constexpr std::array<bool, 256> kIsSimple = [] {
   for (size_t i = 0; i < std::size(bytecode::kOpFacts); ++i) {
     const auto op = static_cast<Op>(i);
     const bytecode::OpFacts& facts = bytecode::kOpFacts[i];
-    is_simple[i] = facts.pops != bytecode::kVar && facts.pushes != bytecode::kVar &&
-                   !transfers_control(op) && !looks_deeper(op) && op != Op::PushExcInfo &&
-                   op != Op::PopExcept;
+    is_simple[i] = !bytecode::varies(facts.pops) && !bytecode::varies(facts.pushes) &&
+                   facts.role != bytecode::Role::Control && facts.looks == bytecode::Looks::Pops &&
+                   op != Op::PushExcInfo && op != Op::PopExcept;
   }
   return is_simple;
 }();
@@ -170,7 +120,8 @@ uint32_t deep_reach_of(const Instr& instr, uint32_t pops);
 uint32_t reach_of(const Instr& instr);
 // The same of an instruction that is known to pop so many.
 inline uint32_t reach_of(const Instr& instr, uint32_t pops) {
-  return looks_deeper(instr.op) ? deep_reach_of(instr, pops) : pops;
+  const bool is_deep = bytecode::facts_of(instr.op).looks != bytecode::Looks::Pops;
+  return is_deep ? deep_reach_of(instr, pops) : pops;
 }
 
 // A chain of facts about stack positions, interned: equal chains have equal ids, 0 is the empty

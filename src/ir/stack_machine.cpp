@@ -7,7 +7,6 @@
 #include "base/append.h"
 #include "base/check.h"
 #include "bytecode/op_facts.h"
-#include "ir/plain_ops.h"
 
 namespace pellucid::ir {
 
@@ -384,7 +383,7 @@ void StackMachine::special(const bytecode::Instr& instr) {
 
 void StackMachine::run(std::span<const bytecode::Instr> instrs) {
   for (const bytecode::Instr& instr : instrs) {
-    if (kIsPlain[static_cast<size_t>(instr.op)]) {
+    if (bytecode::is_plain(instr.op)) {
       copied_ = false;
       plain(instr);
     } else {
