@@ -23,13 +23,6 @@ namespace pellucid::structure {
 
 namespace {
 
-void join_all(Reduction& reduction, uint32_t shortest) {
-  if (!reduction.joins_copies) return;
-  for (const BlockId join : join_endings(reduction.graph, shortest)) {
-    reduction.joins.push_back(join);
-  }
-}
-
 constexpr std::array kSteps = {
     Step{"alternatives", "keeps the blocks that tell `case 1 | 2` from two cases",
          kHasTests | kHasCopies, [](Reduction& r) { keep_alternatives(r.graph); }},
@@ -54,8 +47,6 @@ constexpr std::array kSteps = {
          }},
     Step{"popped", "removes parameters that are only popped", kHasWays,
          [](Reduction& r) { drop_popped_params(r.graph); }},
-    Step{"join_endings", "the same for all endings that have an item in common", kHasEndings,
-         [](Reduction& r) { join_all(r, 1); }},
     Step{"carried", "a value of another block that is dropped is no statement", kHasCarried,
          [](Reduction& r) { forget_carried(r.graph); }},
     Step{"tails", "copies of a whole ending are one block again", kHasWays,
@@ -64,8 +55,11 @@ constexpr std::array kSteps = {
          }},
     Step{"matches", "reads the cases of `match`, each as one region", kHasTests,
          [](Reduction& r) { fold_matches(r.graph, r.tree.module()); }},
-    Step{"join_returns", "joins endings that have nothing in common but what they do", kHasEndings,
-         [](Reduction& r) { join_all(r, 0); }},
+    Step{"join_returns", "the same for all endings of one line, with an item in common or none",
+         kHasEndings,
+         [](Reduction& r) {
+           if (r.joins_copies) join_returns(r.graph, r.joins);
+         }},
     Step{"thread_again", "blocks that only led to what was joined", kHasWays,
          [](Reduction& r) { thread_empty_blocks(r.graph); }},
     Step{"unfold", "tests of constants that compilers left, while tests are the ends of blocks",

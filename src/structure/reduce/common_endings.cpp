@@ -75,7 +75,7 @@ bool Endings::differ_in_line(ValueId x, ValueId y) const {
   return is_op(g_[x], Op::MapAdd) && same_operation(g_, x, y, {.lines = true});
 }
 
-std::optional<CommonEnding> Endings::compare(BlockId x, BlockId y, size_t shortest) const {
+std::optional<CommonEnding> Endings::compare(BlockId x, BlockId y) const {
   const auto &p = g_[x].items, &q = g_[y].items;
   if (g_[x].operands.size() != g_[y].operands.size()) return std::nullopt;
   size_t length = 0;
@@ -88,7 +88,7 @@ std::optional<CommonEnding> Endings::compare(BlockId x, BlockId y, size_t shorte
     ++length;
   }
   const size_t most = longest_copy(x);
-  for (; length > 0 && length >= shortest; --length) {
+  for (; length > 0; --length) {
     const std::optional<ValueId> differs = difference(x, y, length);
     if (!differs) continue;
     const ir::Value& start = g_[p[p.size() - length]];
@@ -105,7 +105,7 @@ std::optional<CommonEnding> Endings::compare(BlockId x, BlockId y, size_t shorte
     if (!differs->valid()) return equal_choice(x, y, length);
     return CommonEnding{length, *differs};
   }
-  if (shortest > 0) return std::nullopt;
+  if (kind_ != EndingKind::Any) return std::nullopt;
   if (g_[x].exit == ExitKind::Return) return CommonEnding{0, g_.resolve(g_[x].operands[0])};
   const std::optional<ValueId> differs = difference(x, y, 0);
   return differs && differs->valid() ? std::optional(CommonEnding{0, *differs}) : std::nullopt;

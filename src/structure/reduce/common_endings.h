@@ -27,8 +27,8 @@ class Endings {
  public:
   Endings(const Graph& graph, EndingKind kind) : g_(graph), kind_(kind) {}
 
-  // Returns the common ending, if it has at least `shortest` items.
-  std::optional<CommonEnding> compare(BlockId x, BlockId y, size_t shortest) const;
+  // Returns the common ending. Only returns and raises of any kind need no item in common.
+  std::optional<CommonEnding> compare(BlockId x, BlockId y) const;
 
   // Returns true if both are copies of one ending: `~(a if (b if c else d) else e)` has two ways to
   // `~a`, each with a copy. If nothing else was copied, duplicated_exits.h merges them.

@@ -32,12 +32,12 @@ class EndingJoiner {
     refresh();
   }
 
-  // Joins endings with at least `shortest` items in common. The graph is current then.
-  std::vector<BlockId> join(size_t shortest) {
+  // The graph is current then.
+  std::vector<BlockId> join() {
     if (kind_ == EndingKind::Statement) draw_in_returns();
     if (kind_ == EndingKind::Handler) share_raises();
-    for (std::vector<BlockId>& left : groups(shortest)) {
-      while (left.size() > 1) cluster(left, shortest);
+    for (std::vector<BlockId>& left : groups()) {
+      while (left.size() > 1) cluster(left);
     }
     if (!made_.empty()) g_.recompute();
     return std::move(made_);
@@ -102,9 +102,9 @@ class EndingJoiner {
     }
   }
 
-  // Returns the endings in groups that may be one statement: those of one line and, if items are to
-  // be shared, with the same last operation.
-  std::vector<std::vector<BlockId>> groups(size_t shortest) {
+  // Returns the endings in groups that may be one statement: those of one line and, where items are
+  // to be shared, with the same last operation.
+  std::vector<std::vector<BlockId>> groups() {
     const bool of_handlers = kind_ == EndingKind::Handler;
     refresh();
     std::map<std::array<uint32_t, 8>, std::vector<BlockId>> found;
@@ -125,7 +125,7 @@ class EndingJoiner {
       // statement.
       if (shares) key[7] = block.next[0].to.value;
       if (block.exit == ExitKind::Raise) key[7] = g_.exceptions_at(id, block.items.size());
-      if (shortest > 0) {
+      if (kind_ != EndingKind::Any) {
         if (block.items.empty()) continue;
         const ir::Value& last = g_[block.items.back()];
         key[3] = static_cast<uint32_t>(last.op);
@@ -141,7 +141,7 @@ class EndingJoiner {
 
   // Joins the first block of the list with those that have the same ending, and removes them from
   // the list.
-  void cluster(std::vector<BlockId>& left, size_t shortest) {
+  void cluster(std::vector<BlockId>& left) {
     const BlockId first = left[0];
     std::vector<BlockId> same{first}, twins, others;
     CommonEnding common;
@@ -155,7 +155,7 @@ class EndingJoiner {
         twins.push_back(left[i]);
         continue;
       }
-      const std::optional<CommonEnding> match = endings_.compare(first, left[i], shortest);
+      const std::optional<CommonEnding> match = endings_.compare(first, left[i]);
       const bool fits = match && !only_drops(first, *match) &&
                         (same.size() == 1 ||
                          (match->length == common.length && match->differs == common.differs));
@@ -310,15 +310,16 @@ void forward_single_values(Graph& g) {
   apply_aliases(g);
 }
 
-std::vector<BlockId> join_endings(Graph& graph, size_t shortest) {
-  return EndingJoiner(graph, EndingKind::Any).join(shortest);
+void join_returns(Graph& graph, std::vector<BlockId>& joins) {
+  const std::vector<BlockId> made = EndingJoiner(graph, EndingKind::Any).join();
+  joins.insert(joins.end(), made.begin(), made.end());
 }
 
 std::vector<BlockId> join_statements(Graph& graph) {
-  EndingJoiner(graph, EndingKind::Handler).join(1);
+  EndingJoiner(graph, EndingKind::Handler).join();
   std::vector<BlockId> joins;
   for (size_t length = 0; length < kLongestChain; ++length) {
-    const std::vector<BlockId> made = EndingJoiner(graph, EndingKind::Statement).join(1);
+    const std::vector<BlockId> made = EndingJoiner(graph, EndingKind::Statement).join();
     if (made.empty()) break;
     joins.insert(joins.end(), made.begin(), made.end());
   }

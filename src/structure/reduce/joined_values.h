@@ -14,11 +14,11 @@
 
 namespace pellucid::structure {
 
-// Joins endings with at least `shortest` items in common. Returns the blocks that were made.
-std::vector<BlockId> join_endings(Graph& graph, size_t shortest);
+// Joins endings that return or raise, and appends the blocks that it made.
+void join_returns(Graph& graph, std::vector<BlockId>& joins);
 
-// Does the same for endings of handlers, and for others whose value does not leave the function:
-// possible ends of a `finally` body, and of its copies.
+// Joins endings of handlers, and others whose value does not leave the function: possible ends of a
+// `finally` body, and of its copies. Returns the blocks that were made.
 std::vector<BlockId> join_statements(Graph& graph);
 
 // Undoes the joins that several values still lead to. `joins` is in the order in which they were
