@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <unordered_map>
 #include <vector>
 
 #include "structure/graph/graph.h"
@@ -62,62 +62,15 @@ class InsideTail {
 
 using TailKey = std::vector<uint32_t>;
 
-// The tails that were seen, by keys that lie in one list: a hash table with linear probing.
-class KnownTails {
- public:
-  // Adds a tail. If there is one with this key, returns its block instead, and false.
-  std::pair<BlockId*, bool> add(const TailKey& key, BlockId block) {
-    if (2 * tails_.size() >= slots_.size()) grow();
+// The tails that were seen, by their keys.
+struct HashOfKey {
+  size_t operator()(const TailKey& key) const {
     uint32_t hash = 0;
     for (const uint32_t number : key) hash = (hash ^ number) * 0x9e3779b1u + (hash >> 15);
-    size_t at = slot_of(hash);
-    for (; slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
-      Tail& tail = tails_[slots_[at] - 1];
-      if (tail.hash == hash && is_key_of(tail, key)) return {&tail.block, false};
-    }
-    tails_.push_back({numbers_.size(), key.size(), hash, block});
-    numbers_.insert(numbers_.end(), key.begin(), key.end());
-    slots_[at] = static_cast<uint32_t>(tails_.size());
-    return {&tails_.back().block, true};
+    return hash ^ (hash >> 16);
   }
-
-  template <typename Visit>
-  void for_each(Visit visit) const {
-    for (const Tail& tail : tails_) visit(tail.block);
-  }
-
-  void clear() {
-    tails_.clear();
-    numbers_.clear();
-    std::fill(slots_.begin(), slots_.end(), 0);
-  }
-
- private:
-  struct Tail {
-    size_t begin, size;  // of its key, in numbers_
-    uint32_t hash;
-    BlockId block;
-  };
-
-  size_t slot_of(uint32_t hash) const { return (hash ^ (hash >> 16)) & (slots_.size() - 1); }
-  bool is_key_of(const Tail& tail, const TailKey& key) const {
-    const auto first = numbers_.begin() + static_cast<ptrdiff_t>(tail.begin);
-    return std::equal(key.begin(), key.end(), first, first + static_cast<ptrdiff_t>(tail.size));
-  }
-  void grow() {
-    constexpr size_t kFirst = 16;
-    slots_.assign(std::max(kFirst, 2 * slots_.size()), 0);
-    for (size_t i = 0; i < tails_.size(); ++i) {
-      size_t at = slot_of(tails_[i].hash);
-      while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = static_cast<uint32_t>(i + 1);
-    }
-  }
-
-  std::vector<Tail> tails_;
-  std::vector<uint32_t> numbers_;  // all keys, one after the other
-  std::vector<uint32_t> slots_;    // a power of two of them; 0: free, else one more than a tail
 };
+using KnownTails = std::unordered_map<TailKey, BlockId, HashOfKey>;
 
 // What equal tails have in common whatever their length, as a number for each block: most blocks
 // have a number of their own, and need no key.

@@ -97,7 +97,7 @@ class Tails {
   // Returns which blocks are a tail or the end of a `finally` body, by block.
   std::vector<uint8_t> ends() {
     std::vector<uint8_t> is_end(g_.size(), 0);
-    tails_.for_each([&](BlockId tail) { is_end[tail.index()] = 1; });
+    for (const auto& [key, tail] : tails_) is_end[tail.index()] = 1;
     for (const BlockId id : apart_) {
       const size_t begin = start_of_exit(id);
       bool is_tail = has_key(id, begin);
@@ -206,7 +206,8 @@ class Tails {
     if (g_[id].exit == ExitKind::Goto && begin == g_[id].items.size() && only_pops(id)) begin = 0;
     key_.clear();
     if (!make_key(id, begin, key_)) return;
-    const auto [known, is_new] = tails_.add(key_, id);
+    const auto [entry, is_new] = tails_.try_emplace(key_, id);
+    BlockId* const known = &entry->second;
     if (is_new) {
       if (starts_.size() <= id.index()) starts_.resize(g_.size());
       starts_[id.index()] = begin;
