@@ -7,6 +7,35 @@
 
 namespace pellucid::ast {
 
+NodeId first_part(const Tree& tree, NodeId id) {
+  switch (tree.kind(id)) {
+    case Kind::BoolOp:
+      return tree.items(tree.as<BoolOp>(id).values)[0];
+    case Kind::NamedExpr:
+      return tree.as<NamedExpr>(id).target;
+    case Kind::BinOp:
+      return tree.as<BinOp>(id).left;
+    case Kind::IfExp:
+      return tree.as<IfExp>(id).body;
+    case Kind::Compare:
+      return tree.as<Compare>(id).left;
+    case Kind::Call:
+      return tree.as<Call>(id).func;
+    case Kind::Attribute:
+      return tree.as<Attribute>(id).value;
+    case Kind::Subscript:
+      return tree.as<Subscript>(id).value;
+    case Kind::Slice:
+      return tree.as<Slice>(id).lower;
+    case Kind::Tuple: {
+      const auto items = tree.items(tree.as<Tuple>(id).elts);
+      return items.empty() ? NodeId() : items[0];
+    }
+    default:
+      return NodeId();
+  }
+}
+
 bool stores_twice(const Tree& tree, std::span<const NodeId> targets) {
   for (size_t i = 0; i + 1 < targets.size(); ++i) {
     const NodeId a = targets[i], b = targets[i + 1];

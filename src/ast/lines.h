@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ast: which parts of a statement need separate lines, since compilers treat consecutive stores and
-// jumps by their lines. print and verify/lower use the same answers, so that the proof is about the
-// text.
+// ast: what is written first, and which parts of a statement need separate lines, since compilers
+// treat consecutive stores and jumps by their lines. print and verify/lower use the same answers,
+// so that the proof is about the text.
 #pragma once
 
 #include <span>
@@ -9,6 +9,10 @@
 #include "ast/tree.h"
 
 namespace pellucid::ast {
+
+// Returns the part of an expression whose text comes first; invalid if it begins with its own
+// token.
+NodeId first_part(const Tree& tree, NodeId id);
 
 // Returns true if two consecutive targets are the same name on different lines: since 3.13 the
 // first of two stores to one name on one line is removed.

@@ -9,10 +9,16 @@ namespace pellucid::ast {
 
 namespace {
 
+constexpr Suite suite_named(std::string_view name) {
+  constexpr std::string_view kNames[] = {"", "body", "orelse", "finalbody", "handlers", "cases"};
+  const auto found = std::find(std::begin(kNames), std::end(kNames), name);
+  return found == std::end(kNames) ? Suite::None : static_cast<Suite>(found - std::begin(kNames));
+}
+
 // One array of fields for each kind; the terminator avoids empty arrays for kinds without fields.
-#define FIELD(type, name) {FieldType::type, #name},
+#define FIELD(type, name) {FieldType::type, #name, suite_named(#name)},
 #define NODE(kind, category, fields) \
-  constexpr FieldInfo k##kind##Fields[] = {fields{FieldType::Node, nullptr}};
+  constexpr FieldInfo k##kind##Fields[] = {fields{FieldType::Node, nullptr, Suite::None}};
 #include "ast/nodes.def"
 #undef NODE
 #undef FIELD
@@ -25,12 +31,7 @@ constexpr KindInfo info_of(const char* name, Category category, std::span<const 
     }
     const bool is_list = fields[i].type == FieldType::List;
     if (!is_list && fields[i].type != FieldType::Node) continue;
-    const std::string_view field = fields[i].name;
-    const bool has_statements =
-        is_list && (field == "body" || field == "orelse" || field == "finalbody");
-    const bool has_clauses = is_list && (field == "handlers" || field == "cases");
-    info.children[info.child_count++] = {static_cast<uint8_t>(i), is_list, has_statements,
-                                         has_clauses};
+    info.children[info.child_count++] = {static_cast<uint8_t>(i), is_list, fields[i].suite};
   }
   return info;
 }

@@ -90,17 +90,22 @@ struct Where {
   object::CodeId code{};       // whose; set when a body is complete (mark_code)
 };
 
+// The fields of statements, and those of clauses that have such fields.
+enum class Suite : uint8_t { None, Body, Orelse, Finalbody, Handlers, Cases };
+
 struct FieldInfo {
   FieldType type;
   const char* name;
+  Suite suite;  // by its name: an expression may have a `body`, too
 };
-// A field that holds nodes: the number of its slot, and whether it is a list of them; of statements
-// (`body`, `orelse`, `finalbody`), or of clauses that have such lists (`handlers`, `cases`).
+// A field that holds nodes: the number of its slot, and whether it is a list of them.
 struct ChildField {
   uint8_t slot;
   bool is_list;
-  bool has_statements;
-  bool has_clauses;
+  Suite suite;
+
+  bool has_clauses() const { return suite >= Suite::Handlers; }
+  bool has_statements() const { return is_list && suite != Suite::None && !has_clauses(); }
 };
 struct KindInfo {
   const char* name;
@@ -120,6 +125,13 @@ inline std::span<const FieldInfo> fields_of(Kind kind) {
 inline std::span<const ChildField> child_fields_of(Kind kind) {
   const KindInfo& info = kKindInfos[static_cast<size_t>(kind)];
   return {info.children.data(), info.child_count};
+}
+// Returns which field is in a slot, and the slot of a field that the kind has.
+inline Suite suite_in(Kind kind, size_t slot) { return fields_of(kind)[slot].suite; }
+inline size_t slot_of(Kind kind, Suite suite) {
+  size_t slot = 0;
+  while (suite_in(kind, slot) != suite) ++slot;
+  return slot;
 }
 // Returns a bit for each of the fields that is a name.
 inline unsigned name_fields_of(Kind kind) {

@@ -97,7 +97,7 @@ void finish_with(Machine& machine, BlockId id, Statements& code) {
   if (machine.scope == Scope::Function) {
     NodeId value = code.take(b.operands[0]);
     if (is_none(machine.tree, value)) value = {};
-    return code.append(machine.tree.add(ast::Return{value}, machine.make.at));
+    return code.append(machine.make.add(ast::Return{value}));
   }
   code.spill_all();
   if (machine.arms.empty()) return;
@@ -134,7 +134,7 @@ void leave(Machine& machine, BlockId id, Statements& code) {
       ast::Raise raise;
       if (!nodes.empty()) raise.exc = nodes[0];
       if (nodes.size() > 1) raise.cause = nodes[1];
-      return code.append(machine.tree.add(raise, machine.make.at));
+      return code.append(machine.make.add(raise));
     }
     case ExitKind::Reraise:
       return reraise(machine, id, code);

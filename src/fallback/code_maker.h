@@ -20,7 +20,11 @@ class CodeMaker {
 
   ast::Where at;  // of the code that is made
 
-  ast::NodeId name(Symbol symbol) { return tree_.add(ast::Name{symbol}, at); }
+  template <typename T>
+  ast::NodeId add(const T& node) {
+    return tree_.add(node, at);
+  }
+  ast::NodeId name(Symbol symbol) { return add(ast::Name{symbol}); }
   ast::NodeId none();
   ast::NodeId truth(bool value);
   ast::NodeId integer(int64_t value);

@@ -90,8 +90,7 @@ void end_async_for(Machine& machine, BlockId block, Statements& code) {
   const auto test = [&](NodeId exception) {
     const NodeId fits = machine.make.call(machine.make.builtin("isinstance"),
                                           {exception, machine.make.builtin("StopAsyncIteration")});
-    return machine.tree.add(ast::UnaryOp{static_cast<uint32_t>(ast::UnaryOperator::Not), fits},
-                            machine.make.at);
+    return machine.make.add(ast::UnaryOp{static_cast<uint32_t>(ast::UnaryOperator::Not), fits});
   };
   const ValueId id = *std::find_if(b.items.begin(), b.items.end(), [&](ValueId item) {
     return is_op(machine.graph[item], Op::EndAsyncFor);
@@ -113,8 +112,7 @@ void end_async_for(Machine& machine, BlockId block, Statements& code) {
 // Saves the local's value in a list, which is empty if it is unbound.
 void clear_local(Machine& machine, BlockId block, ValueId id, Statements& code) {
   const Symbol local = machine.graph[id].symbol();
-  const NodeId full =
-      machine.tree.add(ast::List{machine.tree.list({machine.make.name(local)})}, machine.make.at);
+  const NodeId full = machine.make.add(ast::List{machine.tree.list({machine.make.name(local)})});
   if (machine.scope != Scope::Function) return keep(machine, block, id, machine.make.list(), code);
   const Symbol box = machine.context.fresh_name("outer");
   const NodeId unbound = machine.make.handler(machine.make.builtin("UnboundLocalError"), Symbol(),
@@ -136,8 +134,7 @@ void restore_local(Machine& machine, ValueId id, Statements& code) {
     return;
   }
   const Symbol box = named(machine, value, "outer", code);
-  const NodeId target =
-      machine.tree.add(ast::List{machine.tree.list({machine.make.name(local)})}, machine.make.at);
+  const NodeId target = machine.make.add(ast::List{machine.tree.list({machine.make.name(local)})});
   code.append(machine.make.if_else(machine.make.name(box),
                                    {machine.make.assign(target, machine.make.name(box))}, unbind));
 }
@@ -324,8 +321,8 @@ size_t special(Machine& machine, BlockId block, size_t index, Statements& code) 
       break;
     }
     case Op::YieldFrom:
-      keep(machine, block, id,
-           machine.tree.add(ast::Await{code.take(machine.operands(id)[0])}, machine.make.at), code);
+      keep(machine, block, id, machine.make.add(ast::Await{code.take(machine.operands(id)[0])}),
+           code);
       break;
     case Op::GetLen:
       keep(machine, block, id,
@@ -333,14 +330,13 @@ size_t special(Machine& machine, BlockId block, size_t index, Statements& code) 
            code);
       break;
     case Op::MatchSequence: {
-      const NodeId star = machine.tree.add(ast::MatchStar{Symbol()}, machine.make.at);
-      match_kind(machine, id,
-                 machine.tree.add(ast::MatchSequence{machine.tree.list({star})}, machine.make.at),
+      const NodeId star = machine.make.add(ast::MatchStar{Symbol()});
+      match_kind(machine, id, machine.make.add(ast::MatchSequence{machine.tree.list({star})}),
                  code);
       break;
     }
     case Op::MatchMapping:
-      match_kind(machine, id, machine.tree.add(ast::MatchMapping{}, machine.make.at), code);
+      match_kind(machine, id, machine.make.add(ast::MatchMapping{}), code);
       break;
     case Op::MatchKeys:
       match_keys(machine, id, code);

@@ -48,17 +48,15 @@ void match_keys(Machine& machine, ValueId id, Statements& code) {
   const NodeId is_missing = machine.make.compare(machine.make.name(value), CmpOperator::Is,
                                                  machine.make.name(machine.missing));
   const auto add = static_cast<uint32_t>(ast::Operator::Add);
-  const NodeId more = machine.tree.add(
-      ast::BinOp{machine.make.name(values), add, machine.make.tuple({machine.make.name(value)})},
-      machine.make.at);
+  const NodeId more = machine.make.add(
+      ast::BinOp{machine.make.name(values), add, machine.make.tuple({machine.make.name(value)})});
   const Nodes body = {
       machine.make.assign(value, found),
       machine.make.if_else(is_missing, {machine.make.assign(values, machine.make.none()),
                                         machine.make.break_loop()}),
       machine.make.assign(values, more)};
-  code.append(machine.tree.add(
-      ast::For{machine.make.name(key), machine.make.name(keys), machine.tree.list(body), {}, 0},
-      machine.make.at));
+  code.append(machine.make.add(
+      ast::For{machine.make.name(key), machine.make.name(keys), machine.tree.list(body), {}, 0}));
   machine.context.materialized[id] = values;
   found_or_not(machine, id, values, code);
 }
@@ -77,17 +75,16 @@ void match_class(Machine& machine, BlockId block, ValueId id, Statements& code) 
   const auto capture = [&] {
     const Symbol name = machine.context.fresh_name("part");
     values.push_back(machine.make.name(name));
-    return machine.tree.add(ast::MatchAs{NodeId(), name}, machine.make.at);
+    return machine.make.add(ast::MatchAs{NodeId(), name});
   };
   for (uint32_t i = 0; i < machine.graph[id].a; ++i) positional.push_back(capture());
   for (const object::ConstId attribute : attributes) {
     keywords.push_back(machine.make.name(machine.tree.module()[attribute].text));
     named_patterns.push_back(capture());
   }
-  const NodeId pattern = machine.tree.add(
+  const NodeId pattern = machine.make.add(
       ast::MatchClass{machine.make.name(type), machine.tree.list(positional),
-                      machine.tree.list(keywords), machine.tree.list(named_patterns)},
-      machine.make.at);
+                      machine.tree.list(keywords), machine.tree.list(named_patterns)});
   code.append(machine.make.match(machine.make.name(subject), pattern,
                                  {machine.make.assign(result, machine.make.tuple(values))},
                                  {machine.make.assign(result, machine.make.none())}));
@@ -101,16 +98,14 @@ void copy_without_keys(Machine& machine, ValueId id, Statements& code) {
   const Symbol keys = named(machine, both[1], "keys", code);
   const Symbol rest = machine.context.fresh_name("rest");
   const Symbol key = machine.context.fresh_name("key");
-  const NodeId copy = machine.tree.add(
-      ast::Dict{machine.tree.list({NodeId()}), machine.tree.list({machine.make.name(subject)})},
-      machine.make.at);
+  const NodeId copy = machine.make.add(
+      ast::Dict{machine.tree.list({NodeId()}), machine.tree.list({machine.make.name(subject)})});
   code.append(machine.make.assign(rest, copy));
-  const NodeId item = machine.tree.add(
-      ast::Subscript{machine.make.name(rest), machine.make.name(key)}, machine.make.at);
-  const NodeId remove = machine.tree.add(ast::Delete{machine.tree.list({item})}, machine.make.at);
-  code.append(machine.tree.add(
-      ast::For{machine.make.name(key), machine.make.name(keys), machine.tree.list({remove}), {}, 0},
-      machine.make.at));
+  const NodeId item =
+      machine.make.add(ast::Subscript{machine.make.name(rest), machine.make.name(key)});
+  const NodeId remove = machine.make.add(ast::Delete{machine.tree.list({item})});
+  code.append(machine.make.add(ast::For{
+      machine.make.name(key), machine.make.name(keys), machine.tree.list({remove}), {}, 0}));
   machine.context.materialized[id] = rest;
 }
 

@@ -59,11 +59,10 @@ void plain_update(Machine& machine, ValueId id, Statements& code) {
   const Symbol container = machine.tree.as<ast::Name>(nodes[0]).id;
   if (value.op == Op::DictMerge) {
     // Keys must be new, and strings: a call checks that.
-    const NodeId first = machine.tree.add(ast::keyword{Symbol(), nodes[0]}, machine.make.at);
-    const NodeId second = machine.tree.add(ast::keyword{Symbol(), nodes[1]}, machine.make.at);
-    const NodeId merged = machine.tree.add(
-        ast::Call{machine.make.builtin("dict"), {}, machine.tree.list({first, second})},
-        machine.make.at);
+    const NodeId first = machine.make.add(ast::keyword{Symbol(), nodes[0]});
+    const NodeId second = machine.make.add(ast::keyword{Symbol(), nodes[1]});
+    const NodeId merged = machine.make.add(
+        ast::Call{machine.make.builtin("dict"), {}, machine.tree.list({first, second})});
     code.append(machine.make.assign(container, merged));
   } else {
     const char* method = value.op == Op::ListAppend   ? "append"
@@ -118,10 +117,10 @@ void set_attribute(Machine& machine, NodeId function, uint32_t flag, NodeId valu
       const auto half = [&](int64_t first) {
         const NodeId from = machine.make.integer(first);
         const NodeId step = machine.make.integer(2);
-        const NodeId slice = machine.tree.add(ast::Slice{from, NodeId(), step}, machine.make.at);
+        const NodeId slice = machine.make.add(ast::Slice{from, NodeId(), step});
         const NodeId whole =
             first == 0 ? value : machine.make.name(machine.tree.as<ast::Name>(value).id);
-        return machine.tree.add(ast::Subscript{whole, slice}, machine.make.at);
+        return machine.make.add(ast::Subscript{whole, slice});
       };
       if (!machine.tree.is(value, Kind::Name)) {
         const Symbol pairs = machine.context.fresh_name("annotations");
@@ -190,33 +189,28 @@ void plain_item(Machine& machine, ValueId id, Statements& code) {
       return code.append(machine.make.assign(target(), operand(machine, machine.operands(id)[0])));
     case Op::StoreAttr: {
       const Nodes nodes = operand_nodes(machine, id);
-      const NodeId place =
-          machine.tree.add(ast::Attribute{nodes[1], value.symbol()}, machine.make.at);
+      const NodeId place = machine.make.add(ast::Attribute{nodes[1], value.symbol()});
       return code.append(machine.make.assign(place, nodes[0]));
     }
     case Op::StoreSubscr: {
       const Nodes nodes = operand_nodes(machine, id);
-      const NodeId place = machine.tree.add(ast::Subscript{nodes[1], nodes[2]}, machine.make.at);
+      const NodeId place = machine.make.add(ast::Subscript{nodes[1], nodes[2]});
       return code.append(machine.make.assign(place, nodes[0]));
     }
     case Op::DeleteFast:
     case Op::DeleteName:
     case Op::DeleteGlobal:
     case Op::DeleteDeref:
-      return code.append(
-          machine.tree.add(ast::Delete{machine.tree.list({target()})}, machine.make.at));
+      return code.append(machine.make.add(ast::Delete{machine.tree.list({target()})}));
     case Op::DeleteAttr: {
-      const NodeId place = machine.tree.add(
-          ast::Attribute{operand(machine, machine.operands(id)[0]), value.symbol()},
-          machine.make.at);
-      return code.append(
-          machine.tree.add(ast::Delete{machine.tree.list({place})}, machine.make.at));
+      const NodeId place = machine.make.add(
+          ast::Attribute{operand(machine, machine.operands(id)[0]), value.symbol()});
+      return code.append(machine.make.add(ast::Delete{machine.tree.list({place})}));
     }
     case Op::DeleteSubscr: {
       const Nodes nodes = operand_nodes(machine, id);
-      const NodeId place = machine.tree.add(ast::Subscript{nodes[0], nodes[1]}, machine.make.at);
-      return code.append(
-          machine.tree.add(ast::Delete{machine.tree.list({place})}, machine.make.at));
+      const NodeId place = machine.make.add(ast::Subscript{nodes[0], nodes[1]});
+      return code.append(machine.make.add(ast::Delete{machine.tree.list({place})}));
     }
     case Op::PrintExpr:
       return code.append(machine.make.expression(operand(machine, machine.operands(id)[0])));
@@ -229,7 +223,7 @@ void plain_item(Machine& machine, ValueId id, Statements& code) {
         names.push_back(machine.context.fresh_name("temp"));
         NodeId each = machine.make.name(names.back());
         if (value.op == Op::UnpackEx && i == value.a) {
-          each = machine.tree.add(ast::Starred{each}, machine.make.at);
+          each = machine.make.add(ast::Starred{each});
         }
         targets.push_back(each);
       }
@@ -300,8 +294,7 @@ void plain_item(Machine& machine, ValueId id, Statements& code) {
     const bool awaits = is_op(machine.graph[machine.operands(id)[0]], Op::GetAwaitable);
     const bool both = awaits || is_op(machine.graph[machine.operands(id)[0]], Op::GetYieldFromIter);
     const NodeId object = both ? machine.waiting : operand(machine, machine.operands(id)[0]);
-    node = awaits ? machine.tree.add(ast::Await{object}, machine.make.at)
-                  : machine.tree.add(ast::YieldFrom{object}, machine.make.at);
+    node = awaits ? machine.make.add(ast::Await{object}) : machine.make.add(ast::YieldFrom{object});
   } else {
     node = machine.expressions.make(value, operand_nodes(machine, id));
   }

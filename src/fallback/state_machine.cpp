@@ -347,7 +347,7 @@ ListId write(Machine& machine, const std::string& reason, uint32_t offset) {
     body.clear();
   }
   const ast::Unstructured node{machine.tree.intern(reason), offset, machine.tree.list(region)};
-  body.push_back(machine.tree.add(node, machine.make.at));
+  body.push_back(machine.make.add(node));
   return machine.tree.list(body);
 }
 

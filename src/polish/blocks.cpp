@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "polish/blocks.h"
 
-#include <string_view>
-
 #include "ast/nodes.h"
 #include "polish/keywords.h"
 #include "polish/negations.h"
@@ -11,14 +9,6 @@ namespace pellucid::polish {
 
 using ast::Kind;
 using ast::NodeId;
-
-namespace {
-
-bool is_else(const ast::Tree& tree, Place place) {
-  return std::string_view(ast::fields_of(tree.kind(place.owner))[place.field].name) == "orelse";
-}
-
-}  // namespace
 
 int32_t column_of(const Starts& starts, std::span<const NodeId> items) {
   for (const NodeId item : items) {
@@ -68,7 +58,8 @@ void add_blocks(const ast::Tree& tree, const Starts& starts, std::span<const Nod
     for (const List& list : lists) {
       const auto inside = view_at(tree, list.place);
       // What follows an `elif` that never falls through may be its `else`.
-      const bool is_arm = inside.size() == 1 || (inside.size() > 1 && is_else(tree, list.place));
+      const bool is_arm = inside.size() == 1 ||
+                          (inside.size() > 1 && suite_at(tree, list.place) == ast::Suite::Orelse);
       const bool chained =
           tree.is(item, Kind::If) && is_arm && is_elif(tree, starts, inside[0], column);
       todo.push_back({list, chained ? column : Starts::kUnknown, column});

@@ -2,7 +2,6 @@
 // polish: statement lists with the columns in which they start.
 #pragma once
 
-#include <algorithm>
 #include <span>
 
 #include "ast/kinds.h"
@@ -59,14 +58,7 @@ void for_each_block(ast::Tree& tree, Statements& body, bool is_function, const S
     Statements items(found.begin(), found.end());
     rewrite(items, block.list.end, column);
     add_blocks(tree, starts, items, block.list.end, column, todo);
-    const auto before =
-        place.owner.valid() ? view_at(tree, place) : std::span<const ast::NodeId>(body);
-    if (std::ranges::equal(items, before)) continue;
-    if (!place.owner.valid()) {
-      body = items;
-    } else {
-      tree.set_slot(place.owner, place.field, tree.list(items).value);
-    }
+    store_at(tree, body, place, items);
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Undoes tail duplication. Compilers copy a short exit of a function or a loop to each of its
-// predecessors; if both arms of an `if` end with the same statement on the same line, it was
-// written after the `if`.
+// predecessors: if an arm of an `if` ends with the statements on the same lines that follow the
+// `if`, they were written there alone.
 #include <algorithm>
 #include <span>
 
@@ -50,33 +50,6 @@ void drop_repeated_ends(ast::Tree& tree, Statements& body, Outline& outline) {
         *arm = tree.list(left);
         tree.set(items[i], branch);
       }
-    }
-  });
-}
-
-void join_ends(ast::Tree& tree, Statements& body, Outline& outline) {
-  for_each_list(tree, body, outline, {Kind::If}, [&](Statements& items) {
-    for (size_t i = 0; i < items.size(); ++i) {
-      if (!tree.is(items[i], Kind::If)) continue;
-      auto branch = tree.as<ast::If>(items[i]);
-      auto then = tree.items(branch.body);
-      auto otherwise = tree.items(branch.orelse);
-      size_t count = 0;
-      while (count + 1 < then.size() && count + 1 < otherwise.size() &&
-             is_one(tree, then[then.size() - 1 - count], otherwise[otherwise.size() - 1 - count]) &&
-             tree.where(then[then.size() - 1 - count]).line != tree.where(items[i]).line) {
-        ++count;
-      }
-      if (count == 0) continue;
-      const Statements joined(then.end() - static_cast<std::ptrdiff_t>(count), then.end());
-      const Statements first(then.begin(), then.end() - static_cast<std::ptrdiff_t>(count));
-      const Statements second(otherwise.begin(),
-                              otherwise.end() - static_cast<std::ptrdiff_t>(count));
-      branch.body = tree.list(first);
-      branch.orelse = tree.list(second);
-      tree.set(items[i], branch);
-      items.insert(items.begin() + static_cast<std::ptrdiff_t>(i) + 1, joined.begin(),
-                   joined.end());
     }
   });
 }

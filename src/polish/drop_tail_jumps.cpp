@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <optional>
 #include <span>
-#include <string_view>
 
 #include "ast/nodes.h"
 #include "polish/ends.h"
@@ -19,6 +18,7 @@ namespace pellucid::polish {
 using ast::Kind;
 using ast::ListId;
 using ast::NodeId;
+using ast::Suite;
 
 namespace {
 
@@ -66,7 +66,9 @@ class TailJumps {
       const NodeId before = list.size() > 1 ? list[list.size() - 2] : owner;
       const Written written = starts_.jump(last, before);
       if (written == Written::Pass) return tree_.set(last, ast::Pass{});
-      if (written == Written::Ellipsis) return tree_.set(last, ast::Expr{ellipsis(tree_)});
+      if (written == Written::Ellipsis) {
+        return tree_.set(last, ast::Expr{constant_node(tree_, object::ConstKind::Ellipsis)});
+      }
       const bool is_there = jump_ == Kind::Continue
                                 ? written == Written::Continue
                                 : written == Written::Return || written == Written::ReturnNone;
@@ -78,29 +80,29 @@ class TailJumps {
   void enter(NodeId statement) {
     const Kind kind = tree_.kind(statement);
     if (kind == Kind::If) {
-      enter(statement, "body");
-      enter(statement, "orelse");
+      enter(statement, Suite::Body);
+      enter(statement, Suite::Orelse);
       drop_unwritten_arm(statement);
     } else if (!enters_all_) {
       if (kind == Kind::Try && left_ != nullptr) drop_added(statement);
     } else if (kind == Kind::With) {
-      enter(statement, "body");
+      enter(statement, Suite::Body);
     } else if (kind == Kind::For || kind == Kind::While) {
       write_breaks(statement);
     } else if (kind == Kind::Match) {
-      enter_clauses(statement, "cases");
+      enter_clauses(statement, Suite::Cases);
     } else if (kind == Kind::Try) {
       const bool has_else = !tree_.items(tree_.as<ast::Try>(statement).orelse).empty();
-      enter(statement, has_else ? "orelse" : "body");
-      enter_clauses(statement, "handlers");
+      enter(statement, has_else ? Suite::Orelse : Suite::Body);
+      enter_clauses(statement, Suite::Handlers);
     }
   }
 
   // Drops the `return` that the compiler adds from the ends of clauses. No clause is the last code
   // of a function: one that was written there is before the end.
   void drop_added(NodeId attempt) {
-    for (const NodeId handler : items_at(tree_, {attempt, field_of(attempt, "handlers")})) {
-      const Place place{handler, field_of(handler, "body")};
+    for (const NodeId handler : items_at(tree_, place_of(tree_, attempt, Suite::Handlers))) {
+      const Place place = place_of(tree_, handler, Suite::Body);
       Statements body = items_at(tree_, place);
       if (body.empty() || !is_jump(tree_, body.back(), jump_)) continue;
       if (tree_.where(body.back()).offset != left_->last) continue;
@@ -120,7 +122,7 @@ class TailJumps {
     // Where no column tells, most code leaves a `for` by `break` if it does so in one place.
     const bool guesses = !starts_.known();
     if (guesses && !tree_.is(loop, Kind::For)) return;
-    const Place rest{loop, field_of(loop, "orelse")};
+    const Place rest = place_of(tree_, loop, Suite::Orelse);
     if (guesses && !items_at(tree_, rest).empty()) return;
     std::vector<List> lists;
     std::vector<NodeId> breaks;
@@ -153,7 +155,7 @@ class TailJumps {
   // A `return` out of a region leaves a NOP before the code that leaves the region.
   bool is_written_as_return(Place place, NodeId before) const {
     const bool is_test = before == place.owner;
-    if (is_test && (!tree_.is(before, Kind::If) || place.field != field_of(before, "body"))) {
+    if (is_test && (!tree_.is(before, Kind::If) || suite_at(tree_, place) != Suite::Body)) {
       return false;
     }
     const int32_t start = starts_.of(before);
@@ -173,15 +175,8 @@ class TailJumps {
     tree_.set(statement, branch);
   }
 
-  size_t field_of(NodeId owner, std::string_view name) const {
-    const auto fields = ast::fields_of(tree_.kind(owner));
-    const auto at =
-        std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == name; });
-    return static_cast<size_t>(at - fields.begin());
-  }
-
-  void enter(NodeId owner, std::string_view name) {
-    const Place place{owner, field_of(owner, name)};
+  void enter(NodeId owner, Suite suite) {
+    const Place place = place_of(tree_, owner, suite);
     Statements list = items_at(tree_, place);
     if (list.empty()) return;
     const size_t before = list.size();
@@ -192,10 +187,10 @@ class TailJumps {
     todo_.push_back(list.back());
   }
 
-  void enter_clauses(NodeId statement, std::string_view name) {
-    for (const NodeId clause : items_at(tree_, {statement, field_of(statement, name)})) {
-      enter(clause, "body");
-      const Statements body = items_at(tree_, {clause, field_of(clause, "body")});
+  void enter_clauses(NodeId statement, Suite suite) {
+    for (const NodeId clause : items_at(tree_, place_of(tree_, statement, suite))) {
+      enter(clause, Suite::Body);
+      const Statements body = items_at(tree_, place_of(tree_, clause, Suite::Body));
       if (body.size() != 1 || !is_jump(tree_, body[0], jump_)) continue;
       if (starts_.jump(body[0], clause) <= Written::None) bare_.push_back(body[0]);
     }
@@ -245,11 +240,7 @@ bool may_hide(const ast::Tree& tree, NodeId node) {
   const bool holds = kind == Kind::If || kind == Kind::For || kind == Kind::While ||
                      kind == Kind::With || kind == Kind::ExceptHandler;
   if (!holds) return false;
-  const auto fields = ast::fields_of(kind);
-  for (size_t i = 0; i < fields.size(); ++i) {
-    if (std::string_view(fields[i].name) == "body") return items_at(tree, {node, i}).empty();
-  }
-  return false;
+  return view_at(tree, place_of(tree, node, Suite::Body)).empty();
 }
 
 // Returns true if the `return` at the end of a function stands on a line of its own: the one that
@@ -298,9 +289,7 @@ void write_nones(ast::Tree& tree, const Statements& body, Outline& outline, cons
           !leaves_none(tree, starts, before)) {
         continue;
       }
-      object::Const none;
-      none.kind = object::ConstKind::None;
-      tree.set(items[i], ast::Return{tree.add(ast::Constant{tree.module().add(none)})});
+      tree.set(items[i], ast::Return{ast::none_node(tree, {})});
     }
   };
   look_at(body, NodeId());
@@ -318,14 +307,11 @@ void drop_tail_jumps(ast::Tree& tree, Statements& body, Outline& outline, Body k
   for (const Listed& each : may_loop ? outline.lists() : std::span<const Listed>()) {
     const Place place = each.place;
     const Kind owner = tree.kind(place.owner);
-    if ((owner != Kind::For && owner != Kind::While) ||
-        std::string_view(ast::fields_of(owner)[place.field].name) != "body") {
-      continue;
-    }
+    const bool is_loop = owner == Kind::For || owner == Kind::While;
+    if (!is_loop || suite_at(tree, place) != Suite::Body) continue;
     Statements items = items_at(tree, place);
-    const size_t before = items.size();
     TailJumps(tree, starts, Kind::Continue, false).drop(items, place.owner);
-    if (items.size() != before) tree.set_slot(place.owner, place.field, tree.list(items).value);
+    store_at(tree, body, place, items);
   }
   const bool is_written = kind == Body::Function && is_on_own_line(tree, body, starts);
   if (is_written && body.size() == 2 && lines_after_docstring(tree, body)) {

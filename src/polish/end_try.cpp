@@ -53,10 +53,8 @@ class TryEnds {
       const Inside inside = todo_.back();
       todo_.pop_back();
       Statements items = items_at(tree_, inside.place);
-      const size_t before = items.size();
       rewrite(items, inside.limit);
-      if (items.size() == before) continue;
-      tree_.set_slot(inside.place.owner, inside.place.field, tree_.list(items).value);
+      store_at(tree_, body, inside.place, items);
     }
   }
 
@@ -83,9 +81,7 @@ class TryEnds {
     const int32_t line = line_of_jump(tree_, last);
     if (handled < 0 || line <= handled || line >= limit || !is_quiet_jump(tree_, starts_, last))
       return;
-    const bool handlers_go_on = !std::all_of(handlers.begin(), handlers.end(), [&](NodeId one) {
-      return never_falls_through(tree_, tree_.as<ast::ExceptHandler>(one).body);
-    });
+    const bool handlers_go_on = !handlers_never_go_on(tree_, attempt);
     const Statements rest(inside.begin(), inside.end() - 1);
     attempt.body = tree_.list(rest);
     if (handlers_go_on) attempt.orelse = tree_.list({last});

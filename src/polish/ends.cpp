@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "polish/ends.h"
 
+#include <algorithm>
+
 #include "ast/nodes.h"
 
 #include "polish/negations.h"
-
-#include <string_view>
 
 namespace pellucid::polish {
 
 using ast::Kind;
 using ast::ListId;
 using ast::NodeId;
+using ast::Suite;
 
 namespace {
 
@@ -40,8 +41,7 @@ bool has_break(const ast::Tree& tree, NodeId loop) {
     add_lists(tree, statement, End::Other, lists);
     const bool is_loop = tree.is(statement, Kind::For) || tree.is(statement, Kind::While);
     for (const List& list : lists) {
-      const Kind owner = tree.kind(list.place.owner);
-      const bool is_body = std::string_view(ast::fields_of(owner)[list.place.field].name) == "body";
+      const bool is_body = suite_at(tree, list.place) == Suite::Body;
       // In an inner loop it leaves that; in the `else` of the loop an outer one.
       if (is_loop && (statement == loop) != is_body) continue;
       const Statements items = items_at(tree, list.place);
@@ -71,18 +71,16 @@ void add_lists(const ast::Tree& tree, NodeId statement, End end, std::vector<Lis
   const bool is_star = is_try && tree.as<ast::Try>(statement).is_star != 0;
   const bool has_else = is_try && !tree.items(tree.as<ast::Try>(statement).orelse).empty();
   for (const ast::ChildField field : ast::child_fields_of(kind)) {
-    if (field.has_clauses) {
+    if (field.has_clauses()) {
       for (const NodeId part : tree.items(ListId(tree.slot(statement, field.slot)))) {
         add_lists(tree, part, is_star ? End::Other : end, lists);
       }
     }
-    if (!field.has_statements) continue;
+    if (!field.has_statements()) continue;
     End inside = end;
-    if (is_loop || is_try) {
-      const std::string_view name = ast::fields_of(kind)[field.slot].name;
-      if (is_loop && name == "body") inside = End::Continue;
-      if (name == "finalbody" || (has_else && name == "body")) inside = End::Other;
-    }
+    const bool is_body = field.suite == Suite::Body;
+    if (is_loop && is_body) inside = End::Continue;
+    if (field.suite == Suite::Finalbody || (has_else && is_body)) inside = End::Other;
     lists.push_back({{statement, field.slot}, inside});
   }
 }
@@ -128,6 +126,28 @@ bool is_try_without_finally(const ast::Tree& tree, NodeId statement) {
   if (!tree.is(statement, Kind::Try)) return false;
   const auto attempt = tree.as<ast::Try>(statement);
   return !tree.items(attempt.handlers).empty() && tree.items(attempt.finalbody).empty();
+}
+
+bool handlers_never_go_on(const ast::Tree& tree, const ast::Try& attempt) {
+  return std::ranges::all_of(tree.items(attempt.handlers), [&](NodeId handler) {
+    return never_falls_through(tree, tree.as<ast::ExceptHandler>(handler).body);
+  });
+}
+
+bool takes_else(const ast::Tree& tree, NodeId statement) {
+  if (tree.is(statement, Kind::If)) {
+    const auto branch = tree.as<ast::If>(statement);
+    return tree.items(branch.orelse).empty() && never_falls_through(tree, branch.body);
+  }
+  if (!is_try_without_finally(tree, statement)) return false;
+  const auto attempt = tree.as<ast::Try>(statement);
+  return tree.items(attempt.orelse).empty() && !never_falls_through(tree, attempt.body) &&
+         handlers_never_go_on(tree, attempt);
+}
+
+void set_else(ast::Tree& tree, NodeId statement, ListId orelse) {
+  const size_t slot = place_of(tree, statement, Suite::Orelse).field;
+  tree.set_slot(statement, slot, orelse.value);
 }
 
 ListId rest_in(const ast::Tree& tree, NodeId statement) {

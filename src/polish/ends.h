@@ -22,6 +22,21 @@ inline constexpr ast::Kinds kWithLists = {
 // Appends the lists in a statement, given how the statement itself ends.
 void add_lists(const ast::Tree& tree, ast::NodeId statement, End end, std::vector<List>& lists);
 
+// Calls rewrite(items, list) on every list, outer ones first, and stores those that it changed.
+template <typename Rewrite>
+void for_each_suite(ast::Tree& tree, Statements& body, bool is_function, Rewrite rewrite) {
+  std::vector<List> todo{{Place{}, is_function ? End::Return : End::Other}};
+  for (size_t k = 0; k < todo.size(); ++k) {
+    const List list = todo[k];
+    Statements items = list.place.owner.valid() ? items_at(tree, list.place) : body;
+    rewrite(items, list);
+    for (const ast::NodeId item : items) {
+      add_lists(tree, item, item == items.back() ? list.end : End::Other, todo);
+    }
+    store_at(tree, body, list.place, items);
+  }
+}
+
 // Returns true if a `break` leaves the loop.
 bool has_break(const ast::Tree& tree, ast::NodeId loop);
 
@@ -34,6 +49,14 @@ bool never_falls_through(const ast::Tree& tree, ast::ListId list);
 bool never_falls_through(const ast::Tree& tree, std::span<const ast::NodeId> items);
 
 bool is_try_without_finally(const ast::Tree& tree, ast::NodeId statement);
+
+// Returns true if each clause never falls through.
+bool handlers_never_go_on(const ast::Tree& tree, const ast::Try& attempt);
+
+// Returns true for an `if` or a `try` without `else` after which control gets to what follows as it
+// would get to an `else`; puts statements there.
+bool takes_else(const ast::Tree& tree, ast::NodeId statement);
+void set_else(ast::Tree& tree, ast::NodeId statement, ast::ListId orelse);
 
 // Returns the rest of a body, if the statement at its end holds it: the body of an `if` without
 // `else`, or the `else` of a `try`. Invalid or empty if there is none.

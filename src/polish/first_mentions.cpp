@@ -2,7 +2,6 @@
 #include "polish/first_mentions.h"
 
 #include <algorithm>
-#include <string_view>
 
 namespace pellucid::polish {
 
@@ -68,7 +67,7 @@ std::optional<FirstMentions::Open> FirstMentions::next_child(Open& open) {
   const bool is_definition = kind == Kind::FunctionDef || kind == Kind::ClassDef;
   for (; open.field < fields.size(); ++open.field, open.item = 0) {
     const ast::ChildField field = fields[open.field];
-    const bool is_body = std::string_view(ast::fields_of(kind)[field.slot].name) == "body";
+    const bool is_body = field.suite == ast::Suite::Body;
     if (is_definition && is_body) continue;
     const bool is_in_lambda = open.is_in_lambda || (kind == Kind::Lambda && is_body);
     const uint32_t slot = tree_.slot(open.node, field.slot);
@@ -80,16 +79,16 @@ std::optional<FirstMentions::Open> FirstMentions::next_child(Open& open) {
     const auto items = tree_.items(ListId(slot));
     while (open.item < items.size() && !items[open.item].valid()) ++open.item;
     if (open.item == items.size()) continue;
-    if (field.has_statements && open.item == 0) open.before = open.header;
+    if (field.has_statements() && open.item == 0) open.before = open.header;
     const size_t index = open.item++;
     size_t position = open.position;
-    if (field.has_statements) {
+    if (field.has_statements()) {
       position = positions_.size();
       positions_.push_back({{open.node, field.slot}, index, open.position, open.before, -1});
     }
     Open child = opened(items[index], position, is_in_lambda);
     child.is_item = true;
-    child.is_statement = field.has_statements;
+    child.is_statement = field.has_statements();
     return child;
   }
   return std::nullopt;

@@ -19,7 +19,7 @@ namespace {
 template <typename Visit>
 void for_each_inside(const ast::Tree& tree, NodeId holder, Visit visit) {
   for (const ast::ChildField field : ast::child_fields_of(tree.kind(holder))) {
-    if (!field.has_statements && !field.has_clauses) continue;
+    if (!field.has_statements() && !field.has_clauses()) continue;
     for (const NodeId item : tree.items(ListId(tree.slot(holder, field.slot)))) visit(item);
   }
 }
@@ -64,7 +64,7 @@ void FirstUnits::find(NodeId holder) {
 uint32_t FirstUnits::of_head(NodeId holder) const {
   Statements parts;
   for (const ast::ChildField field : ast::child_fields_of(tree_.kind(holder))) {
-    if (field.has_statements || field.has_clauses) continue;
+    if (field.has_statements() || field.has_clauses()) continue;
     const uint32_t slot = tree_.slot(holder, field.slot);
     if (field.is_list) {
       const auto items = tree_.items(ListId(slot));

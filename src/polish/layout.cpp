@@ -54,13 +54,6 @@ class Layout {
     return start != Starts::kUnknown && start <= column + kParenthesis;
   }
 
-  bool handlers_never_go_on(const ast::Try& attempt) const {
-    const auto handlers = tree_.items(attempt.handlers);
-    return std::all_of(handlers.begin(), handlers.end(), [&](NodeId handler) {
-      return never_falls_through(tree_, tree_.as<ast::ExceptHandler>(handler).body);
-    });
-  }
-
   // Returns true if the handlers may end in a jump. A clause that binds a name compiles to other
   // code if it is left by a jump instead of falling off its end.
   bool handlers_may_jump(const ast::Try& attempt) const {
@@ -101,7 +94,7 @@ class Layout {
     } else if (is_try_without_finally(tree_, statement)) {
       auto attempt = tree_.as<ast::Try>(statement);
       const ListId orelse = attempt.orelse;
-      if (is_outside(orelse, column) && handlers_never_go_on(attempt)) {
+      if (is_outside(orelse, column) && handlers_never_go_on(tree_, attempt)) {
         attempt.orelse = {};
         tree_.set(statement, attempt);
         return orelse;
@@ -116,34 +109,11 @@ class Layout {
     return rest;
   }
 
-  bool takes_else(NodeId statement) const {
-    if (tree_.is(statement, Kind::If)) {
-      const auto branch = tree_.as<ast::If>(statement);
-      return tree_.items(branch.orelse).empty() && never_falls_through(tree_, branch.body);
-    }
-    if (!is_try_without_finally(tree_, statement)) return false;
-    const auto attempt = tree_.as<ast::Try>(statement);
-    return tree_.items(attempt.orelse).empty() && !never_falls_through(tree_, attempt.body) &&
-           handlers_never_go_on(attempt);
-  }
-
-  void set_else(NodeId owner, const Statements& items) {
-    if (tree_.is(owner, Kind::If)) {
-      auto branch = tree_.as<ast::If>(owner);
-      branch.orelse = tree_.list(items);
-      tree_.set(owner, branch);
-    } else {
-      auto attempt = tree_.as<ast::Try>(owner);
-      attempt.orelse = tree_.list(items);
-      tree_.set(owner, attempt);
-    }
-  }
-
   // Returns the list with those statements moved into an `else` that were written in one.
   Statements nested(const Statements& items, int32_t column) {
     std::vector<Open> open{{NodeId(), column, false, {}}};
     const auto close = [&] {
-      set_else(open.back().owner, open.back().items);
+      set_else(tree_, open.back().owner, tree_.list(open.back().items));
       open.pop_back();
     };
     const auto ends = [&](const Open& last, int32_t start) {
@@ -152,7 +122,7 @@ class Layout {
     };
     for (const NodeId item : items) {
       // Columns are looked at only where they decide.
-      if (open.size() == 1 && (open[0].items.empty() || !takes_else(open[0].items.back()))) {
+      if (open.size() == 1 && (open[0].items.empty() || !takes_else(tree_, open[0].items.back()))) {
         open[0].items.push_back(item);
         continue;
       }
@@ -163,7 +133,7 @@ class Layout {
       const bool is_known =
           start != Starts::kUnknown && around != Starts::kUnknown && !before.empty();
       const bool is_within = is_known && start >= around + kElif && start <= kDeepest;
-      if (!is_within || !takes_else(before.back())) {
+      if (!is_within || !takes_else(tree_, before.back())) {
         before.push_back(item);
         continue;
       }

@@ -33,12 +33,8 @@ class LineLayout {
     for (size_t k = blocks.size(); k-- > 0;) {
       const Place place = blocks[k].list.place;
       Statements items = place.owner.valid() ? items_at(tree_, place) : body;
-      if (!lay_out(items, blocks[k])) continue;
-      if (place.owner.valid()) {
-        tree_.set_slot(place.owner, place.field, tree_.list(items).value);
-      } else {
-        body = items;
-      }
+      lay_out(items, blocks[k]);
+      store_at(tree_, body, place, items);
     }
   }
 
@@ -49,23 +45,21 @@ class LineLayout {
     bool is_body = false;  // of the function
   };
 
-  // Gives each statement of a list its `else`. Returns true if the list has changed.
-  bool lay_out(Statements& items, const Block& block) {
-    const size_t before = items.size();
+  // Gives each statement of a list its `else`.
+  void lay_out(Statements& items, const Block& block) {
     Ending ending = block.is_body ? ending_of_function(items) : Ending::Unknown;
-    if (ending == Ending::Statement) return false;
+    if (ending == Ending::Statement) return;
     for (size_t i = items.size(); i-- > 1;) {
-      if (!takes_else(items[i - 1])) continue;
+      if (!takes_else(tree_, items[i - 1])) continue;
       const auto rest = std::span<const NodeId>(items).subspan(i);
       const size_t count = ending == Ending::Arm ? rest.size() : count_in_else(items, i, block);
       if (count == 0) continue;
       ending = Ending::Unknown;
       const End end = count == rest.size() ? block.list.end : End::Other;
-      set_else(items[i - 1], tree_.list(rest.first(count)), end);
+      put_in_else(items[i - 1], tree_.list(rest.first(count)), end);
       const auto at = items.begin() + static_cast<ptrdiff_t>(i);
       items.erase(at, at + static_cast<ptrdiff_t>(count));
     }
-    return items.size() != before;
   }
 
   // Returns how many of items[i...] are in the `else` of items[i - 1].
@@ -215,32 +209,10 @@ class LineLayout {
     return type.valid() ? last_line(type) : tree_.where(handler).line;
   }
 
-  bool takes_else(NodeId statement) const {
-    if (tree_.is(statement, Kind::If)) {
-      const auto branch = tree_.as<ast::If>(statement);
-      return tree_.items(branch.orelse).empty() && never_falls_through(tree_, branch.body);
-    }
-    if (!is_try_without_finally(tree_, statement)) return false;
-    const auto attempt = tree_.as<ast::Try>(statement);
-    const auto handlers = tree_.items(attempt.handlers);
-    return tree_.items(attempt.orelse).empty() && !never_falls_through(tree_, attempt.body) &&
-           std::all_of(handlers.begin(), handlers.end(), [&](NodeId handler) {
-             return never_falls_through(tree_, tree_.as<ast::ExceptHandler>(handler).body);
-           });
-  }
-
   // `end`: where control goes after the `else`.
-  void set_else(NodeId owner, ListId rest, End end) {
+  void put_in_else(NodeId owner, ListId rest, End end) {
     drop_jumps(owner, first_offset(tree_.items(rest)[0]), end);
-    if (tree_.is(owner, Kind::If)) {
-      auto branch = tree_.as<ast::If>(owner);
-      branch.orelse = rest;
-      tree_.set(owner, branch);
-    } else {
-      auto attempt = tree_.as<ast::Try>(owner);
-      attempt.orelse = rest;
-      tree_.set(owner, attempt);
-    }
+    set_else(tree_, owner, rest);
   }
 
   // Drops the jumps that were read where control falls through to after the `else`: a `return`

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "polish/lists.h"
 
+#include <algorithm>
 #include <cstddef>
-#include <string_view>
 
 #include "ast/walk.h"
 #include "polish/ends.h"
@@ -33,6 +33,14 @@ constexpr Kinds kHolders = [] {
 Statements items_at(const ast::Tree& tree, Place place) {
   const auto items = view_at(tree, place);
   return {items.begin(), items.end()};
+}
+
+void store_at(ast::Tree& tree, Statements& body, Place place, const Statements& items) {
+  if (!place.owner.valid()) {
+    body = items;
+  } else if (!std::ranges::equal(items, view_at(tree, place))) {
+    tree.set_slot(place.owner, place.field, tree.list(items).value);
+  }
 }
 
 std::span<const Listed> Outline::lists() {
@@ -78,7 +86,7 @@ Kind Outline::look_into(NodeId node) {
   const Kind kind = tree_.kind(node);
   if (!kHolders.has(kind)) return kind;
   for (const ast::ChildField field : ast::child_fields_of(kind)) {
-    if (field.has_statements || field.has_clauses) found_.push_back({node, field.slot});
+    if (field.has_statements() || field.has_clauses()) found_.push_back({node, field.slot});
   }
   return kind;
 }
@@ -109,9 +117,7 @@ std::vector<NodeId> nodes_below(const ast::Tree& tree, const Statements& stateme
     // From the end: what is pushed last comes first.
     for (size_t i = fields.size(); i-- > 0;) {
       const uint32_t slot = record.slots[fields[i].slot];
-      if (is_closed && std::string_view(ast::fields_of(kind)[fields[i].slot].name) == "body") {
-        continue;
-      }
+      if (is_closed && fields[i].suite == ast::Suite::Body) continue;
       if (!fields[i].is_list) {
         note(NodeId(slot));
         continue;
@@ -131,12 +137,6 @@ std::vector<NodeId> all_nodes(const ast::Tree& tree, const Statements& body) {
 
 std::vector<NodeId> own_nodes(const ast::Tree& tree, const Statements& body, Kinds wanted) {
   return nodes_below(tree, body, kFunctions, wanted);
-}
-
-NodeId ellipsis(ast::Tree& tree) {
-  object::Const value;
-  value.kind = object::ConstKind::Ellipsis;
-  return tree.add(ast::Constant{tree.module().add(value)});
 }
 
 }  // namespace pellucid::polish

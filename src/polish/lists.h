@@ -4,7 +4,6 @@
 // Bodies of functions and classes are finished before the body around them, so no walk enters them.
 #pragma once
 
-#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -20,6 +19,14 @@ struct Place {
 };
 
 using Statements = std::vector<ast::NodeId>;
+
+// Returns the place of a list that the owner has, and which list is in a place.
+inline Place place_of(const ast::Tree& tree, ast::NodeId owner, ast::Suite suite) {
+  return {owner, ast::slot_of(tree.kind(owner), suite)};
+}
+inline ast::Suite suite_at(const ast::Tree& tree, Place place) {
+  return ast::suite_in(tree.kind(place.owner), place.field);
+}
 
 // A list that is not empty, with the kinds of its statements: most rewrites concern few of them.
 struct Listed {
@@ -63,15 +70,16 @@ std::vector<ast::NodeId> all_nodes(const ast::Tree& tree, const Statements& body
 std::vector<ast::NodeId> own_nodes(const ast::Tree& tree, const Statements& body,
                                    ast::Kinds wanted = ast::Kinds::all());
 
-// Adds the constant `...`.
-ast::NodeId ellipsis(ast::Tree& tree);
-
 Statements items_at(const ast::Tree& tree, Place place);
 
 // Returns the same without a copy; valid until a list is made.
 inline std::span<const ast::NodeId> view_at(const ast::Tree& tree, Place place) {
   return tree.items(ast::ListId(tree.slot(place.owner, place.field)));
 }
+
+// Stores the statements of a list, in `body` if the place has no owner. Does nothing if they are
+// those that it has.
+void store_at(ast::Tree& tree, Statements& body, Place place, const Statements& items);
 
 // Calls rewrite(list) on every list that has a statement of the wanted kinds, inner lists first,
 // and stores those that it changed.
@@ -86,8 +94,7 @@ void for_each_list(ast::Tree& tree, Statements& body, Outline& outline, ast::Kin
     const Place place = lists[i].place;
     Statements items = items_at(tree, place);
     rewrite(items);
-    if (std::ranges::equal(items, view_at(tree, place))) continue;
-    tree.set_slot(place.owner, place.field, tree.list(items).value);
+    store_at(tree, body, place, items);
   }
   if (is_in_body) rewrite(body);
 }

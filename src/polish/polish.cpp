@@ -72,8 +72,6 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   };
   // Before the step that drops the jumps it looks for.
   if (has({Kind::If})) chain_elif(tree, statements, outline);
-  // Duplicated tails hide the end of an `if`.
-  if (has({Kind::If})) join_ends(tree, statements, outline);
   if (has({Kind::Try})) end_try(tree, statements, starts);
   // By lines, which tell more than the columns that are looked at next.
   if (has({Kind::If})) end_if(tree, statements, outline);

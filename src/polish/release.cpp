@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -422,7 +421,7 @@ class Release {
       const Place place = each.place;
       // A list that runs once, after the statements before it.
       const bool once = (tree_.is(statement, Kind::Try) || tree_.is(statement, Kind::With)) &&
-                        std::string_view(fields[place.field].name) == "body";
+                        fields[place.field].suite == ast::Suite::Body;
       if (place.owner != statement || (earlier && !once)) continue;
       const Statements inside = items_at(tree_, place);
       if (!holds(inside, name)) continue;

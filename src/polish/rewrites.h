@@ -35,9 +35,6 @@ void join_long_f_strings(ast::Tree& tree, const Statements& body);
 // `else: if a: return b` and `return c` after it  ->  `elif a: return b else: return c`
 void chain_elif(ast::Tree& tree, Statements& body, Outline& outline);
 
-// `if a: b; x else: c; x`, with both x on one line  ->  `if a: b else: c` and x after it
-void join_ends(ast::Tree& tree, Statements& body, Outline& outline);
-
 // `if a: b; x` and x after it, with both x on one line  ->  `if a: b` and x after it
 void drop_repeated_ends(ast::Tree& tree, Statements& body, Outline& outline);
 

@@ -83,34 +83,9 @@ void flatten(ast::Tree& tree, Statements& items, const List& here, const Starts&
 }  // namespace
 
 void flatten_rows(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts) {
-  std::vector<List> todo{{Place{}, is_function ? End::Return : End::Other}};
-  while (!todo.empty()) {
-    const List here = todo.back();
-    todo.pop_back();
-    const bool is_body = !here.place.owner.valid();
-    const auto found = is_body ? std::span<const NodeId>(body) : view_at(tree, here.place);
-    const auto add_inside = [&](std::span<const NodeId> items) {
-      for (size_t i = 0; i < items.size(); ++i) {
-        add_lists(tree, items[i], i + 1 == items.size() ? here.end : End::Other, todo);
-      }
-    };
-    const bool is_flat =
-        here.end == End::Other || found.empty() || tree.items(rest_in(tree, found.back())).empty();
-    if (is_flat) {
-      add_inside(found);
-      continue;
-    }
-    Statements items(found.begin(), found.end());
-    const size_t before = items.size();
-    flatten(tree, items, here, starts);
-    add_inside(items);
-    if (items.size() == before) continue;
-    if (is_body) {
-      body = items;
-    } else {
-      tree.set_slot(here.place.owner, here.place.field, tree.list(items).value);
-    }
-  }
+  for_each_suite(tree, body, is_function, [&](Statements& items, const List& here) {
+    if (here.end != End::Other && !items.empty()) flatten(tree, items, here, starts);
+  });
 }
 
 }  // namespace pellucid::polish

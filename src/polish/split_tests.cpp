@@ -295,7 +295,7 @@ class TestSplits {
       ast::Where where = tree_.where(values[0]);
       where.offset = starts_.first_unit({&values[0], 1}) * 2;
       leaving.insert(leaving.begin(), leave_if(opposite_of(rest, kAnd)));
-      loop.test = constant(object::ConstKind::True, where);
+      loop.test = ast::constant_node(tree_, object::ConstKind::True, where);
     } else {
       // An operand in a bracket starts one column further right than that of a `while`.
       const int32_t keyword = starts_.of_test(values[0]) - (width_of("while ") - width_of("if "));
@@ -312,12 +312,6 @@ class TestSplits {
   NodeId leave_if(NodeId test) {
     const ListId leaves = tree_.list({tree_.add(ast::Break{})});
     return tree_.add(ast::If{test, leaves, {}}, tree_.where(test));
-  }
-
-  NodeId constant(object::ConstKind kind, ast::Where where) {
-    object::Const value;
-    value.kind = kind;
-    return tree_.add(ast::Constant{tree_.module().add(value)}, where);
   }
 
   // Before: `assert not a or b`, with b further right than an `if` before a. After:
@@ -343,7 +337,7 @@ class TestSplits {
     const NodeId test = opposite(tree_, assertion.test);
     const int32_t start = starts_.of_test(test);
     if (start != column && start != column + kElif) return;
-    assertion.test = constant(object::ConstKind::False, tree_.where(statement));
+    assertion.test = ast::constant_node(tree_, object::ConstKind::False, tree_.where(statement));
     const NodeId inner = tree_.add(assertion, tree_.where(statement));
     tree_.set(statement, ast::If{test, tree_.list({inner}), {}});
   }

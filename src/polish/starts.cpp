@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ast/lines.h"
 #include "polish/keywords.h"
 #include "polish/negations.h"
 
@@ -19,35 +20,6 @@ bool is_bare_jump(const ast::Tree& tree, NodeId node) {
   const Kind kind = tree.kind(node);
   if (kind == Kind::Return) return !tree.as<ast::Return>(node).value.valid();
   return kind == Kind::Break || kind == Kind::Continue || kind == Kind::Pass;
-}
-
-// Returns the part of an expression that is written first; invalid if it starts with a keyword or a
-// bracket.
-NodeId first_part(const ast::Tree& tree, NodeId node) {
-  switch (tree.kind(node)) {
-    case Kind::BoolOp:
-      return tree.items(tree.as<ast::BoolOp>(node).values)[0];
-    case Kind::NamedExpr:
-      return tree.as<ast::NamedExpr>(node).target;
-    case Kind::BinOp:
-      return tree.as<ast::BinOp>(node).left;
-    case Kind::IfExp:
-      return tree.as<ast::IfExp>(node).body;
-    case Kind::Compare:
-      return tree.as<ast::Compare>(node).left;
-    case Kind::Call:
-      return tree.as<ast::Call>(node).func;
-    case Kind::Attribute:
-      return tree.as<ast::Attribute>(node).value;
-    case Kind::Subscript:
-      return tree.as<ast::Subscript>(node).value;
-    case Kind::Tuple: {
-      const auto elements = tree.items(tree.as<ast::Tuple>(node).elts);
-      return elements.empty() ? NodeId() : elements[0];
-    }
-    default:
-      return {};
-  }
 }
 
 }  // namespace
@@ -90,7 +62,7 @@ Starts::At Starts::at(NodeId node) const {
 Starts::At Starts::leftmost(NodeId expression) const {
   At least;
   int32_t nots = 0;
-  for (NodeId node = expression; node.valid(); node = first_part(tree_, node)) {
+  for (NodeId node = expression; node.valid(); node = ast::first_part(tree_, node)) {
     bool negated = false;
     while (is_not(tree_, node)) {
       node = tree_.as<ast::UnaryOp>(node).operand;

@@ -21,6 +21,7 @@ namespace pellucid::polish {
 using ast::Kind;
 using ast::ListId;
 using ast::NodeId;
+using ast::Suite;
 
 namespace {
 
@@ -138,40 +139,36 @@ class Inside {
   std::optional<Target> way_out(NodeId owner) const {
     std::vector<Place> arms;
     bool quiet_only = false, may_swallow = false;
-    const auto add = [&](NodeId of, std::string_view name) {
-      const auto fields = ast::fields_of(tree_.kind(of));
-      for (size_t i = 0; i < fields.size(); ++i) {
-        if (fields[i].name == name && !never_falls_through(tree_, items_of(of, i))) {
-          arms.push_back({of, i});
-        }
-      }
+    const auto add = [&](NodeId of, Suite suite) {
+      const Place place = place_of(tree_, of, suite);
+      if (!never_falls_through(tree_, view_at(tree_, place))) arms.push_back(place);
     };
     switch (tree_.kind(owner)) {
       case Kind::If:
         if (tree_.items(tree_.as<ast::If>(owner).orelse).empty()) return {};
-        add(owner, "body");
-        add(owner, "orelse");
+        add(owner, Suite::Body);
+        add(owner, Suite::Orelse);
         break;
       case Kind::With:
-        add(owner, "body");
+        add(owner, Suite::Body);
         quiet_only = may_swallow = true;
         break;
       case Kind::Try: {
         const auto attempt = tree_.as<ast::Try>(owner);
         const bool has_else = !tree_.items(attempt.orelse).empty();
         const bool has_finally = !tree_.items(attempt.finalbody).empty();
-        add(owner, has_else ? "orelse" : "body");
+        add(owner, has_else ? Suite::Orelse : Suite::Body);
         // That is its `else`, which the layout finds.
         if (!has_else && !arms.empty() && !has_finally) return {};
         const size_t of_body = arms.size();
-        for (const NodeId handler : tree_.items(attempt.handlers)) add(handler, "body");
+        for (const NodeId handler : tree_.items(attempt.handlers)) add(handler, Suite::Body);
         quiet_only = has_finally || of_body == 0;
         break;
       }
       case Kind::Match: {
         const auto cases = tree_.items(tree_.as<ast::Match>(owner).cases);
         if (!takes_rest(cases.back())) return {};
-        for (const NodeId each : cases) add(each, "body");
+        for (const NodeId each : cases) add(each, Suite::Body);
         break;
       }
       default:
@@ -179,10 +176,6 @@ class Inside {
     }
     if (arms.size() != 1) return {};
     return Target{arms[0], quiet_only, may_swallow};
-  }
-
-  std::span<const NodeId> items_of(NodeId owner, size_t field) const {
-    return tree_.items(ListId(tree_.slot(owner, field)));
   }
 
   bool takes_rest(NodeId last) const {
@@ -257,24 +250,18 @@ class Inside {
     const bool is_loop = kind == Kind::For || kind == Kind::While;
     const bool is_region = kind == Kind::With || kind == Kind::Try;
     for (const List& list : found) {
-      const auto fields = ast::fields_of(tree_.kind(list.place.owner));
-      if (is_loop && std::string_view(fields[list.place.field].name) == "body") continue;
+      if (is_loop && suite_at(tree_, list.place) == Suite::Body) continue;
       lists.push_back({list.place, quiet_only || is_region});
     }
   }
 
   // Appends the lists in which a `break` leaves the loop.
   void find_breaks(NodeId loop, std::vector<Target>& breaks) const {
-    std::vector<Target> todo;
-    for (size_t i = 0; i < ast::fields_of(tree_.kind(loop)).size(); ++i) {
-      if (std::string_view(ast::fields_of(tree_.kind(loop))[i].name) == "body") {
-        todo.push_back({{loop, i}, false});
-      }
-    }
+    std::vector<Target> todo{{place_of(tree_, loop, Suite::Body)}};
     while (!todo.empty()) {
       const Target here = todo.back();
       todo.pop_back();
-      for (const NodeId item : items_of(here.place.owner, here.place.field)) {
+      for (const NodeId item : view_at(tree_, here.place)) {
         if (tree_.is(item, Kind::Break)) breaks.push_back(here);
         add_lists_of_loop(item, here.quiet_only, todo);
       }
@@ -294,7 +281,7 @@ class Inside {
     while (!found && !todo.empty()) {
       const Place place = todo.back().place;
       todo.pop_back();
-      found = has_jump(items_of(place.owner, place.field));
+      found = has_jump(view_at(tree_, place));
     }
     return found;
   }
@@ -330,44 +317,10 @@ class Inside {
     Statements body{tree_.add(ast::If{test, tree_.list(taken), {}}, where)};
     const auto before = tree_.items(each.body);
     body.insert(body.end(), before.begin(), before.end());
-    object::Const value;
-    value.kind = object::ConstKind::True;
-    each.test = tree_.add(ast::Constant{tree_.module().add(value)}, first_where(test));
+    const ast::Where first{where.line, starts_.first_unit({&test, 1}) * 2};
+    each.test = ast::constant_node(tree_, object::ConstKind::True, first);
     each.body = tree_.list(body);
     tree_.set(loop, each);
-  }
-
-  // Returns the place of what an expression evaluates first.
-  ast::Where first_where(NodeId node) const {
-    for (;;) {
-      NodeId next;
-      switch (tree_.kind(node)) {
-        case Kind::BoolOp:
-          next = tree_.items(tree_.as<ast::BoolOp>(node).values)[0];
-          break;
-        case Kind::UnaryOp:
-          next = tree_.as<ast::UnaryOp>(node).operand;
-          break;
-        case Kind::BinOp:
-          next = tree_.as<ast::BinOp>(node).left;
-          break;
-        case Kind::Compare:
-          next = tree_.as<ast::Compare>(node).left;
-          break;
-        case Kind::Call:
-          next = tree_.as<ast::Call>(node).func;
-          break;
-        case Kind::Attribute:
-          next = tree_.as<ast::Attribute>(node).value;
-          break;
-        case Kind::Subscript:
-          next = tree_.as<ast::Subscript>(node).value;
-          break;
-        default:
-          return tree_.where(node);
-      }
-      node = next;
-    }
   }
 
   ast::Tree& tree_;

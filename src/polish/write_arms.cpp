@@ -25,22 +25,14 @@ class Arms {
 
   void run(Statements& body, bool is_function) {
     const bool looks_at_arms = starts_.has_places_of_jumps();
-    std::vector<List> todo{{Place{}, is_function ? End::Return : End::Other}};
-    while (!todo.empty()) {
-      const List list = todo.back();
-      todo.pop_back();
-      const bool is_inner = list.place.owner.valid();
-      const Statements items = is_inner ? items_at(tree_, list.place) : body;
+    for_each_suite(tree_, body, is_function, [&](Statements& items, const List& list) {
       for (const NodeId item : items) {
-        const End end = item == items.back() ? list.end : End::Other;
-        if (looks_at_arms && tree_.is(item, Kind::If)) {
-          write_first_arm(item, end);
-          write_last_arm(item);
-        }
-        add_lists(tree_, item, end, todo);
+        if (!looks_at_arms || !tree_.is(item, Kind::If)) continue;
+        write_first_arm(item, item == items.back() ? list.end : End::Other);
+        write_last_arm(item);
       }
-      if (is_inner && !items.empty()) write_passes_at_end(list.place, items);
-    }
+      if (list.place.owner.valid() && !items.empty()) write_passes_at_end(list.place.owner, items);
+    });
   }
 
  private:
@@ -104,23 +96,20 @@ class Arms {
   }
 
   // Before: a list that ends in a simple statement. After: with the `pass` that has left its place.
-  void write_passes_at_end(Place place, const Statements& items) {
-    if (!may_end(place.owner) || !is_simple(items.back())) return;
+  void write_passes_at_end(NodeId owner, Statements& items) {
+    if (!may_end(owner) || !is_simple(items.back())) return;
     const int32_t start = starts_.of(items.back());
     if (start == Starts::kUnknown) return;
     const Starts::Next next = starts_.after(items.back());
     if (next.columns.width() != width_of("pass") || next.columns.begin != start) return;
     // The `pass` that an `else` starts with comes after the jump back.
     if (starts_.places().is_nop(next.unit) && starts_.places().is_left_before(next.unit)) return;
-    Statements made = items;
     const uint32_t stop = starts_.places().end_of_place(next.unit);
     for (uint32_t unit = next.unit; unit < stop; ++unit) {
-      if (!ends(place.owner, unit)) break;
-      made.push_back(tree_.add(ast::Pass{}, {-1, unit * 2}));
+      if (!ends(owner, unit)) break;
+      items.push_back(tree_.add(ast::Pass{}, {-1, unit * 2}));
       if (!starts_.places().is_nop(unit)) break;
     }
-    if (made.size() == items.size()) return;
-    tree_.set_slot(place.owner, place.field, tree_.list(made).value);
   }
 
   bool may_end(NodeId owner) const {

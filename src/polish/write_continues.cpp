@@ -20,27 +20,12 @@ class Continues {
   Continues(ast::Tree& tree, const object::LeftCode& left) : tree_(tree), left_(left) {}
 
   void run(Statements& body, bool is_function) {
-    std::vector<List> todo{{Place{}, is_function ? End::Return : End::Other}};
-    while (!todo.empty()) {
-      const List list = todo.back();
-      todo.pop_back();
-      Statements items = list.place.owner.valid() ? items_at(tree_, list.place) : body;
-      if (items.empty()) continue;
-      const size_t before = items.size();
+    for_each_suite(tree_, body, is_function, [&](Statements& items, const List& list) {
+      if (items.empty() || list.end != End::Continue) return;
       // What is taken out may end in such a statement, too.
-      while (list.end == End::Continue && write(items.back()) && take_out(items)) {
+      while (write(items.back()) && take_out(items)) {
       }
-      if (items.size() != before) {
-        if (list.place.owner.valid()) {
-          tree_.set_slot(list.place.owner, list.place.field, tree_.list(items).value);
-        } else {
-          body = items;
-        }
-      }
-      for (const NodeId item : items) {
-        add_lists(tree_, item, item == items.back() ? list.end : End::Other, todo);
-      }
-    }
+    });
   }
 
  private:
@@ -97,12 +82,8 @@ class Continues {
   bool take_out(Statements& items) {
     const NodeId statement = items.back();
     auto attempt = tree_.as<ast::Try>(statement);
-    const auto handlers = tree_.items(attempt.handlers);
     const auto rest = tree_.items(attempt.orelse);
-    const bool all_leave = std::all_of(handlers.begin(), handlers.end(), [&](NodeId handler) {
-      return never_falls_through(tree_, tree_.as<ast::ExceptHandler>(handler).body);
-    });
-    if (!all_leave || rest.empty()) return false;
+    if (!handlers_never_go_on(tree_, attempt) || rest.empty()) return false;
     items.insert(items.end(), rest.begin(), rest.end());
     attempt.orelse = {};
     tree_.set(statement, attempt);

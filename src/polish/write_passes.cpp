@@ -35,20 +35,9 @@ class Passes {
   void run(Statements& body) {
     if (left_.empty()) return;
     // A body before its `else`: the NOPs of both are after the header.
-    std::vector<List> todo{{Place{}, End::Other}};
-    for (size_t k = 0; k < todo.size() && !left_.empty(); ++k) {
-      const Place place = todo[k].place;
-      const bool is_inner = place.owner.valid();
-      const Statements items = is_inner ? items_at(tree_, place) : body;
-      for (const NodeId item : items) add_lists(tree_, item, End::Other, todo);
-      const Statements made = with_passes(place, items);
-      if (made.size() == items.size()) continue;
-      if (is_inner) {
-        tree_.set_slot(place.owner, place.field, tree_.list(made).value);
-      } else {
-        body = made;
-      }
-    }
+    for_each_suite(tree_, body, false, [&](Statements& items, const List& list) {
+      items = with_passes(list.place, items);
+    });
   }
 
  private:
@@ -119,8 +108,9 @@ class Passes {
     while (at != units.end() && *at < first) {
       const bool is_pass = starts_.places().columns(*at).end - start == width_of("pass");
       const ast::Where where{-1, *at * 2};
-      made.push_back(is_pass ? tree_.add(ast::Pass{}, where)
-                             : tree_.add(ast::Expr{ellipsis(tree_)}, where));
+      made.push_back(
+          is_pass ? tree_.add(ast::Pass{}, where)
+                  : tree_.add(ast::Expr{constant_node(tree_, object::ConstKind::Ellipsis)}, where));
       at = units.erase(at);
     }
     if (units.empty()) left_.erase(column);

@@ -6,42 +6,14 @@
 
 #include <algorithm>
 
+#include "ast/lines.h"
+
 namespace pellucid::print {
 
 using ast::Kind;
 using ast::NodeId;
 
 namespace {
-
-// Returns the part whose text comes first; invalid if the node begins with its own token.
-NodeId first_part(const ast::Tree& tree, NodeId id) {
-  switch (tree.kind(id)) {
-    case Kind::BoolOp:
-      return tree.items(tree.as<ast::BoolOp>(id).values)[0];
-    case Kind::NamedExpr:
-      return tree.as<ast::NamedExpr>(id).target;
-    case Kind::BinOp:
-      return tree.as<ast::BinOp>(id).left;
-    case Kind::IfExp:
-      return tree.as<ast::IfExp>(id).body;
-    case Kind::Compare:
-      return tree.as<ast::Compare>(id).left;
-    case Kind::Call:
-      return tree.as<ast::Call>(id).func;
-    case Kind::Attribute:
-      return tree.as<ast::Attribute>(id).value;
-    case Kind::Subscript:
-      return tree.as<ast::Subscript>(id).value;
-    case Kind::Slice:
-      return tree.as<ast::Slice>(id).lower;
-    case Kind::Tuple: {
-      const auto items = tree.items(tree.as<ast::Tuple>(id).elts);
-      return items.empty() ? NodeId() : items[0];
-    }
-    default:
-      return NodeId();
-  }
-}
 
 int32_t earlier(int32_t a, int32_t b) {
   if (a <= 0) return b;
@@ -112,7 +84,7 @@ NodeId body_of_idle_header(const ast::Tree& tree, NodeId id) {
 
 int32_t first_line(const ast::Tree& tree, NodeId expression) {
   int32_t line = -1;
-  for (NodeId id = expression; id.valid(); id = first_part(tree, id)) {
+  for (NodeId id = expression; id.valid(); id = ast::first_part(tree, id)) {
     if (tree.where(id).line > 0) line = tree.where(id).line;
   }
   return line;
@@ -120,7 +92,8 @@ int32_t first_line(const ast::Tree& tree, NodeId expression) {
 
 int32_t own_line(const ast::Tree& tree, NodeId expression) {
   // A tuple may have brackets or not.
-  const bool has_part = first_part(tree, expression).valid() || tree.is(expression, Kind::Starred);
+  const bool has_part =
+      ast::first_part(tree, expression).valid() || tree.is(expression, Kind::Starred);
   return has_part ? -1 : tree.where(expression).line;
 }
 

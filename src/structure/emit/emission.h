@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/rare.h"
+#include "ast/nodes.h"
 #include "structure/emit/emitter.h"
 
 namespace pellucid::structure {
@@ -19,7 +20,6 @@ struct Emission {
 // emitter.cpp
 void emit(Emission& e, SuiteId suite, Statements& out);
 ast::ListId list(Emission& e, SuiteId suite);
-ast::NodeId constant(Emission& e, object::ConstKind kind, ast::Where at);
 [[noreturn]] void fail(const Emission& e, const char* what, BlockId block);
 [[noreturn]] void fail_as_planned(const Emission& e);
 

@@ -95,12 +95,6 @@ ListId list(Emission& e, SuiteId suite) {
   return e.tree.list(out.take_list());
 }
 
-NodeId constant(Emission& e, object::ConstKind kind, ast::Where at) {
-  object::Const value;
-  value.kind = kind;
-  return e.tree.add(ast::Constant{e.tree.module().add(value)}, at);
-}
-
 void fail(const Emission& e, const char* what, BlockId block) {
   const ir::Block& b = e.graph[block];
   throw NotStructured(what, b.items.empty() ? b.exit_offset : e.graph[b.items[0]].offset);

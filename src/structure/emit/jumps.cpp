@@ -54,7 +54,8 @@ void note_assertion(Emission& e, const ir::Block& b, NodeId raise, NodeId except
   e.assertions[raise] = message;
   // No other statement has this instruction.
   if (error->op == Op::LoadAssertionError) {
-    e.tree.set(raise, ast::Assert{constant(e, object::ConstKind::False, at), message});
+    e.tree.set(raise,
+               ast::Assert{ast::constant_node(e.tree, object::ConstKind::False, at), message});
   }
 }
 

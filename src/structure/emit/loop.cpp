@@ -55,7 +55,7 @@ void emit_while(Emission& e, const Action& action, Statements& out) {
   if (!plan.tests) {
     ast::Where start = at;
     start.offset = header.offset;
-    const NodeId always = constant(e, object::ConstKind::True, start);
+    const NodeId always = ast::constant_node(e.tree, object::ConstKind::True, start);
     const ListId body = list(e, plan.body);
     at.line = first_line(e, body);
     return out.append(e.tree.add(ast::While{always, body, {}}, at));

@@ -47,7 +47,7 @@ void add_bodies(Emission& e, const MatchPlan& plan, const std::vector<NodeId>& c
     if (plan.cases[i].body.valid()) {
       one.body = e.tree.list(arm(e, plan.cases[i].body));
     } else {
-      one.guard = constant(e, object::ConstKind::False, at);
+      one.guard = ast::constant_node(e.tree, object::ConstKind::False, at);
       one.body = e.tree.list({});
     }
     e.tree.set(cases[i], one);

@@ -92,7 +92,7 @@ void emit_label(Emission& e, const Action& action, Statements& out) {
   emit(e, plan.body, inner);
   if (e.plan[plan.body].falls) inner.append(e.tree.add(ast::Break{}, at));
   const std::vector<NodeId> body = inner.take_list();
-  const NodeId test = constant(e, object::ConstKind::True, at);
+  const NodeId test = ast::constant_node(e.tree, object::ConstKind::True, at);
   out.append(e.tree.add(ast::While{test, e.tree.list(body), {}}, at));
 }
 

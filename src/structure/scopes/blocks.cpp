@@ -79,14 +79,12 @@ class Normaliser {
     for (const ast::ChildField field : ast::child_fields_of(kind)) {
       const uint32_t slot = tree_.slot(task.node, field.slot);
       if (slot == NodeId::kInvalid) continue;
-      const auto is_named = [&](std::string_view name) {
-        return ast::fields_of(kind)[field.slot].name == name;
-      };
-      if (is_code && is_named("body")) continue;
+      if (is_code && field.suite == ast::Suite::Body) continue;
       if (field.is_list) {
         push_all(ListId(slot), kind == Kind::Tuple && task.is_subscript);
       } else {
-        todo_.push_back({NodeId(slot), kind == Kind::Subscript && is_named("slice")});
+        constexpr uint8_t kSlice = 1;
+        todo_.push_back({NodeId(slot), kind == Kind::Subscript && field.slot == kSlice});
       }
     }
   }

@@ -16,14 +16,9 @@ template <typename Visit>
 void for_each_block(const ast::Tree& tree, ast::NodeId statement, Visit visit) {
   const ast::Kind kind = tree.kind(statement);
   if (kind == ast::Kind::FunctionDef || kind == ast::Kind::ClassDef) return;
-  const auto fields = ast::fields_of(kind);
-  for (size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].type != ast::FieldType::List) continue;
-    const std::string_view name = fields[i].name;
-    if (name == "body" || name == "orelse" || name == "finalbody" || name == "handlers" ||
-        name == "cases") {
-      visit(i, ast::ListId(tree.slot(statement, i)));
-    }
+  for (const ast::ChildField field : ast::child_fields_of(kind)) {
+    if (!field.has_statements() && !field.has_clauses()) continue;
+    visit(size_t{field.slot}, ast::ListId(tree.slot(statement, field.slot)));
   }
 }
 

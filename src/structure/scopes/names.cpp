@@ -80,9 +80,8 @@ void demangle(ast::Tree& tree, std::string_view class_name, ast::ListId body,
       } else if (fields[i].type == ast::FieldType::Node) {
         todo.push_back({NodeId(slot), false});
       } else if (fields[i].type == ast::FieldType::List) {
-        const std::string_view field = fields[i].name;
-        if (kind == Kind::ClassDef && field == "body") continue;
-        if (kind == Kind::MatchClass && field == "kwd_attrs") continue;
+        if (kind == Kind::ClassDef && fields[i].suite == ast::Suite::Body) continue;
+        if (kind == Kind::MatchClass && fields[i].name == std::string_view("kwd_attrs")) continue;
         for (const NodeId item : tree.items(ast::ListId(slot))) {
           if (item.valid()) todo.push_back({item, kind == Kind::Import});
         }

@@ -11,6 +11,7 @@ namespace pellucid::structure {
 using ast::Kind;
 using ast::ListId;
 using ast::NodeId;
+using ast::Suite;
 
 namespace {
 
@@ -164,17 +165,17 @@ class BodyEnds {
     const bool has_else =
         kind == Kind::Try && !tree_.items(tree_.as<ast::Try>(last).orelse).empty();
     for_each_block(tree_, last, [&](size_t field, ListId list) {
-      const std::string_view name = ast::fields_of(kind)[field].name;
-      if (name == "handlers" || name == "cases") {
+      const Suite suite = ast::suite_in(kind, field);
+      if (suite == Suite::Handlers || suite == Suite::Cases) {
         for (const NodeId part : tree_.items(list)) {
           for_each_block(tree_, part, [&](size_t i, ListId) { todo_.push_back({part, i}); });
         }
-      } else if (is_loop && name == "body") {
+      } else if (is_loop && suite == Suite::Body) {
         todo_.push_back({last, field, false, true});
-      } else if (name == "finalbody" || (has_else && name == "body")) {
+      } else if (suite == Suite::Finalbody || (has_else && suite == Suite::Body)) {
         return;
       } else {
-        todo_.push_back({last, field, name == "orelse"});
+        todo_.push_back({last, field, suite == Suite::Orelse});
       }
     });
   }
@@ -268,12 +269,7 @@ class BodyEnds {
     return true;
   }
 
-  size_t else_field(NodeId loop) const {
-    const auto fields = ast::fields_of(tree_.kind(loop));
-    size_t field = 0;
-    while (std::string_view(fields[field].name) != "orelse") ++field;
-    return field;
-  }
+  size_t else_field(NodeId loop) const { return slot_of(tree_.kind(loop), Suite::Orelse); }
 
   bool leaves_by_return_only(NodeId loop) const {
     if (!tree_.is(loop, Kind::For) && !tree_.is(loop, Kind::While)) return false;
@@ -294,7 +290,7 @@ class BodyEnds {
       returns |= is_end(at.statement);
       const bool is_loop = kind == Kind::For || kind == Kind::While;
       for_each_block(tree_, at.statement, [&](size_t field, ListId list) {
-        const bool is_body = std::string_view(ast::fields_of(kind)[field].name) == "body";
+        const bool is_body = ast::suite_in(kind, field) == Suite::Body;
         for (const NodeId inner : tree_.items(list)) {
           todo.push_back({inner, at.in_loop || (is_loop && is_body)});
         }

@@ -44,7 +44,6 @@ const std::unordered_map<std::string, Rewrite> kRewrites = {
      }},
     {"join_lines", without_columns<join_lines>},
     {"chain_elif", without_columns<chain_elif>},
-    {"join_ends", without_columns<join_ends>},
     {"drop_repeated_ends", without_columns<drop_repeated_ends>},
     {"end_if", without_columns<end_if>},
     {"end_try", [](ast::Tree& tree, Statements& body,
@@ -174,7 +173,7 @@ const bool rewrites_are_registered = testing::register_goldens("polish", run_rew
 
 TEST("every rewrite has tests of its own") {
   EXPECT(rewrites_are_registered);
-  EXPECT_EQ(kRewrites.size(), 24u);
+  EXPECT_EQ(kRewrites.size(), 23u);
   for (const auto& rewrite : kRewrites) {
     const std::string start = "polish/" + rewrite.first + '/';
     const auto is_its = [&](const testing::Test& test) { return test.name.starts_with(start); };
