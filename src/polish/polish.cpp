@@ -91,6 +91,8 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   if (has(kChoices)) lay_out_by_lines(tree, statements, is_function, starts);
   // Before the steps that look for bodies of one statement.
   drop_tail_jumps(tree, statements, outline, kind, compiler.copies_exits, starts);
+  // A `return` that is left was written.
+  if (kind == Body::Function && tree.made().has(Kind::Yield)) yield_at_end(tree, statements);
   // Before the steps that look at what is alone in an `if`; redundant jumps are gone.
   if (has(kWithLists)) write_arms(tree, statements, is_function, starts);
   // Before the step that reads NOPs as a `pass` of the list around.

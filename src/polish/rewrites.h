@@ -85,6 +85,9 @@ void keep_dropped_constants(ast::Tree& tree, Statements& body);
 void drop_tail_jumps(ast::Tree& tree, Statements& body, Outline& outline, Body kind,
                      bool copies_exits, const Starts& starts);
 
+// `if False: yield` and `return` at the end  ->  `return` and `yield`
+void yield_at_end(ast::Tree& tree, Statements& body);
+
 // `if not a: b`, with the place of a `pass` or `continue` before b  ->  `if a: pass else: b`; the
 // `pass` at the end of a list that has left its place
 void write_arms(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);

@@ -425,13 +425,6 @@ ListId Scopes::finish_body(ListId body, const ir::Function& function, const Wish
     symbols.late_cells.clear();
     symbols.unbound_cells.clear();
   }
-  // After a statement that always leaves, a `yield` needs no test.
-  const bool yields_at_end =
-      symbols.lacks_yield && !statements.empty() && tree_.is(statements.back(), Kind::Raise);
-  if (yields_at_end) {
-    symbols.lacks_yield = false;
-    statements.push_back(tree_.add(ast::Expr{tree_.add(ast::Yield{})}));
-  }
   Statements dead = dead_code(tree_, function.code, symbols);
   if (wish.keeps_order && scope == ScopeKind::Function) keep_order(tree_, function, dead);
   if (function.habits.lends_names && wish.mentions_unused && scope != ScopeKind::Class) {

@@ -14,4 +14,11 @@ def pick(rows, wanted):
         if row.a
         and row.b
     ]
-    return a, b, c, d
+    e = [
+        row
+        for row in rows
+        if row.a
+        and row.b
+        and row.c
+    ]
+    return a, b, c, d, e
