@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "print/expressions.h"
 
+#include <algorithm>
+#include <array>
+
 #include "ast/lines.h"
+#include "ast/nodes.h"
 #include "print/expand.h"
 #include "print/lines.h"
 
@@ -44,6 +48,18 @@ void boolean(Writer& writer, NodeId id, Place place) {
   if (is_choice && !is_joined) writer.put(Task::ChoiceEnd);
 }
 
+// Returns true for a number, a name and its attributes: a power of these has no spaces.
+bool is_hugged(const Writer& writer, NodeId node, Level least) {
+  while (writer.tree->is(node, Kind::Attribute)) node = writer.tree->as<ast::Attribute>(node).value;
+  const object::Const* value = ast::constant_of(*writer.tree, node);
+  if (value == nullptr) return writer.tree->is(node, Kind::Name);
+  const bool is_number =
+      value->kind == object::ConstKind::Int || value->kind == object::ConstKind::Float;
+  const object::ConstId id =
+      is_number ? writer.tree->as<ast::Constant>(node).value : object::ConstId();
+  return is_number && level_of(writer.module, id, writer.version) >= least;
+}
+
 void binary(Writer& writer, NodeId id, Place place) {
   const auto node = writer.tree->as<ast::BinOp>(id);
   const auto [op, level] = kBinary[node.op];
@@ -55,7 +71,12 @@ void binary(Writer& writer, NodeId id, Place place) {
     first.flags |= Place::kFirstPart;
   }
   writer.expr(node.left, first);
-  writer.operation(op, is_marked);
+  if (is_power && is_hugged(writer, node.left, Level::Await) &&
+      is_hugged(writer, node.right, Level::Factor)) {
+    writer.text("**");
+  } else {
+    writer.operation(op, is_marked);
+  }
   writer.expr(node.right, at(is_power ? Level::Factor : tighter(level)));
 }
 
@@ -123,12 +144,19 @@ void subscript(Writer& writer, NodeId id) {
 
 void slice(Writer& writer, NodeId id) {
   const auto node = writer.tree->as<ast::Slice>(id);
-  if (node.lower.valid()) writer.expr(node.lower, kTest);
-  writer.text(":");
-  if (node.upper.valid()) writer.expr(node.upper, kTest);
-  if (!node.step.valid()) return;
-  writer.text(":");
-  writer.expr(node.step, kTest);
+  // A colon between operations has spaces, as an operator that binds less tightly than these.
+  const std::array parts{node.lower, node.upper, node.step};
+  const bool has_spaces = std::any_of(parts.begin(), parts.end(), [&](NodeId part) {
+    constexpr ast::Kinds kSimple = {Kind::Name, Kind::Constant, Kind::UnaryOp};
+    return part.valid() && !kSimple.has(writer.tree->kind(part));
+  });
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i == 2 && !parts[i].valid()) return;
+    if (i > 0) writer.text(has_spaces && parts[i - 1].valid() ? " :" : ":");
+    if (!parts[i].valid()) continue;
+    if (i > 0 && has_spaces) writer.text(" ");
+    writer.expr(parts[i], kTest);
+  }
 }
 
 void expand_bare(Writer& writer, NodeId id, Place place) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ast/nodes.h"
 #include "object/identifiers.h"
 #include "print/expressions.h"
 #include "print/lines.h"
@@ -38,6 +39,11 @@ bool can_share_a_line(const ast::Tree& tree, NodeId id) {
     default:
       return ast::category_of(tree.kind(id)) == ast::Category::Stmt;
   }
+}
+
+bool is_stub(const ast::Tree& tree, NodeId statement) {
+  return tree.is(statement, Kind::Expr) &&
+         ast::is_constant(tree, tree.as<ast::Expr>(statement).value, object::ConstKind::Ellipsis);
 }
 
 // Returns true if a body has to follow its header on the same line to be on its original line. A
@@ -181,6 +187,12 @@ void Page::clause(const char* text, ListId list, uint32_t depth) {
 
 void Page::end_header(ListId list, uint32_t depth, bool may_have_docstring) {
   out += ':';
+  const auto items = tree.items(list);
+  if (may_have_docstring && !style.keep_lines && items.size() == 1 && is_stub(tree, items[0])) {
+    map_line(items[0]);
+    out += " ...";
+    return end_line();
+  }
   body(list, depth, may_have_docstring);
   if (style.keep_lines && stands_on_this_line(*this, list)) {
     work.back().is_inline = true;

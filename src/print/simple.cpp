@@ -26,11 +26,11 @@ void lazily(Page& page, uint32_t is_lazy) {
   page.out += "lazy ";
 }
 
-void aliases(Page& page, ListId list) {
+void aliases(Page& page, ListId list, bool breakable) {
   bool first = true;
   for (const NodeId each : page.tree.items(list)) {
     const auto node = page.tree.as<ast::alias>(each);
-    if (!first) page.out += ", ";
+    if (!first) page.writer.comma(breakable);
     first = false;
     page.word(node.name);
     if (!node.asname.valid()) continue;
@@ -137,7 +137,11 @@ void import_from(Page& page, NodeId id) {
   }
   if (node.module.valid()) page.word(node.module);
   page.out += " import ";
-  aliases(page, node.names);
+  // No brackets may stand around a star.
+  const bool breakable = page.tree.items(node.names).size() > 1;
+  if (breakable) page.writer.write_opening("", Mark::OpenBare);
+  aliases(page, node.names, breakable);
+  if (breakable) page.writer.write_closing("", Mark::CloseWithComma);
 }
 
 // --- docstrings ---
@@ -223,7 +227,7 @@ void simple(Page& page, NodeId id, uint32_t depth) {
     case Kind::Import:
       lazily(page, page.tree.as<ast::Import>(id).is_lazy);
       page.out += "import ";
-      aliases(page, page.tree.as<ast::Import>(id).names);
+      aliases(page, page.tree.as<ast::Import>(id).names, false);
       break;
     case Kind::ImportFrom:
       import_from(page, id);

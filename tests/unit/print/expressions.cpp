@@ -16,7 +16,7 @@ TEST("print: a negative constant is parenthesised where unary minus would be") {
   TreeMaker t;
   const auto two = [&] { return t.integer(2); };
   EXPECT_EQ(t.print(t.binary(t.integer(-1), Operator::Pow, two())), "(-1) ** 2\n");
-  EXPECT_EQ(t.print(t.binary(two(), Operator::Pow, t.integer(-1))), "2 ** -1\n");
+  EXPECT_EQ(t.print(t.binary(two(), Operator::Pow, t.integer(-1))), "2**-1\n");
   EXPECT_EQ(t.print(t.binary(two(), Operator::Sub, t.integer(-1))), "2 - -1\n");
   EXPECT_EQ(t.print(t.tree.add(ast::Attribute{t.integer(1), t.tree.intern("real")})), "(1).real\n");
 }
@@ -149,6 +149,23 @@ TEST("print: an expression is written the same way at every depth") {
         break;
     }
   }
+}
+
+TEST("print: a power of names and numbers has no spaces, the colon between operations does") {
+  TreeMaker t;
+  const auto attribute = [&] {
+    return t.tree.add(ast::Attribute{t.name("a"), t.tree.intern("b")});
+  };
+  const auto index = [&](ast::NodeId lower, ast::NodeId upper) {
+    const ast::NodeId slice = t.tree.add(ast::Slice{lower, upper, {}});
+    return t.print(t.tree.add(ast::Subscript{t.name("x"), slice}));
+  };
+  const auto sum = [&] { return t.binary(t.name("n"), Operator::Add, t.integer(1)); };
+  EXPECT_EQ(t.print(t.binary(attribute(), Operator::Pow, t.integer(2))), "a.b**2\n");
+  EXPECT_EQ(t.print(t.binary(sum(), Operator::Pow, t.integer(2))), "(n + 1) ** 2\n");
+  EXPECT_EQ(index(t.name("n"), t.integer(-1)), "x[n:-1]\n");
+  EXPECT_EQ(index(sum(), {}), "x[n + 1 :]\n");
+  EXPECT_EQ(index({}, sum()), "x[: n + 1]\n");
 }
 
 }  // namespace

@@ -156,6 +156,34 @@ TEST("print: behind an indentation that takes most of the line, short texts stay
                         broken + broken + broken + indent + ")\n"));
 }
 
+TEST("print: an import that is too long is broken in brackets, one name a line") {
+  TreeMaker t;
+  const auto import = [&](size_t count) {
+    std::vector<NodeId> names;
+    for (size_t i = 0; i < count; ++i) {
+      names.push_back(t.tree.add(ast::alias{t.tree.intern("a_name_of_this_length"), {}}));
+    }
+    return t.print(t.tree.add(ast::ImportFrom{t.tree.intern("x"), t.tree.list(names), 0}));
+  };
+  EXPECT_EQ(import(2), "from x import a_name_of_this_length, a_name_of_this_length\n");
+  const std::string line = "    a_name_of_this_length,\n";
+  EXPECT_EQ(import(4), "from x import (\n" + line + line + line + line + ")\n");
+}
+
+TEST("print: a body that is `...` stands beside its header, if that is a definition") {
+  TreeMaker t;
+  const auto stub = [&] {
+    object::Const value;
+    value.kind = object::ConstKind::Ellipsis;
+    return t.tree.list({t.statement(t.constant(value))});
+  };
+  ast::ClassDef made;
+  made.name = t.tree.intern("A");
+  made.body = stub();
+  EXPECT_EQ(t.print(t.tree.add(made)), "class A: ...\n");
+  EXPECT_EQ(t.print(t.tree.add(ast::If{t.name("x"), stub(), {}})), "if x:\n    ...\n");
+}
+
 TEST("print: an import from more packages further out than there can be is reported") {
   TreeMaker t;
   const NodeId star = t.tree.add(ast::alias{t.tree.intern("*"), {}});
