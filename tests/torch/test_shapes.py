@@ -246,7 +246,7 @@ def test_what_is_hidden_from_find_nan_costs_one_warning(
     with pytest.warns(RuntimeWarning, match=name), prepare_debug(tmp_path) as session:
         report = find_nan(root, torch.ones(2))
     assert report.first is not None and report.first.operation.startswith("aten.log")
-    assert [problem.what.partition(" where")[0] for problem in session.of(Problem)] == [
+    assert [problem.what.partition(" in the expected")[0] for problem in session.of(Problem)] == [
         f"no {name}"
     ]
 
