@@ -248,7 +248,7 @@ Jobs jobs_of(const std::vector<std::string>& inputs, const std::string& out) {
       groups.begin(), groups.end(), [](const Group& group) { return group.holds_many; }));
   const bool is_one_file = groups.size() == 1 && several == 0 && !is_folder;
   if (!out.empty() && !is_one_file && fs::exists(out, ignored) && !is_folder && !groups.empty()) {
-    all.usage_error = out + " is no folder, and there is more than one file to write";
+    all.usage_error = out + " is not a folder, and there is more than one file to write";
     return all;
   }
   Places places;
