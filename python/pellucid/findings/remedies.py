@@ -189,8 +189,8 @@ def _skipped_call(found: Match[str], event: Break, program: Program, place: Plac
 def _asked(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     if event.place is not None and _OPTIMIZERS in event.place.file.replace("\\", "/"):
         return told(
-            "an optimizer's step is kept apart from what is before it, on purpose; the update "
-            "itself is a graph of its own",
+            "torch separates an optimizer's step from the code before it, on purpose; the update "
+            "itself is a separate graph",
             "no change needed",
         )
     if event.place is not None and not is_own(event.place.file):
@@ -323,10 +323,10 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     (
         r"^DDPOptimizer intentional graph-break",
         said(
-            "DDP cuts the graph where its buckets of gradients end, so that sending them overlaps "
-            "with the backward pass",
-            "no change needed; a larger bucket_cap_mb makes fewer parts, and "
-            "torch._dynamo.config.optimize_ddp = False makes one graph without that overlap",
+            "DDP splits the graph at the ends of its gradient buckets, so that sending gradients "
+            "overlaps with the backward pass",
+            "no change needed; a larger bucket_cap_mb gives fewer graphs, and "
+            "torch._dynamo.config.optimize_ddp = False gives one graph without that overlap",
         ),
     ),
     (
@@ -340,7 +340,7 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     (
         r"^requires_grad_\(\) intermediate leaked",
         said(
-            "`requires_grad_` is called on a tensor made inside, and what comes of it is returned",
+            "`requires_grad_` is called on a tensor that the function creates and returns",
             "return it detached (.detach()), or call requires_grad_ outside the compiled function",
         ),
     ),

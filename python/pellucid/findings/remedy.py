@@ -281,5 +281,5 @@ def together(groups: Sequence[Sequence[Remedy]]) -> tuple[Remedy, ...]:
 
 
 def tried(remedy: Remedy, trial: Trial) -> Remedy:
-    """Return a remedy with what came of it."""
+    """Return a remedy with the result of its trial."""
     return replace(remedy, trial=trial)

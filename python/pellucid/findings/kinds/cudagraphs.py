@@ -15,7 +15,7 @@ from ..source import Program
 _REMEDIES = {
     "input storage mutation": "do not replace an input's memory (`set_`) inside the compiled "
     "function",
-    "mutated inputs": "write into a clone, or copy the input into a buffer of your own before "
+    "mutated inputs": "write into a clone, or copy the input into your own buffer before "
     "the compiled call",
     "cpu device": "move that tensor to the GPU before the call",
     "multiple devices": "keep all tensors of the compiled function on one GPU",

@@ -330,7 +330,7 @@ def _break(program: Program, place: Place | None, event: Skipped) -> _Told | Non
     if advice.sure == "unknown":
         return None
     cause = (
-        f"a graph break, where none is allowed (fullgraph or error_on_graph_break): {advice.cause}"
+        f"a graph break, and fullgraph or error_on_graph_break does not allow it: {advice.cause}"
     )
     return cause, advice.remedies, advice.sure, None
 

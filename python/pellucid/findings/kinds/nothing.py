@@ -76,7 +76,7 @@ def _no_graphs(frames: Sequence[Frame], breaks: Sequence[Break]) -> tuple[str, s
         f"torch compiled only its own code ({names}) and captured no operation in it{around}; "
         "the whole model runs uncompiled"
     )
-    remedy = "compile a function or a module of your own that calls these modules"
+    remedy = "compile your own function or module that calls these modules"
     return cause, remedy, "likely"
 
 
@@ -108,7 +108,7 @@ def _only_libraries(passed: Sequence[Passed]) -> tuple[str, str, str] | None:
             f"({names or 'torch.nn'}), which is compiled only as part of your functions"
         )
         remedy = (
-            "compile modules whose forward is your own: a class of yours around these modules is "
+            "compile a module whose forward method is yours; a class that wraps these modules is "
             "enough"
         )
         return cause, remedy, "likely"
@@ -117,7 +117,7 @@ def _only_libraries(passed: Sequence[Passed]) -> tuple[str, str, str] | None:
             "compiled functions were called, but every frame that ran was torch's own code "
             f"({names}), which is compiled only as part of your functions"
         )
-        remedy = "compile a function or a module of your own that calls them"
+        remedy = "compile your own function or module that calls them"
         return cause, remedy, "likely"
     return None
 

@@ -260,7 +260,7 @@ def first_line(failure: GuardFailure) -> str:
 KIND = Kind(
     "recompile",
     rank=140,
-    means="A function was compiled again because a guard failed.",
+    means="A function was recompiled because a guard failed.",
     words="recompile",
     many="recompiles",
     tone="again",
