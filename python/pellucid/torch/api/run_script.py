@@ -42,6 +42,7 @@ def run(target: str, arguments: list[str], directory: str, is_module: bool) -> i
     Raises:
         SystemExit: the script's own.
     """
+    directory = os.path.abspath(directory)
     if is_installed():
         _become(target, arguments, directory, is_module)
     # Not above: this process has no use for them if it becomes another one.
