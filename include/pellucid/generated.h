@@ -55,6 +55,7 @@ struct Allowance {
   bool ignore_name = false;   // a name that is not an identifier was renamed
   bool extra_locals = false;  // temporaries on either side
   object::Facts facts = {};   // what is assumed about both
+  bool strict = false;        // as CompareOptions::strict
 };
 Result<Verdict> compare_live(const object::Module& original, const object::Module& candidate,
                              const Allowance& allowance);

@@ -113,6 +113,8 @@ struct Verdict {
 struct CompareOptions {
   // Record where the proof meets, for a certificate. No code object is then called identical.
   bool meetings = false;
+  // Also compare which handler gets the exception of a signal handler.
+  bool strict = false;
 };
 
 // Compares two programs of the same version: does the second mean the same as the first? The
@@ -126,6 +128,8 @@ struct DecompileOptions {
   // Compile the syntax tree of the source, without Python, and compare it with the program. Sets
   // Decompilation::verdict.
   bool verify = false;
+  // With `verify`: also compare which handler gets the exception of a signal handler.
+  bool strict = false;
   // With `verify`: try plainer forms of code that is not proven, and keep those that are proven.
   bool search = true;
   // Keep statements on their original lines if possible.

@@ -17,6 +17,8 @@ class Protection {
   Protection(const object::Code& code, const std::vector<RawException>& entries,
              const Translation& translation, bool is_along_paths, Stream& stream)
       : traits_(traits_of(code.version)),
+        // Before, the exception comes from the place before the target.
+        is_at_jump_(code.version >= object::Version{3, 13}),
         entries_(entries),
         translation_(translation),
         is_along_paths_(is_along_paths),
@@ -33,6 +35,7 @@ class Protection {
     for (size_t i = 0; i < of_instr_.size(); ++i)
       of_instr_[i] = of_raw_[translation_.instrs[i].raw];
     fold();
+    find_interrupts();
     return write();
   }
 
@@ -88,6 +91,19 @@ class Protection {
     if (of_raw_[raw] != kNoEntry && is_silent(raw) && raises(raw)) part(raw);
   }
 
+  void find_interrupts() {
+    for (uint32_t i = 0; i < of_instr_.size(); ++i) {
+      const Instr& jump = translation_.instrs[i];
+      if (!has_target(jump.op) || jump.a > i) continue;
+      const uint32_t target = raw_at(static_cast<uint32_t>(stream_.raw[jump.raw].target));
+      const uint32_t raw = is_at_jump_ ? jump.raw : target - 1;
+      if (raw >= of_raw_.size() || of_raw_[raw] == kNoEntry) continue;
+      const RawException& entry = entries_[of_raw_[raw]];
+      const uint32_t handler = translation_.first[raw_at(entry.target)];
+      stream_.interrupts.push_back({i, i + 1, handler, entry.depth, entry.lasti});
+    }
+  }
+
   Result<bool> write() {
     const auto size = static_cast<uint32_t>(of_instr_.size());
     for (uint32_t begin = 0, end = 0; begin < size; begin = end) {
@@ -106,6 +122,7 @@ class Protection {
   }
 
   const TraitsTable& traits_;
+  const bool is_at_jump_;
   const std::vector<RawException>& entries_;
   const Translation& translation_;
   const bool is_along_paths_;

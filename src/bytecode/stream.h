@@ -138,6 +138,8 @@ struct Stream {
   std::vector<RawInstr> raw;
   std::vector<Instr> instrs;
   std::vector<ExceptionEntry> exceptions;  // 3.11+; sorted by begin, disjoint
+  // The handlers that get what a signal handler raises at a jump back; `begin`: that jump.
+  std::vector<ExceptionEntry> interrupts;
   // The tests that stand for a TO_BOOL too, ascending; only if there are exceptions.
   std::vector<uint32_t> truth_tests;
   // Byte offset of the first raw instruction that has no instruction of its own, and another

@@ -18,6 +18,7 @@ struct Arguments {
   bool keep_lines = false;
   bool as_json = false;
   bool force = false;         // overwrite files that have different contents
+  bool strict = false;        // compare what handles interruptions, too
   bool verify = true;         // by the relowered tier, since there is no Python to recompile with
   bool unstructured = false;  // every function as a state machine
   unsigned jobs = 0;          // 0: one for each processor

@@ -134,6 +134,7 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
   options.keep_lines = arguments.keep_lines;
   options.structured = !arguments.unstructured;
   options.verify = arguments.verify;
+  options.strict = arguments.strict;
   options.remarks = true;
   PELLUCID_TRY(Decompilation made, decompile(program, options));
   tell(made.diagnostics, outcome);

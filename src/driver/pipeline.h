@@ -30,6 +30,7 @@ struct Options {
   bool force_unstructured =
       false;            // print every function as a state machine (a test of the last resort)
   bool verify = false;  // lower the tree again and compare (modules only)
+  bool strict = false;  // and compare what handles interruptions
   bool search = false;  // then try other forms of unproven code
   Forms forms = {};     // to begin with
   object::Facts facts;  // about the code, if it is program-generated

@@ -27,7 +27,7 @@ verify::Verdict not_there(const object::Module& module, verify::Tier tier) {
 
 }  // namespace
 
-verify::Verdict relowered(flow::Graphs& graphs, ast::Tree& tree, ast::NodeId top) {
+verify::Verdict relowered(flow::Graphs& graphs, ast::Tree& tree, ast::NodeId top, bool is_strict) {
   const object::Module& module = graphs.module();
   // Of a large module, the graphs of the text take the place of these.
   graphs.free_rest();
@@ -44,15 +44,18 @@ verify::Verdict relowered(flow::Graphs& graphs, ast::Tree& tree, ast::NodeId top
   const object::CodeId there = bytecode::counterpart(module, lowered.module, nested);
   if (!there.valid()) return not_there(module, verify::Tier::Relowered);
   lowered.module.root = there;
-  return verify::compare(graphs, module.subject(), lowered, options_of(module));
+  verify::Options options = options_of(module);
+  options.strict = is_strict;
+  return verify::compare(graphs, module.subject(), lowered, options);
 }
 
 verify::Verdict compare_recompiled(const object::Module& original, const object::Module& again,
-                                   bool meetings) {
+                                   bool meetings, bool is_strict) {
   const object::CodeId there = bytecode::counterpart(original, again, bytecode::nested_in(again));
   if (!there.valid()) return not_there(original, verify::Tier::Recompiled);
   verify::Options options = options_of(original);
   options.meetings = meetings;
+  options.strict = is_strict;
   return verify::compare(original, original.subject(), again, there, options);
 }
 

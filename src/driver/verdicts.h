@@ -13,11 +13,12 @@ namespace pellucid::driver {
 
 // Returns the verdict of the second tier on the tree made of a module. Spends the tree's module
 // (verify::relower).
-verify::Verdict relowered(flow::Graphs& graphs, ast::Tree& tree, ast::NodeId top);
+verify::Verdict relowered(flow::Graphs& graphs, ast::Tree& tree, ast::NodeId top,
+                          bool is_strict = false);
 
 // Returns the verdict of the first tier: on what was read and the code that its text compiles to.
 verify::Verdict compare_recompiled(const object::Module& original, const object::Module& again,
-                                   bool meetings = false);
+                                   bool meetings = false, bool is_strict = false);
 
 // Returns the verdict for a guessed version: nothing is proven.
 verify::Verdict of_a_guess(const object::Module& module, verify::Tier tier,

@@ -70,6 +70,11 @@ class Assembler {
     }
     for (DraftBlock& block : draft_.blocks)
       if (block.handler.valid()) block.handler = instead[block.handler.index()];
+    for (DraftBlock& block : draft_.blocks) {
+      for (std::optional<HandlerId>& handler : block.exit.interrupted) {
+        if (handler && handler->index() < instead.size()) handler = instead[handler->index()];
+      }
+    }
   }
 
   void mark_reachable() {
@@ -145,7 +150,26 @@ class Assembler {
     if (jumps_back) exit.jump = static_cast<uint8_t>(1 - exit.jump);
   }
 
+  // Records the jumps back on a way that no block is left of.
+  void pass_jumps_back(Exit& exit, size_t way) {
+    BlockId at_now = exit.next[way];
+    const BlockId end = instead_[at_now.index()];
+    while (at_now != end) {
+      const Exit& passed = at(at_now).exit;
+      std::optional<HandlerId>& known = exit.interrupted[way];
+      if (passed.interrupted[0]) {
+        known = known.value_or(*passed.interrupted[0]) == *passed.interrupted[0]
+                    ? passed.interrupted[0]
+                    : kUnknownHandler;
+      }
+      at_now = passed.next[0];
+    }
+  }
+
   void thread_exit(Exit& exit) {
+    for (size_t way = 0; way < exit.next.size(); ++way) {
+      if (exit.next[way].valid()) pass_jumps_back(exit, way);
+    }
     // A fall-through into a jump becomes that jump.
     for (BlockId next = exit.next[0];
          exit.kind == ExitKind::Goto && exit.falls && instead_[next.index()] != next;
@@ -321,6 +345,13 @@ class Assembler {
       block.depth = from.depth;
       block.exc_depth = from.exc_depth;
       block.offset = draft_.stream[from.at].offset;
+    }
+    for (Block& block : graph.blocks) {
+      for (std::optional<HandlerId>& handler : block.exit.interrupted) {
+        if (!handler || !handler->valid() || *handler == kUnknownHandler) continue;
+        const HandlerId known = handlers[handler->index()];
+        handler = known.valid() ? known : kUnknownHandler;
+      }
     }
     if (!draft_.loop_ends.empty()) say_where_loops_end(graph, order);
     for (Handler& handler : graph.handlers) {

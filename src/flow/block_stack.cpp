@@ -291,6 +291,7 @@ void BlockStack::transfer(const Instr& instr, const Control& control, State stat
   };
   if (control.falls) exit_.next[control.jump ^ 1u] = follow(at_ + 1, control.fall_depth);
   if (control.jumps) exit_.next[control.jump] = follow(instr.a, control.jump_depth);
+  if (control.jumps && instr.a <= at_) exit_.interrupted[control.jump] = handler_of(state);
 }
 
 void BlockStack::ordinary(Instr instr, State& state) {

@@ -13,7 +13,6 @@
 namespace pellucid::flow {
 namespace {
 
-constexpr uint32_t kUnknownRegion = kNoRegion - 1;
 constexpr uint32_t kNoOuter = kNoRegion - 1;
 
 class ExceptionTable {
@@ -46,7 +45,7 @@ class ExceptionTable {
   void agree(uint32_t at, BlockId block, const State& state);
   void walk(uint32_t index);
   void step(const Instr& instr, State& state);
-  void transfer(const Instr& instr, const Control& control, const State& state);
+  void transfer(uint32_t index, const Instr& instr, const Control& control, const State& state);
   void go_on(BlockId next, const Instr& last);
   void store_body(DraftBlock& block, uint32_t start, uint32_t end, uint32_t count);
   void protect(uint32_t index, uint32_t region, const State& state);
@@ -70,6 +69,13 @@ class ExceptionTable {
   std::vector<State> states_;             // at the entry of each block
   std::vector<BlockId> plain_, outside_;  // by index of the first instruction (see outer_)
   std::map<std::pair<uint32_t, uint32_t>, HandlerId> handlers_;  // by region and saved exceptions
+  // Exits whose Exit::interrupted is known once all handlers are.
+  struct Interrupt {
+    uint32_t block;
+    uint8_t way;
+    uint32_t region, saved;
+  };
+  std::vector<Interrupt> interrupts_;
   std::optional<Error> error_;
   bool confirmed_ = true;
 
@@ -177,6 +183,11 @@ Result<Draft> ExceptionTable::run() {
   follow(kNoRegion, 0, State());
   for (uint32_t i = 0; i < draft_.blocks.size() && !error_; ++i) walk(i);
   if (error_) return *error_;
+  for (const Interrupt& it : interrupts_) {
+    const auto found = handlers_.find({it.region, it.saved});
+    draft_.blocks[it.block].exit.interrupted[it.way] =
+        found == handlers_.end() ? kUnknownHandler : found->second;
+  }
   draft_.instrs = std::move(code_.instrs);
   return std::move(draft_);
 }
@@ -281,7 +292,7 @@ void ExceptionTable::walk(uint32_t index) {
       protects = false;
     }
     if (transfers_control(instr.op)) {
-      transfer(instr, *control_of(instr), state);
+      transfer(index, instr, *control_of(instr), state);
       break;
     }
     step(instr, state);
@@ -328,7 +339,8 @@ void ExceptionTable::step(const Instr& instr, State& state) {
   if (state.depth > kMaxDepth) return fail("stack overflow");
 }
 
-void ExceptionTable::transfer(const Instr& instr, const Control& control, const State& state) {
+void ExceptionTable::transfer(uint32_t index, const Instr& instr, const Control& control,
+                              const State& state) {
   exit_.kind = control.kind;
   exit_.jump = control.jump;
   exit_.instr = instr;
@@ -340,6 +352,13 @@ void ExceptionTable::transfer(const Instr& instr, const Control& control, const 
   };
   if (control.falls) exit_.next[control.jump ^ 1u] = way(at_ + 1, control.fall_depth);
   if (control.jumps) exit_.next[control.jump] = way(instr.a, control.jump_depth);
+  if (!control.jumps || instr.a > at_) return;
+  exit_.interrupted[control.jump] = HandlerId();
+  const auto found = code_.interrupts.find(at_);
+  if (found == code_.interrupts.end() || found->second == kNoRegion) return;
+  const uint32_t region = found->second;
+  const uint32_t kept = region == kUnknownRegion ? 0 : code_.regions[region].depth;
+  interrupts_.push_back({index, control.jump, region, chains_.cut(state.saved, kept)});
 }
 
 void ExceptionTable::protect(uint32_t index, uint32_t region, const State& state) {

@@ -55,6 +55,9 @@ void fold_cleanups(Regions& regions) {
     folded.restores = restores[cover];
     cover = instead[cover];
   }
+  for (auto& [jump, region] : regions.interrupts) {
+    if (region < instead.size()) region = instead[region];
+  }
 }
 
 // Returns true if the wrapper does not protect the code before the start of the generator, which
@@ -90,6 +93,7 @@ void fold_stop_iteration_wrapper(Regions& regions) {
     if (regions.cover[i] == kNoRegion && (i < target || i > target + 1) && regions.raises[i])
       return;
   std::replace(regions.cover.begin(), regions.cover.end(), wrapper, kNoRegion);
+  std::erase_if(regions.interrupts, [&](const auto& jump) { return jump.second == wrapper; });
   regions.wraps_stop_iteration = true;
 }
 
@@ -189,6 +193,10 @@ Regions regions_of(const object::Module& module, const bytecode::Stream& stream,
                                                static_cast<uint32_t>(result.regions.size()));
     if (fresh) result.regions.push_back({entry.target, entry.depth, entry.lasti, kNoRegion, 1});
     std::fill(result.cover.begin() + entry.begin, result.cover.begin() + entry.end, at->second);
+  }
+  for (const bytecode::ExceptionEntry& entry : stream.interrupts) {
+    const auto found = known.find({entry.target, entry.depth, entry.lasti});
+    result.interrupts[entry.begin] = found == known.end() ? kUnknownRegion : found->second;
   }
   // Most code protects nothing.
   const bool protects = !result.regions.empty();

@@ -53,6 +53,9 @@ using bytecode::Op;
 using BlockId = Id<struct BlockTag>;
 using HandlerId = Id<struct HandlerTag>;
 
+// A handler that protects nothing else, or that several jumps in a row disagree about.
+inline constexpr HandlerId kUnknownHandler{0xfffffffdu};
+
 enum class ExitKind : uint8_t {
   Goto,        // next[0]
   Branch,      // pops a value: next[0] if true, next[1] if false
@@ -72,6 +75,8 @@ struct Exit {
                      // out right after); the target of the backward jump, if it takes two jumps
   Instr instr;       // the instruction itself (Goto by falling through: the last one)
   bool falls = false;  // Goto only: there is no jump instruction
+  // Of a way on which the bytecode jumps back: the handler of what a signal handler raises there.
+  std::array<std::optional<HandlerId>, 2> interrupted;
 };
 
 struct Block {

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -24,6 +25,7 @@
 namespace pellucid::flow {
 
 inline constexpr uint32_t kNoRegion = 0xffffffffu;
+inline constexpr uint32_t kUnknownRegion = kNoRegion - 1;
 inline constexpr uint32_t kAnything = 0xffffffffu;
 
 struct Region {
@@ -49,6 +51,8 @@ struct Regions {
   std::vector<Region> regions;
   std::vector<uint32_t> cover;  // of each instruction: its region or kNoRegion
   std::vector<Folded> folded;   // of each instruction; empty if nothing was folded
+  // By jump back: the region that gets what a signal handler raises there. Those without one lack.
+  std::map<uint32_t, uint32_t> interrupts;
   bool wraps_stop_iteration = false;
   std::optional<uint32_t> parted;  // as Graph::parted
 

@@ -57,6 +57,7 @@ std::vector<Diagnostic> public_diagnostics(const std::vector<driver::Diagnostic>
 driver::Options own_options(const DecompileOptions& options) {
   driver::Options own;
   own.verify = options.verify;
+  own.strict = options.strict;
   own.search = options.verify && options.search;
   own.keep_lines = options.keep_lines;
   own.force_unstructured = !options.structured;

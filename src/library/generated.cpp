@@ -88,6 +88,7 @@ Result<Verdict> compare_live(const object::Module& original, const object::Modul
     own.ignore_name = allowance.ignore_name;
     own.extra_locals = allowance.extra_locals;
     own.facts = allowance.facts;
+    own.strict = allowance.strict;
     return public_verdict(verify::compare(original, original.root, candidate, candidate.root, own));
   });
 }

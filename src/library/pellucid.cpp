@@ -45,8 +45,9 @@ Result<Program> read_marshal(std::span<const uint8_t> bytes, Version version) {
 Result<Verdict> compare(const Program& original, const Program& candidate,
                         const CompareOptions& options) {
   return guarded([&]() -> Result<Verdict> {
-    return public_verdict(driver::compare_recompiled(
-        Access::input(original).module, Access::input(candidate).module, options.meetings));
+    return public_verdict(driver::compare_recompiled(Access::input(original).module,
+                                                     Access::input(candidate).module,
+                                                     options.meetings, options.strict));
   });
 }
 

@@ -170,11 +170,12 @@ nb::tuple as_tuple(const Verdict& found) {
 
 Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructured,
                          const nb::dict& forms, const MaybeVersion& version, bool verify,
-                         bool line_map) {
+                         bool line_map, bool strict) {
   const Program program = read_input(data, version);
   DecompileOptions options = options_of(keep_lines, unstructured);
   options.remarks = true;
   options.verify = verify;
+  options.strict = strict;
   const FormsByPath wanted = by_path(forms);
   const Decompilation found =
       value_or_raise(without_gil([&] { return decompile_in_forms(program, options, wanted); }));
@@ -200,22 +201,24 @@ nb::str dump_pyc(const nb::bytes& data, const std::string& stage, const MaybeVer
 }
 
 nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra_locals,
-                        nb::handle facts, bool apart) {
+                        nb::handle facts, bool apart, bool strict) {
   require_code(a);
   require_code(b);
   OpaqueNames names;  // shared: the same object has the same name on both sides
   const LiveCode left = value_or_raise(from_code(a, names, apart));
   const LiveCode right = value_or_raise(from_code(b, names));
-  const Allowance allowance{ignore_name, extra_locals, facts_of(facts)};
+  const Allowance allowance{ignore_name, extra_locals, facts_of(facts), strict};
   return as_tuple(value_or_raise(
       without_gil([&] { return compare_live(left.module, right.module, allowance); })));
 }
 
 nb::tuple compare_pyc(const nb::bytes& pyc, const nb::bytes& marshalled,
-                      const MaybeVersion& version) {
+                      const MaybeVersion& version, bool strict) {
   const Program original = read_input(pyc, version);
   const Program again = value_or_raise(read_marshal(span_of(marshalled), original.version()));
-  return as_tuple(value_or_raise(without_gil([&] { return compare(original, again); })));
+  CompareOptions options;
+  options.strict = strict;
+  return as_tuple(value_or_raise(without_gil([&] { return compare(original, again, options); })));
 }
 
 // Returns the path of each code object that a walk proves, with the offsets where the proof meets.
@@ -240,10 +243,11 @@ nb::list meetings_pyc(const nb::bytes& pyc, const nb::bytes& marshalled,
 
 // Returns the relowered tier's verdict on a file's decompilation.
 nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const nb::dict& forms,
-                      const MaybeVersion& version) {
+                      const MaybeVersion& version, bool strict) {
   const Program program = read_input(pyc, version);
   DecompileOptions options = options_of(false, unstructured);
   options.verify = true;
+  options.strict = strict;
   const FormsByPath wanted = by_path(forms);
   const Decompilation found =
       value_or_raise(without_gil([&] { return decompile_in_forms(program, options, wanted); }));
@@ -282,19 +286,20 @@ NB_MODULE(_core, m) {
         nb::arg("facts") = nb::none(), nb::arg("apart") = false);
   m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false,
         nb::arg("unstructured") = false, nb::arg("forms") = nb::dict(),
-        nb::arg("version") = nb::none(), nb::arg("verify") = false, nb::arg("line_map") = true);
+        nb::arg("version") = nb::none(), nb::arg("verify") = false, nb::arg("line_map") = true,
+        nb::arg("strict") = false);
   m.def("stages", &stages);
   m.def("dump_code", &dump_code, nb::arg("code"), nb::arg("stage"));
   m.def("dump_pyc", &dump_pyc, nb::arg("data"), nb::arg("stage"), nb::arg("version") = nb::none());
   m.def("compare_codes", &compare_codes, nb::arg("a"), nb::arg("b"), nb::kw_only(),
         nb::arg("ignore_name") = false, nb::arg("extra_locals") = false,
-        nb::arg("facts") = nb::none(), nb::arg("apart") = false);
+        nb::arg("facts") = nb::none(), nb::arg("apart") = false, nb::arg("strict") = false);
   m.def("compare_pyc", &compare_pyc, nb::arg("pyc"), nb::arg("marshalled"),
-        nb::arg("version") = nb::none());
+        nb::arg("version") = nb::none(), nb::arg("strict") = false);
   m.def("meetings_pyc", &meetings_pyc, nb::arg("pyc"), nb::arg("marshalled"),
         nb::arg("version") = nb::none());
   m.def("relower_pyc", &relower_pyc, nb::arg("pyc"), nb::arg("unstructured") = false,
-        nb::arg("forms") = nb::dict(), nb::arg("version") = nb::none());
+        nb::arg("forms") = nb::dict(), nb::arg("version") = nb::none(), nb::arg("strict") = false);
   m.def(
       "function_name", [](const nb::str& name) { return text(function_name(name)); },
       nb::arg("name"));

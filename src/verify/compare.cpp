@@ -177,12 +177,12 @@ class Comparison {
   bool is_same(const flow::Graph& a, const flow::Graph& b, CodeVerdict& verdict, CodePairs& pairs) {
     if (options_.thorough || options_.meetings) return false;
     // What was lowered is never identical.
-    if (lowered_ == nullptr && identical(values_, a, b, pairs)) {
+    if (lowered_ == nullptr && identical(values_, a, b, options_.strict, pairs)) {
       verdict.status = Status::Identical;
       return true;
     }
     pairs.clear();
-    if (!in_step_.run(a, b, pairs)) return false;
+    if (options_.strict || !in_step_.run(a, b, pairs)) return false;
     verdict.status = Status::Equivalent;
     return true;
   }
@@ -253,6 +253,10 @@ class Comparison {
     context.frame = &frame;
     context.extra_locals = options_.extra_locals;
     context.bound_globals = options_.bound_globals;
+    // Where a local of one side may be left out, objects may live longer.
+    const bool may_differ = options_.extra_locals && !frame.of_one_side().empty();
+    context.releases = !has_facts && !may_differ;
+    context.strict = options_.strict;
     if (has_facts) context.assumed = Assumed(values_, options_.facts, greatest_index(a));
     context.limit = kLeastWork + kWorkPerInstruction * (a.instrs.size() + b.instrs.size());
     context.largest = std::max(kLeastLargest, a.instrs.size() + b.instrs.size());

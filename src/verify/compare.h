@@ -77,6 +77,8 @@ struct Options {
   // Assumptions about the root pair and the pairs that it names (object/facts.h). With facts, b may
   // keep no object longer than a does.
   object::Facts facts;
+  // Compare what handles an interruption, too: the handlers of jumps back.
+  bool strict = false;
   // Walk the graphs even where they are identical (for tests).
   bool thorough = false;
   // Also return where the graphs meet, which takes a walk even where they are identical.

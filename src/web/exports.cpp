@@ -119,6 +119,7 @@ Result<std::string> decompiled(uint32_t minor, uint32_t flags) {
   PELLUCID_TRY(const Program program, program_of(minor));
   DecompileOptions options;
   options.verify = (flags & kVerify) != 0;
+  options.strict = (flags & kStrict) != 0;
   options.keep_lines = (flags & kKeepLines) != 0;
   options.structured = (flags & kUnstructured) == 0;
   options.remarks = true;

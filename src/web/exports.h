@@ -22,7 +22,13 @@ size_t pellucid_result_size();
 bool pellucid_about();
 
 // `minor`: the version to read the input as, 3.minor; 0: what its header says. The same below.
-enum DecompileFlags : uint32_t { kVerify = 1, kKeepLines = 2, kUnstructured = 4, kNoText = 8 };
+enum DecompileFlags : uint32_t {
+  kVerify = 1,
+  kKeepLines = 2,
+  kUnstructured = 4,
+  kNoText = 8,
+  kStrict = 16
+};
 bool pellucid_decompile(uint32_t minor, uint32_t flags);
 
 bool pellucid_inspect(uint32_t minor);

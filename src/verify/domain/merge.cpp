@@ -47,6 +47,7 @@ Slots slots_of(const Values& values, const State& known, const State& next) {
     zip(known.half[side].stack, next.half[side].stack);
     Locals::zip(known.half[side].locals, next.half[side].locals, add);
     zip(known.half[side].exceptions, next.half[side].exceptions);
+    zip(known.half[side].released, next.half[side].released);
   }
   // Both have the same cells (merge).
   for (size_t i = 0; i < known.cells.size(); ++i) {
@@ -249,7 +250,9 @@ class Weakening {
           Locals::joined(values_, known_.half[side].locals, next_.half[side].locals,
                          [&](Value x, Value y) { return value(x, y); });
       out.half[side].exceptions = zip(known_.half[side].exceptions, next_.half[side].exceptions);
+      out.half[side].released = zip(known_.half[side].released, next_.half[side].released);
       out.half[side].stores = known_.half[side].stores;
+      out.half[side].interrupted = known_.half[side].interrupted;
       if (!both_tested(known_.half[side], next_.half[side])) continue;
       out.half[side].tested = value(known_.half[side].tested, next_.half[side].tested);
       out.half[side].truth = value(known_.half[side].truth, next_.half[side].truth);

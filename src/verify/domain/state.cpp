@@ -160,6 +160,7 @@ void replace(Values& values, State& state, Value from, Value to) {
     for (Value& value : half.stack) value = now(value);
     half.locals.rewrite(values, from, now);
     for (Value& value : half.exceptions) value = now(value);
+    for (Value& value : half.released) value = now(value);
     if (!half.tested.valid()) continue;
     half.tested = now(half.tested);
     half.truth = now(half.truth);

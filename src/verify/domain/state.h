@@ -40,6 +40,10 @@ struct Half {
   // Shared locals that were stored or deleted since the last effect. Overwriting a local may run a
   // destructor, so the order is compared.
   std::vector<uint32_t> stores;
+  // Values that this side has ceased to refer to since the last effect (machine/releases.h).
+  std::vector<Value> released;
+  // The handler of the last jump back since the last effect, or since both sides jumped back.
+  std::optional<flow::HandlerId> interrupted;
   // The value whose truth was tested last, and the answer. Valid until it is used or the next
   // effect, and only for copies kept on the stack: a local that is loaded again is tested again.
   Value tested;

@@ -15,8 +15,9 @@ using flow::Op;
 
 class Comparison {
  public:
-  Comparison(Values& values, const flow::Graph& a, const flow::Graph& b, CodePairs& pairs)
-      : values_(values), a_(a), b_(b), pairs_(pairs) {
+  Comparison(Values& values, const flow::Graph& a, const flow::Graph& b, bool is_strict,
+             CodePairs& pairs)
+      : values_(values), a_(a), b_(b), is_strict_(is_strict), pairs_(pairs) {
     has_metadata_ = stores_metadata(values, a.code);
   }
 
@@ -40,12 +41,25 @@ class Comparison {
            p.exc_depth == q.exc_depth;
   }
 
+  bool same_interrupts(const flow::Exit& x, const flow::Exit& y) const {
+    for (size_t way = 0; way < x.interrupted.size(); ++way) {
+      const auto& p = x.interrupted[way];
+      const auto& q = y.interrupted[way];
+      if (p.has_value() != q.has_value()) return false;
+      if (!p) continue;
+      if (*p == flow::kUnknownHandler || *q == flow::kUnknownHandler) return false;
+      if (!same_handler(*p, *q)) return false;
+    }
+    return true;
+  }
+
   bool same_block(const Block& x, const Block& y) {
     if (x.count != y.count || x.depth != y.depth || x.exc_depth != y.exc_depth ||
         !same_handler(x.handler, y.handler) || x.exit.kind != y.exit.kind ||
         x.exit.next != y.exit.next || x.exit.jump != y.exit.jump || x.exit.falls != y.exit.falls) {
       return false;
     }
+    if (is_strict_ && !same_interrupts(x.exit, y.exit)) return false;
     if (x.exit.kind == flow::ExitKind::Branch && x.exit.instr.b != y.exit.instr.b) return false;
     if (x.exit.kind == flow::ExitKind::Raise || x.exit.kind == flow::ExitKind::Reraise) {
       if (x.exit.instr.a != y.exit.instr.a || x.exit.instr.b != y.exit.instr.b) return false;
@@ -64,14 +78,16 @@ class Comparison {
   Values& values_;
   const flow::Graph& a_;
   const flow::Graph& b_;
+  const bool is_strict_;
   CodePairs& pairs_;
   bool has_metadata_ = false;
 };
 
 }  // namespace
 
-bool identical(Values& values, const flow::Graph& a, const flow::Graph& b, CodePairs& pairs) {
-  return Comparison(values, a, b, pairs).run();
+bool identical(Values& values, const flow::Graph& a, const flow::Graph& b, bool is_strict,
+               CodePairs& pairs) {
+  return Comparison(values, a, b, is_strict, pairs).run();
 }
 
 }  // namespace pellucid::verify

@@ -269,6 +269,12 @@ flow::Graph Draft::finish(object::CodeId code, const Features& features) {
       if (next.valid()) next = renamed[next.index()];
     }
     block.handler = draft.handler;
+    for (size_t way = 0; way < block.exit.next.size(); ++way) {
+      const Label next = block.exit.next[way];
+      if (next.valid() && next.index() < graph.blocks.size()) {
+        block.exit.interrupted[way] = draft.handler;
+      }
+    }
     block.depth = draft.depth;
     block.exc_depth = draft.exceptions;
     block.offset = draft.count == 0 ? draft.exit.instr.offset : instrs_[draft.first].offset;

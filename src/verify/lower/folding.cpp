@@ -57,6 +57,7 @@ bool has_exact_text(const object::Const& value) {
   }
   switch (value.kind) {
     case object::ConstKind::StopIteration:
+    case object::ConstKind::FrozenSet:
     case object::ConstKind::List:
     case object::ConstKind::Set:
     case object::ConstKind::Dict:

@@ -58,11 +58,14 @@ void import_statement(Unit& unit, const ast::Import& node) {
     for (size_t at = dot; at != std::string::npos;) {
       const size_t next = dotted.find('.', at + 1);
       unit.emit.op(Op::ImportFrom, unit.symbol(dotted.substr(at + 1, next - at - 1)).value);
+      at = next;
+      if (at == std::string::npos) break;
       unit.emit.op(Op::Swap, 2);
       unit.emit.op(Op::Pop);
-      at = next;
     }
     store_name(unit, alias.asname);
+    // The last package is kept until its module has a name.
+    if (dot != std::string::npos) unit.emit.op(Op::Pop);
   }
 }
 

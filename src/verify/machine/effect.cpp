@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "object/known.h"
-#include "verify/machine/machine.h"
+#include "verify/machine/releases.h"
 
 namespace pellucid::verify {
 
@@ -328,6 +328,19 @@ Effect Machine::effect(const State& state, const Point& point) const {
 
 void Machine::finish(State& state, Point& point, const std::vector<Value>& results,
                      size_t way) const {
+  Release release(on_);
+  if (on_.context.releases) {
+    // An iterator that has ended, or a value that was sent, may have others above it.
+    const Instr& instr = on_.instr(point);
+    const size_t pops = on_.at_exit(point) ? 2 + instr.b : bytecode::stack_effect(instr).pops;
+    release.add_top(state, pops);
+  }
+  take_effect(state, point, results, way);
+  release.log(state);
+}
+
+void Machine::take_effect(State& state, Point& point, const std::vector<Value>& results,
+                          size_t way) const {
   Values& values = on_.values();
   Half& half = state[on_.side];
   std::vector<Value>& stack = half.stack;
@@ -338,11 +351,11 @@ void Machine::finish(State& state, Point& point, const std::vector<Value>& resul
       case ExitKind::ForIter:
         if (way == 0) stack.push_back(results[0]);
         if (way == 1) stack.resize(stack.size() - 1 - exit.instr.b);
-        point = Point::at_entry(exit.next[way]);
+        go(state, point, way);
         return;
       case ExitKind::Send:
         stack.back() = results[0];
-        point = Point::at_entry(exit.next[way]);
+        go(state, point, way);
         return;
       case ExitKind::Branch:  // executed again with the known result
       case ExitKind::Goto:

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "verify/machine/releases.h"
 #include "verify/machine/silent.h"
 
 namespace pellucid::verify {
@@ -145,10 +146,7 @@ Stop Machine::advance(State& state, Point& point, Joins joins) {
       const bool stops =
           joins == Joins::Stop || (joins == Joins::PassDecided && !is_decided(state, point));
       if (stops && joins_[point.block.index()]) return Stop::Join;
-      point.entering = false;
-      // Unwinding restores the handled exceptions; so does every other edge into the block.
-      PELLUCID_CHECK(half.exceptions.size() >= on_.block(point).exc_depth);
-      half.exceptions.resize(on_.block(point).exc_depth);
+      enter_block(state, point);
       if (snapshot.block == point.block && snapshot.stack == half.stack &&
           snapshot.locals == half.locals && snapshot.stores == half.stores.size()) {
         return Stop::Spin;
@@ -167,11 +165,40 @@ Stop Machine::advance(State& state, Point& point, Joins joins) {
     if (take_item(on_, state, point)) continue;
     if (load_for_test(on_, state, point)) continue;
     problem_.clear();
-    if (!execute(on_, state, on_.instr(point), problem_)) {
+    if (!step(state, on_.instr(point))) {
       return problem_.empty() ? Stop::Effect : Stop::Problem;
     }
     ++point.at;
   }
+}
+
+// Executes an instruction that has no effect.
+bool Machine::step(State& state, const Instr& instr) {
+  if (!on_.context.releases) return execute(on_, state, instr, problem_);
+  Release release(on_);
+  release.add(state, instr);
+  if (!execute(on_, state, instr, problem_)) return false;
+  release.log(state);
+  return true;
+}
+
+void Machine::enter_block(State& state, Point& point) const {
+  point.entering = false;
+  // Unwinding restores the handled exceptions; so does every other edge into the block.
+  unwind(state, state[on_.side].stack.size(), on_.block(point).exc_depth);
+}
+
+void Machine::unwind(State& state, size_t depth, size_t handled) const {
+  Half& half = state[on_.side];
+  PELLUCID_CHECK(half.stack.size() >= depth && half.exceptions.size() >= handled);
+  Release release(on_);
+  if (on_.context.releases) {
+    release.add_top(state, half.stack.size() - depth);
+    release.add_exceptions(state, handled);
+  }
+  half.stack.resize(depth);
+  half.exceptions.resize(handled);
+  release.log(state);
 }
 
 std::optional<Stop> Machine::leave(State& state, Point& point) {
@@ -179,7 +206,7 @@ std::optional<Stop> Machine::leave(State& state, Point& point) {
   const flow::Exit& exit = on_.block(point).exit;
   switch (exit.kind) {
     case ExitKind::Goto:
-      point = Point::at_entry(exit.next[0]);
+      go(state, point, 0);
       return std::nullopt;
     case ExitKind::Branch:
       if (!truth_of(values, state, on_.side, state[on_.side].stack.back())) return Stop::Effect;
@@ -201,9 +228,17 @@ std::optional<Stop> Machine::leave(State& state, Point& point) {
 
 void Machine::choose(State& state, Point& point, bool truth) const {
   Half& half = state[on_.side];
-  half.stack.pop_back();
+  unwind(state, half.stack.size() - 1, half.exceptions.size());
   half.tested = half.truth = Value();
-  point = Point::at_entry(on_.block(point).exit.next[truth ? 0 : 1]);
+  go(state, point, truth ? 0 : 1);
+}
+
+void Machine::go(State& state, Point& point, size_t way) const {
+  const flow::Exit& exit = on_.block(point).exit;
+  if (on_.context.strict && exit.interrupted[way]) {
+    state[on_.side].interrupted = exit.interrupted[way];
+  }
+  point = Point::at_entry(exit.next[way]);
 }
 
 Value Machine::condition(const State& state, const Point& point) const {

@@ -69,6 +69,8 @@ struct Context {
   size_t largest = 0;
   bool extra_locals = false;
   bool bound_globals = false;
+  bool releases = false;  // the order in which values are released is compared
+  bool strict = false;    // so are the handlers of interruptions
   Assumed assumed;
 };
 
@@ -106,6 +108,10 @@ class Machine {
   void unload_test(State& state, Point& point) const;
   // Executes the effect with these results; `way` chooses the successor of a two-way exit.
   void finish(State& state, Point& point, const std::vector<Value>& results, size_t way) const;
+  // Enters a block: the exceptions that are not handled there are released.
+  void enter_block(State& state, Point& point) const;
+  // Drops the stack down to `depth` slots, and exceptions down to `handled`.
+  void unwind(State& state, size_t depth, size_t handled) const;
   // Returns the condition after Stop::Fork.
   Value condition(const State& state, const Point& point) const;
   // Takes the branch.
@@ -117,6 +123,9 @@ class Machine {
 
  private:
   std::optional<Stop> leave(State& state, Point& point);
+  bool step(State& state, const Instr& instr);
+  void go(State& state, Point& point, size_t way) const;
+  void take_effect(State& state, Point& point, const std::vector<Value>& results, size_t way) const;
 
   SideCode on_;
   std::vector<bool> joins_;

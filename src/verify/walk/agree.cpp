@@ -48,6 +48,23 @@ bool Walk::settle_locals(Path& path, bool at_effect) {
   return true;
 }
 
+// Removes the common prefix of both logs of releases; fails if they differ.
+bool Walk::settle_releases(Path& path, bool at_effect) {
+  std::vector<Value>& of_a = path.state[Side::A].released;
+  std::vector<Value>& of_b = path.state[Side::B].released;
+  const auto [x, y] = std::mismatch(of_a.begin(), of_a.end(), of_b.begin(), of_b.end());
+  const bool a_ends = x == of_a.end(), b_ends = y == of_b.end();
+  const auto said = [&](bool ends, const Value* value) {
+    return ends ? std::string("nothing") : describe(values_, *value);
+  };
+  if ((a_ends && b_ends) || (!at_effect && (a_ends || b_ends))) {
+    of_a.erase(of_a.begin(), x);
+    of_b.erase(of_b.begin(), y);
+    return true;
+  }
+  return fail(path, "what is released is " + said(a_ends, &*x) + " / " + said(b_ends, &*y));
+}
+
 bool Walk::same_qualname(const Effect& a, Value x, Value y, size_t input) const {
   return a.op == Op::StoreName && values_.text(Name(a.a)) == "__qualname__" && input == 0 &&
          values_.same_qualname(x, y);
@@ -94,7 +111,8 @@ bool Walk::compare_effects(Path& path, Effect& a, Effect& b) {
       a.exit != b.exit || a.results != b.results || a.always != b.always) {
     return fail(path, text(a) + " / " + text(b));
   }
-  if (!settle_locals(path, true)) return false;
+  if (!settle_locals(path, true) || !settle_releases(path, true)) return false;
+  if (!settle_interrupts(path, &a, &b)) return false;
   // Unifying two containers renames them, so the inputs are read again.
   bool stale = true;
   const auto refresh = [&] {

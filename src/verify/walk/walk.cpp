@@ -43,8 +43,8 @@ std::optional<Difference> Walk::run() {
     node.queued = false;
     // At the entry of a block, B continues past the join, as A does.
     Path path{node.state, node.key.a, node.key.b, true, node.key.b.entering};
-    pass(a_, path.state, Side::A, path.a);
-    pass(b_, path.state, Side::B, path.b);
+    pass(a_, path.state, path.a);
+    pass(b_, path.state, path.b);
     todo_.push_back(std::move(path));
     while (!todo_.empty() && !difference_) {
       Path one = std::move(todo_.back());
@@ -58,13 +58,8 @@ std::optional<Difference> Walk::run() {
   return difference_;
 }
 
-void Walk::pass(Machine& machine, State& state, Side side, Point& point) const {
-  if (!point.entering) return;
-  point.entering = false;
-  std::vector<Value>& exceptions = state[side].exceptions;
-  const uint32_t depth = machine.graph()[point.block].exc_depth;
-  PELLUCID_CHECK(exceptions.size() >= depth);
-  exceptions.resize(depth);
+void Walk::pass(const Machine& machine, State& state, Point& point) {
+  if (point.entering) machine.enter_block(state, point);
 }
 
 void Walk::follow(Path path) {
@@ -171,13 +166,21 @@ void Walk::raise(const Path& path, const Effect& a, const Effect& b) {
     fail(path, text(a) + ": " + (a.handler.valid() ? "protected / not" : "not protected / is"));
     return;
   }
-  if (!a.handler.valid()) return;
-  const flow::Handler& x = a_.graph()[a.handler];
-  const flow::Handler& y = b_.graph()[b.handler];
-  if (x.lasti != y.lasti || x.pushes != y.pushes || x.exc_depth != y.exc_depth) {
-    fail(path, text(a) + ": its handlers start differently");
+  if (!a.handler.valid()) {
+    leave(path, false);
     return;
   }
+  const flow::Handler& x = a_.graph()[a.handler];
+  const flow::Handler& y = b_.graph()[b.handler];
+  if (handle(path, x, y)) return;
+  fail(path, text(a) + ": its handlers start differently");
+}
+
+// Goes on in a pair of handlers; returns false if they start differently.
+bool Walk::handle(const Path& path, const flow::Handler& x, const flow::Handler& y) {
+  if (x.lasti != y.lasti || x.pushes != y.pushes || x.exc_depth != y.exc_depth) return false;
+  const State& state = path.state;
+  if (x.depth > state[Side::A].stack.size() || y.depth > state[Side::B].stack.size()) return false;
   Path handled{path.state, {x.entry, 0, true}, {y.entry, 0, true}, false, true};
   std::vector<Value> pushed;
   for (uint8_t i = 0; i < x.pushes; ++i) {
@@ -187,15 +190,69 @@ void Walk::raise(const Path& path, const Effect& a, const Effect& b) {
   const bool handling = x.is_on_block_stack();
   for (const auto& [side, handler] : {std::pair(Side::A, &x), std::pair(Side::B, &y)}) {
     Half& half = handled.state[side];
-    PELLUCID_CHECK(half.stack.size() >= handler->depth);
-    half.stack.resize(handler->depth);
-    half.stack.insert(half.stack.end(), pushed.begin(), pushed.end());
     const size_t enclosing = handler->exc_depth - (handling ? 1 : 0);
-    PELLUCID_CHECK(half.exceptions.size() >= enclosing);
-    half.exceptions.resize(enclosing);
+    (side == Side::A ? a_ : b_).unwind(handled.state, handler->depth, enclosing);
+    half.stack.insert(half.stack.end(), pushed.begin(), pushed.end());
     if (handling) half.exceptions.push_back(pushed[4]);
   }
   arrive(std::move(handled));
+  return true;
+}
+
+// Compares the handlers of an interruption, once both sides have jumped back.
+bool Walk::settle_interrupts(Path& path, const Effect* a, const Effect* b) {
+  std::optional<flow::HandlerId>& in_a = path.state[Side::A].interrupted;
+  std::optional<flow::HandlerId>& in_b = path.state[Side::B].interrupted;
+  if (!in_a && !in_b) return true;
+  if (!in_a || !in_b) {
+    if (a == nullptr) return true;
+    // The other side is interrupted by the effect, with its handler.
+    if ((in_a ? *in_a == a->handler : *in_b == b->handler)) {
+      in_a = in_b = std::nullopt;
+      return true;
+    }
+    return fail(path, in_a ? "a jump back / none" : "no jump back / one");
+  }
+  const flow::HandlerId x = *in_a, y = *in_b;
+  in_a.reset();
+  in_b.reset();
+  if (!x.valid() && !y.valid()) return true;
+  if (x.valid() != y.valid()) {
+    return fail(path, std::string("a jump back is ") +
+                          (x.valid() ? "protected / is not" : "not protected / is"));
+  }
+  const bool is_known = x != flow::kUnknownHandler && y != flow::kUnknownHandler;
+  if (!is_known || !handle(path, a_.graph()[x], b_.graph()[y])) {
+    return fail(path, "a jump back has another handler");
+  }
+  return !difference_;
+}
+
+// Compares what both frames release when they end. (Their locals are released in the order of their
+// slots, which is the same.)
+void Walk::leave(const Path& path, bool returns) {
+  if (!context_.releases) return;
+  Path last = path;
+  // Up to 3.10 nothing releases what is below a value that is returned.
+  for (const Half& half : path.state.half) {
+    const auto is_nothing = [&](Value value) {
+      return !values_.is_object(value) || values_.is(value, Kind::Const);
+    };
+    if (!returns || std::all_of(half.stack.begin(), half.stack.end() - 1, is_nothing)) continue;
+    fail(path, "a value is left on the stack");
+    return;
+  }
+  a_.unwind(last.state, 0, 0);
+  b_.unwind(last.state, 0, 0);
+  if (!settle_releases(last, true)) return;
+  for (const uint32_t slot : of_one_side_) {
+    const bool is_of_a = context_.frame->owners[slot] == Frame::kOnlyA;
+    const Value value = path.state[is_of_a ? Side::A : Side::B].locals[slot];
+    if (values_.is(value, Kind::Null) || values_.is(value, Kind::Const)) continue;
+    fail(path, "the local " + std::string(values_.text(context_.frame->names[slot])) +
+                   " holds an object at the end");
+    return;
+  }
 }
 
 void Walk::go_on(Path path, const Effect& effect, const std::vector<uint32_t>& cells) {
@@ -246,6 +303,8 @@ void Walk::go_on(Path path, const Effect& effect, const std::vector<uint32_t>& c
       }
       return;
     case ExitKind::Return:
+      leave(path, true);
+      return;
     case ExitKind::Raise:
     case ExitKind::Reraise:
       return;
@@ -265,7 +324,8 @@ void Walk::arrive(Path path) {
   settle_functions(context_, state, false, pairs_);
   settle_heap(values_, state, pairs_,
               has_large_dictionary(state) ? Settle::kAll : Settle::kButDictionaries);
-  if (!settle_locals(path, false)) return;
+  if (!settle_locals(path, false) || !settle_releases(path, false)) return;
+  if (!settle_interrupts(path, nullptr, nullptr)) return;
   Key key;
   key.a = path.a;
   key.b = path.b;
@@ -280,6 +340,10 @@ void Walk::arrive(Path path) {
   }
   key.stores[0] = state.half[0].stores;
   key.stores[1] = state.half[1].stores;
+  for (size_t side = 0; side < 2; ++side) {
+    key.released[side] = state.half[side].released.size();
+    key.interrupted[side] = state.half[side].interrupted;
+  }
   const auto [it, is_new] = index_.try_emplace(key, static_cast<uint32_t>(nodes_.size()));
   const uint32_t to = it->second;
   if (path.quiet && !path.b_moved) quiet_edges_.emplace_back(from_, to);

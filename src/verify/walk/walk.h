@@ -53,6 +53,8 @@ class Walk {
     Point a, b;
     std::vector<std::pair<uint32_t, uint32_t>> constants;  // slot, value
     std::vector<uint32_t> stores[2];
+    size_t released[2] = {};
+    std::optional<flow::HandlerId> interrupted[2];
     friend auto operator<=>(const Key&, const Key&) = default;
   };
 
@@ -93,11 +95,15 @@ class Walk {
   void go_on(Path path, const Effect& effect, const std::vector<uint32_t>& cells);
   std::optional<Name> kept_longer(const State& state) const;
   bool settle_locals(Path& path, bool at_effect);
+  bool settle_releases(Path& path, bool at_effect);
+  bool settle_interrupts(Path& path, const Effect* a, const Effect* b);
+  bool handle(const Path& path, const flow::Handler& x, const flow::Handler& y);
+  void leave(const Path& path, bool returns);
   bool same_qualname(const Effect& a, Value x, Value y, size_t input) const;
   std::string text(const Effect& effect) const;
   bool fail(const Path& path, std::string reason);
   bool waits_forever() const;
-  void pass(Machine& machine, State& state, Side side, Point& point) const;
+  static void pass(const Machine& machine, State& state, Point& point);
 
   Context& context_;
   Values& values_;
