@@ -235,13 +235,17 @@ verdicts:
   The source is compiled by a CPython of the file's own version. pellucid searches for one on PATH
   and where version managers install theirs; PELLUCID_PYTHON_3_9=/path/to/python3.9 names one. If
   there is none, pellucid compiles the syntax tree of the source itself. --verify=recompiled uses
-  only the first method, --verify=relowered only the second.
+  only the first method, --verify=relowered only the second. --verify=strict also proves that each
+  loop handles an interruption, such as Ctrl-C, where the code does; some files are unproven then.
 
 examples:
   pellucid decompile module.pyc
   pellucid decompile package/ -o source/
   pellucid decompile some.whl -o source/ --jobs 4 --json > results.jsonl
   pellucid decompile module.pyc --keep-lines -o module.py"""
+
+
+_VERIFY_BY = ("recompiled", "relowered", "strict")
 
 
 def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -271,12 +275,10 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
         action="store_const",
         const="best",
         help="prove the source (default), and print the verdict of proven files too; "
-        "--verify=TIER selects one method",
+        "--verify=TIER selects one method, --verify=strict proves more",
     )
     # What `--verify=TIER` becomes: argparse has no option whose value may only follow a `=`.
-    add.add_argument(
-        "--verify-by", dest="verify", choices=("recompiled", "relowered"), help=argparse.SUPPRESS
-    )
+    add.add_argument("--verify-by", dest="verify", choices=_VERIFY_BY, help=argparse.SUPPRESS)
     add.add_argument(
         "--keep-lines",
         action="store_true",

@@ -50,6 +50,7 @@ def decompile_pyc(
     version: Optional[Tuple[int, int]] = None,
     verify: bool = False,
     line_map: bool = True,
+    strict: bool = False,
 ) -> Decompiled: ...
 def stages() -> List[str]: ...
 def dump_code(code: CodeType, stage: str) -> str: ...
@@ -62,9 +63,13 @@ def compare_codes(
     extra_locals: bool = False,
     facts: Optional[Dict[str, List[str]]] = None,
     apart: bool = False,
+    strict: bool = False,
 ) -> Tuple[_Status, List[_CodeVerdict]]: ...
 def compare_pyc(
-    pyc: bytes, marshalled: bytes, version: Optional[Tuple[int, int]] = None
+    pyc: bytes,
+    marshalled: bytes,
+    version: Optional[Tuple[int, int]] = None,
+    strict: bool = False,
 ) -> Tuple[_Status, List[_CodeVerdict]]: ...
 def meetings_pyc(
     pyc: bytes, marshalled: bytes, version: Optional[Tuple[int, int]] = None
@@ -74,6 +79,7 @@ def relower_pyc(
     unstructured: bool = False,
     forms: Dict[str, int] = ...,
     version: Optional[Tuple[int, int]] = None,
+    strict: bool = False,
 ) -> Tuple[_Status, List[_CodeVerdict]]: ...
 def function_name(name: str) -> str: ...
 def with_comments(source: str, comments: List[Tuple[int, str]], keeps_lines: bool) -> str: ...

@@ -47,6 +47,7 @@ class Decompilation:
     _doubt: str = ""  # why its version is a guess
     _remarks: Tuple[str, ...] = ()  # what a file holds that its source does not show
     _hidden: Tuple[str, ...] = ()  # the source of code that nothing loads
+    _strict: bool = False  # the handlers of interruptions are compared, too
     _relowered: Optional[Verdict] = None  # where it was asked for together with the source
 
     @functools.cached_property
@@ -80,7 +81,9 @@ class Decompilation:
             if self._pyc is None:
                 return Verdict("unproven", "none", "only files are relowered")
             return _verdict(
-                _core.relower_pyc(self._pyc, self._unstructured, self._forms, self._wanted),
+                _core.relower_pyc(
+                    *(self._pyc, self._unstructured, self._forms, self._wanted, self._strict)
+                ),
                 "relowered",
             )
         try:
@@ -88,7 +91,8 @@ class Decompilation:
                 return self._verdict_of_live_code(self._code)
             assert self._pyc is not None
             marshalled = compile_to_marshal(self.source, self.version)
-            return _verdict(_core.compare_pyc(self._pyc, marshalled, self._wanted))
+            compared = _core.compare_pyc(self._pyc, marshalled, self._wanted, self._strict)
+            return _verdict(compared)
         except LookupError as error:
             return Verdict("unproven", "none", str(error))
         except SyntaxError as error:
@@ -147,6 +151,7 @@ class Decompilation:
                 extra_locals=True,
                 facts=self._facts,
                 apart=self._apart,
+                strict=self._strict,
             )
         )
 
@@ -235,6 +240,8 @@ def _result(
 _USUAL, _PLAIN, _LAST_FORM = 0, 2, 3
 # How the reason begins where the locals are known to be in another order (verify/compare.h).
 _OTHER_ORDER = "the order of variables"
+# What asks for the best tier that there is; "strict" for the handlers of interruptions, too.
+_BEST = ("best", "strict")
 
 
 def _search(
@@ -275,7 +282,7 @@ def _next_form(form: int, code: CodeVerdict) -> int:
 
 
 def _judged(found: Decompilation, tier: str) -> Verdict:
-    return found.verdict if tier == "best" else found.verify(cast("Tier", tier))
+    return found.verdict if tier in _BEST else found.verify(cast("Tier", tier))
 
 
 def _unproven(verdict: Verdict) -> float:
@@ -306,6 +313,7 @@ def decompile_ex(
     name: Optional[str] = None,
     unstructured: bool = False,
     facts: Optional[Dict[str, List[str]]] = None,
+    verify: str = "best",
 ) -> Decompilation:
     """Decompile `obj`; return its source, verdict, line map and opaque constants.
 
@@ -319,15 +327,25 @@ def decompile_ex(
         facts: what is known about generated code beyond its bytecode (see `src/object/facts.h`).
             Source and verdict build on it, and the source keeps nothing alive longer than the
             code does.
+        verify: "strict" for a verdict that also says whether each loop handles an interruption,
+            such as KeyboardInterrupt, where the code does. Code that Dynamo generated in this
+            process has no such verdict.
 
     Raises:
         TypeError: `obj` has no Python code.
         DecompileError: its code is invalid.
+        ValueError: `verify` is neither "best" nor "strict".
     """
+    if verify not in _BEST:
+        raise ValueError(f'verify is "best" or "strict", not {verify!r}')
+
+    def judged(found: Decompilation) -> Decompilation:
+        return dataclasses.replace(found, _strict=verify == "strict")
+
     if unstructured:
-        return _decompiled(obj, name, True, {}, facts)
+        return judged(_decompiled(obj, name, True, {}, facts))
     generated = _of_torch(obj, name) if facts is None else None
-    return generated or search_live(obj, name, facts)
+    return generated or search_live(obj, name, facts, revise=judged)
 
 
 def _of_torch(obj: Any, name: Optional[str]) -> Optional[Decompilation]:
@@ -430,9 +448,13 @@ def _file(
     version: Optional[Tuple[int, int]],
     relower: bool = False,
     line_map: bool = True,
+    strict: bool = False,
 ) -> Decompilation:
-    raw = _core.decompile_pyc(data, keep_lines, unstructured, forms, version, relower, line_map)
-    return _result(raw, None, data, _unstructured=unstructured, _forms=forms, _wanted=version)
+    raw = _core.decompile_pyc(
+        data, keep_lines, unstructured, forms, version, relower, line_map, strict
+    )
+    how = {"_unstructured": unstructured, "_forms": forms, "_wanted": version, "_strict": strict}
+    return _result(raw, None, data, **how)
 
 
 def of_source(text: str) -> Decompilation:
@@ -452,20 +474,20 @@ def prove_pyc(
 ) -> "Tuple[Decompilation, Verdict]":
     """Decompile like `decompile_pyc`, and try other forms of what is not proven.
 
-    `tier` is "recompiled", "relowered" or "best": "recompiled" if there is an interpreter for it.
-    Returns the decompilation with its verdict; raises what `decompile_pyc` raises. Without
-    `line_map` the map is empty, which saves some time.
+    `tier` is "recompiled", "relowered" or "best": "recompiled" if there is an interpreter for it;
+    "strict" is "best", and also compares the handlers of interruptions. Returns the decompilation
+    with its verdict; raises what `decompile_pyc` raises. Without `line_map` the map is empty, which
+    saves some time.
     """
     # Decompiling and relowering at once takes half the time of one after the other.
     relower = tier == "relowered" or (
-        tier == "best" and find_interpreter(version or _core.pyc_version(data)) is None
+        tier in _BEST and find_interpreter(version or _core.pyc_version(data)) is None
     )
+    how = (version, relower, line_map, tier == "strict")
     if unstructured:
-        found = _file(data, {}, keep_lines, True, version, relower, line_map)
+        found = _file(data, {}, keep_lines, True, *how)
         return found, _judged(found, tier)
-    return _search(
-        lambda forms: _file(data, forms, keep_lines, False, version, relower, line_map), tier
-    )
+    return _search(lambda forms: _file(data, forms, keep_lines, False, *how), tier)
 
 
 def contents_of(data: bytes, version: Optional[Tuple[int, int]] = None) -> Dict[str, Any]:

@@ -61,8 +61,11 @@ export interface InputOptions {
 }
 
 export interface DecompileOptions extends InputOptions {
-  /** Prove that the text means what the bytecode does. Default: true. */
-  verify?: boolean;
+  /**
+   * Prove that the text means what the bytecode does. Default: true. "strict" also proves that each
+   * loop handles an interruption, such as Ctrl-C, where the bytecode does.
+   */
+  verify?: boolean | "strict";
   /** Put statements on their original lines where that is possible. Default: false. */
   keepLines?: boolean;
   /** False: write every function as a loop over a state. Default: true. */

@@ -11,6 +11,7 @@ const VERIFY = 1;
 const KEEP_LINES = 2;
 const UNSTRUCTURED = 4;
 const NO_TEXT = 8;
+const STRICT = 16;
 
 export class PellucidError extends Error {
   constructor({ file, offset, reason, code }) {
@@ -235,12 +236,14 @@ class Pellucid {
   }
 
   verify(bytes, options = {}) {
-    return this.#decompile(bytes, { ...options, verify: true }, NO_TEXT);
+    const verify = options.verify === "strict" ? "strict" : true;
+    return this.#decompile(bytes, { ...options, verify }, NO_TEXT);
   }
 
   #decompile(bytes, options, more) {
     let flags = more;
     if (options.verify !== false) flags |= VERIFY;
+    if (options.verify === "strict") flags |= STRICT;
     if (options.keepLines === true) flags |= KEEP_LINES;
     if (options.structured === false) flags |= UNSTRUCTURED;
     return this.#ask(bytes, options, (core, minor) => core._pellucid_decompile(minor, flags));

@@ -63,7 +63,7 @@ complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -
 complete -c pellucid -n '_shtab_pellucid_using decompile' -s h -l help -d 'show this help message and exit'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -s o -l out -xka "(__fish_complete_path (commandline -ct))" -d 'write to this file, or to this folder if there are several'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l no-verify -d 'skip the proof (saves a third of the time or more)'
-complete -c pellucid -n '_shtab_pellucid_using decompile' -l verify -d 'prove the source (default), and print the verdict of proven files too; --verify=TIER selects one method'
+complete -c pellucid -n '_shtab_pellucid_using decompile' -l verify -d 'prove the source (default), and print the verdict of proven files too; --verify=TIER selects one method, --verify=strict proves more'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l keep-lines -d 'keep statements on their original lines, so that tracebacks and coverage match'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l unstructured -d 'do not recover control flow: write every body as a loop over a state'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l follow -d 'also decompile code hidden in constants, through zlib, bz2, lzma and base64'
