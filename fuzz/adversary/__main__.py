@@ -13,6 +13,8 @@ contradicts is false: its file is kept in the folder that `--keep` names, and th
 
 import argparse
 import collections
+import dataclasses
+import functools
 import pickle
 import struct
 import subprocess
@@ -25,6 +27,7 @@ sys.path.append(str(HERE.parents[1] / "tools"))
 
 TIERS = {"recompiled": ["recompiled"], "relowered": ["relowered"], "live": ["live"]}
 TIERS["both"] = ["recompiled", "relowered"]
+TIERS["strict"] = ["strict"]
 
 
 class Child:
@@ -71,13 +74,19 @@ class Adversary:
     """Tries on one version."""
 
     def __init__(self, options: argparse.Namespace, version: Tuple[int, int], python: str) -> None:
-        from pellucid.decompilation import decompile_pyc, prove_pyc
+        from pellucid.decompilation import _file, prove_pyc
 
-        self._decompile = decompile_pyc
+        # With the verdict of the tier that takes the same tree.
+        self._file = functools.partial(
+            _file, forms={}, keep_lines=False, unstructured=False, relower=True
+        )
         self._prove = prove_pyc
         self._options = options
         self._version = version
         self._child = Child(python, options.functions)
+        # Live code has no spies; what is proven strictly is interrupted.
+        of_tier = {"live": "known", "strict": "endless "}.get(options.tier, "")
+        self._wanted = options.program or of_tier
         self.counts: Counter[str] = collections.Counter()
         self.found: List[False_] = []
 
@@ -86,12 +95,12 @@ class Adversary:
         seed, tries = self._options.seed, self._options.tries
         for first in range(0, tries, self._options.batch):
             count = min(self._options.batch, tries - first)
-            self.batch(self._child.ask("make", seed, first, count, self._options.program))
+            self.batch(self._child.ask("make", seed, first, count, self._wanted))
         self._child.stop()
 
     def replay(self, number: int) -> None:
         """Make one try, and tell all of it."""
-        self.batch(self._child.ask("make", self._options.seed, number, 1, ""), tells=True)
+        self.batch(self._child.ask("make", self._options.seed, number, 1, self._wanted), tells=True)
         self._child.stop()
 
     def batch(
@@ -139,14 +148,16 @@ class Adversary:
                 if searches:
                     decompiled, verdict = self._prove(data, tier, version=self._version)
                 else:
-                    usual = usual or self._decompile(data, version=self._version)
-                    decompiled, verdict = usual, usual.verify(tier)
+                    usual = usual or self._file(data, version=self._version)
+                    strict = tier == "strict"
+                    usual = dataclasses.replace(usual, _strict=True) if strict else usual
+                    decompiled, verdict = usual, usual.verify("recompiled" if strict else tier)
             except DecompileError:
                 self.counts[f"refused {tier}"] += 1
                 continue
             if tells:
                 print(f"-- {tier}: {verdict}\n{decompiled.source}")
-            if verdict.status != "unproven" and verdict.tier == tier:
+            if verdict.status != "unproven" and verdict.tier in (tier, "recompiled"):
                 found.append((tier, decompiled.source))
         return found
 

@@ -365,7 +365,7 @@ class Changer:
             entries.append(Entry(begin, end, target, depth, self.rng.choice((0, 1))))
             return put_together(code, parts)
         i = self.rng.randrange(len(entries))
-        choice = self.rng.randrange(8)
+        choice = self.rng.randrange(12)
         depth: Optional[int] = None
         if choice == 0:
             entries.pop(i)
@@ -383,9 +383,32 @@ class Changer:
             entries[i] = entries[i]._replace(begin=self._near(instrs, entries[i].begin))
         elif choice == 6:
             entries[i] = entries[i]._replace(end=self._near(instrs, entries[i].end))
+        elif choice in (7, 8):
+            self._split(instrs, entries, i)
+        elif choice in (9, 10):
+            self._join(entries, i)
         else:
             entries.insert(self.rng.randrange(len(entries) + 1), entries[i])
         return put_together(code, parts)
+
+    def _split(self, instrs: List[Instr], entries: List[Entry], i: int) -> None:
+        """Make two rows of one, with an instruction between them that neither has, or none."""
+        row = entries[i]
+        begin = instrs.index(row.begin)
+        end = instrs.index(row.end) if row.end in instrs else len(instrs)
+        if end - begin < 2:
+            return
+        at = self.rng.randrange(begin + 1, end)
+        left_out = self.rng.choice((0, 0, 1))
+        rows = [row._replace(end=instrs[at])]
+        if at + left_out < end:
+            rows.append(row._replace(begin=instrs[at + left_out]))
+        entries[i : i + 1] = rows
+
+    def _join(self, entries: List[Entry], i: int) -> None:
+        """Make one row of two, and of what is between them."""
+        if i + 1 < len(entries):
+            entries[i : i + 2] = [entries[i]._replace(end=entries[i + 1].end)]
 
     def _near(self, instrs: List[Instr], instr: Optional[Instr]) -> Instr:
         place = instrs.index(instr) if instr in instrs else len(instrs) - 1

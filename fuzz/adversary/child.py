@@ -21,31 +21,44 @@ import sys
 import types
 import warnings
 from types import CodeType
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from changes import Changer
-from programs import Program, programs
+from programs import ENDLESS, WRITTEN, Program, named, programs
+from showing import MOST, raised, shown
+from spies import LOG, Spy, Stop, reset
 
 _ADDRESS = re.compile("0x[0-9a-f]+")
-_SECONDS = 2
+_SECONDS = 0.5  # of the processor
 _MEMORY = 1 << 30
-_MOST = 20  # items that are asked of a generator
-_TOGETHER = 16  # programs that one child runs
+_TOGETHER = 64  # programs that one child runs
 
+KNOWN = "known"  # programs that are not written at random
 Made = Tuple[int, bytes, str, str]  # number, marshalled module, program, what was changed
 
 
 def made(seed: int, wanted: str, all_of_them: Dict[str, Program], number: int) -> Optional[Made]:
-    """Return one changed module, or None if nothing came of the changes."""
+    """Return one module, changed mostly, or None if nothing came of the changes.
+
+    `wanted`: the one program to change, or which programs are written at random; "": all kinds.
+    """
     rng = random.Random(f"{seed}:{number}")
     names = sorted(all_of_them)
     small = [name for name in names if not all_of_them[name].found]
     name = rng.choice(small if small and rng.random() < 0.75 else names)
-    if wanted and name != wanted:
+    is_as_written = wanted == ENDLESS or (not wanted and number % 8 < 5)
+    if wanted == ENDLESS:
+        name = f"{ENDLESS}{seed}:{number}"
+    elif not wanted and number % 8 < 6:
+        name = f"{WRITTEN}{seed}:{number}"
+    elif wanted not in ("", KNOWN, name):
         return None
-    code = compile(all_of_them[name].text, "adversary.py", "exec", dont_inherit=True)
+    text = named(name, all_of_them).text
+    code = compile(text, "adversary.py", "exec", dont_inherit=True)
+    if is_as_written:
+        return number, marshal.dumps(code), name, "nothing"
     changer = Changer(rng)
     try:
         changed = changer.change(code)
@@ -61,96 +74,109 @@ def made(seed: int, wanted: str, all_of_them: Dict[str, Program], number: int) -
 # -- what a program does ---------------------------------------------------------------------------
 
 
-def shown(x: Any, depth: int = 0) -> Any:
-    """Return what a value is, without addresses; generators and functions are asked."""
-    if x is None or isinstance(x, (bool, int, float, complex, str, bytes, type(...))):
-        return type(x).__name__, repr(x)[:300]
-    if depth > 6:
-        return type(x).__name__
-    if isinstance(x, (list, tuple)):
-        return [type(x).__name__, *(shown(y, depth + 1) for y in x[:200])]
-    if isinstance(x, (set, frozenset)):
-        return [type(x).__name__, *sorted(repr(shown(y, depth + 1)) for y in x)]
-    if isinstance(x, dict):
-        return ["dict"] + [(shown(k, depth + 1), shown(v, depth + 1)) for k, v in list(x.items())]
-    if isinstance(x, BaseException):
-        return raised(x, depth + 1)
-    if isinstance(x, (types.GeneratorType, types.CoroutineType)):
-        return [type(x).__name__, x.__name__, x.__qualname__, driven(x, depth + 1)]
-    if isinstance(x, types.AsyncGeneratorType):
-        return [type(x).__name__, x.__name__, asynchronously(x, depth + 1)]
-    if isinstance(x, types.FunctionType):
-        return function(x, depth)
-    if isinstance(x, type):
-        return "class", x.__name__, x.__qualname__
-    return type(x).__name__
-
-
-def raised(e: Optional[BaseException], depth: int = 0) -> Any:
-    """Return an exception with what it came from."""
-    if e is None or depth > 6:
-        return None
-    around = (e.__cause__, e.__context__)
-    said = [repr(shown(a, depth + 1))[:200] for a in e.args]
-    if type(e) in (UnicodeDecodeError, RecursionError, ImportError, ModuleNotFoundError):
-        said = []
-    return (
-        *("raise", type(e).__name__, said, e.__suppress_context__),
-        [raised(other, depth + 1) for other in around],
-    )
-
-
-def driven(x: Any, depth: int) -> List[Any]:
-    """Return what a generator or coroutine yields, is sent and returns."""
+def left(x: Any, point: int, act: str) -> List[Any]:
+    """Return what a generator or coroutine does until something is done to it at some point."""
     out: List[Any] = []
     try:
-        sent = None
-        for i in range(_MOST):
-            out.append(shown(x.send(sent), depth + 1))
-            sent = i if i % 3 == 1 else None  # type: ignore[assignment]
-        x.close()
+        for i in range(MOST):
+            if i == point and act == "drop":
+                break
+            if i == point and act == "close":
+                x.close()
+                out.append("closed")
+            else:
+                throws = i == point and act == "throw"
+                out.append(shown(x.throw(Stop("thrown")) if throws else x.send(None), 5))
     except BaseException as e:
         out.append(raised(e))
         if isinstance(e, StopIteration):
-            out.append(shown(e.value, depth + 1))
+            out.append(shown(e.value, 5))
     return out
 
 
-def asynchronously(x: Any, depth: int) -> List[Any]:
-    """Return what an asynchronous generator yields."""
-
-    async def ask() -> List[Any]:
-        out = []
-        try:
-            async for item in x:
-                out.append(shown(item, depth + 1))
-                if len(out) > _MOST:
-                    break
-        except BaseException as e:
-            out.append(raised(e))
-        return out
-
-    return driven(ask(), depth + 1)
-
-
-def function(x: types.FunctionType, depth: int) -> Any:
-    """Return what others see of a function, and what it does without arguments."""
-    code = x.__code__
-    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount
-    count = sum(counts) - code.co_posonlyargcount
-    count += bool(code.co_flags & 4) + bool(code.co_flags & 8)
-    kinds = code.co_flags & (4 | 8 | 32 | 128 | 256 | 512)
-    interface = (counts, code.co_varnames[:count], kinds, code.co_freevars, x.__doc__)
-    titles = (x.__name__, x.__qualname__, shown(x.__defaults__, depth + 1))
+async def left_asynchronously(x: Any, point: int, act: str) -> List[Any]:
+    """Return the same of an asynchronous generator."""
+    out: List[Any] = []
     try:
-        does = shown(x(), depth + 2) if depth < 4 else None
+        for i in range(MOST):
+            if i == point and act == "drop":
+                break
+            if i == point and act == "close":
+                await x.aclose()
+                out.append("closed")
+            else:
+                throws = i == point and act == "throw"
+                out.append(shown(await (x.athrow(Stop("thrown")) if throws else x.asend(None)), 5))
     except BaseException as e:
-        does = raised(e)
-    return ["function", interface, titles, shown(x.__kwdefaults__, depth + 1), does]
+        out.append(raised(e))
+    return out
+
+
+def once(f: Any, point: int, act: str) -> Any:
+    """Return what one call on spies does."""
+    x = None
+    try:
+        x = f(Spy(1), Spy(2), Spy(3))
+        if isinstance(x, (types.GeneratorType, types.CoroutineType)):
+            return left(x, point, act)
+        if isinstance(x, types.AsyncGeneratorType):
+            return left(left_asynchronously(x, point, act), -1, "")
+        return shown(x)
+    except BaseException as e:
+        return raised(e)
+    finally:
+        x = None
+
+
+def interrupted(f: Any) -> Any:
+    """Return what an endless call does that a signal handler raises in, thrice at most."""
+    times = []
+
+    def handler(*_: Any) -> None:
+        times.append(0)
+        raise Stop() if len(times) < 3 else SystemExit()
+
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.004, 0.004)
+    try:
+        return shown(f()), len(times)
+    except BaseException as e:
+        return raised(e), len(times)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def spied(code: CodeType, program: Program) -> str:
+    """Return what the `f` of a module does with spies, and all that they log."""
+    out: List[Any] = []
+    for stop, point, act in program.plan:
+        space = (
+            program.found.copy()
+            if type(program.found) is dict
+            else type(program.found)(program.found)
+        )
+        space.update({"__name__": "adversary", "__builtins__": __builtins__})
+        try:
+            exec(code, space)
+        except BaseException as e:
+            return repr(raised(e))
+        reset(stop)
+        out.append(interrupted(space["f"]) if act == "signal" else once(space["f"], point, act))
+        out.append(repr(LOG))
+    return _ADDRESS.sub("0x", repr(out))
+
+
+def is_one(x: Any, y: Any) -> bool:
+    """Return whether two results of calls are one object, of those that code may share."""
+    return x is y if isinstance(x, (str, bytes, int, float, complex, tuple, frozenset)) else False
 
 
 def behaviour(code: CodeType, program: Program) -> str:
     """Return all that a module does, and its `f` with each of the program's arguments."""
+    if program.plan:
+        return spied(code, program)
     out: List[Any] = []
     printed = io.StringIO()
     space = {**program.found, "__name__": "adversary", "__builtins__": __builtins__}
@@ -165,8 +191,11 @@ def behaviour(code: CodeType, program: Program) -> str:
         for args in copies(program.calls):
             if not callable(f):
                 break
+            again = copies([args])[0]
             try:
-                out.append(shown(f(*args)))
+                x = f(*args)
+                out.append(shown(x))
+                out.append(is_one(x, f(*again)))
             except BaseException as e:
                 out.append(raised(e))
             out.append(shown(args))
@@ -193,26 +222,27 @@ def seen(space: Dict[str, Any], before: "set[str]") -> Any:
 
 def apart(task: Callable[[], str]) -> str:
     """Return what a task answers in a child, or "died": it may crash, or never end."""
-    status, data = in_child(lambda: task().encode("utf-8", "backslashreplace"), _SECONDS)
+    status, data = in_child(lambda: [task().encode("utf-8", "backslashreplace")], _SECONDS)
     return data.decode() if status == 0 else f"died {status}"
 
 
-def in_child(task: Callable[[], bytes], seconds: int) -> Tuple[int, bytes]:
-    """Run a task in a child; return its exit status and its answer."""
+def in_child(task: Callable[[], Iterable[bytes]], seconds: float) -> Tuple[int, bytes]:
+    """Run a task in a child; return its exit status and its answer, as far as it came."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(reader)
         try:
-            signal.setitimer(signal.ITIMER_REAL, seconds)
+            # Of its own time: others may use the processor.
+            signal.setitimer(signal.ITIMER_PROF, seconds)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
             null = os.open(os.devnull, os.O_RDWR)
             for fd in (0, 1, 2):
                 os.dup2(null, fd)
-            data = task()
-            while data:
-                data = data[os.write(writer, data) :]
+            for data in task():
+                while data:
+                    data = data[os.write(writer, data) :]
             os._exit(0)
         finally:
             os._exit(1)
@@ -269,25 +299,30 @@ def all_compared(
     """Return what `compared` says of each, many of which are run in one child.
 
     What behaves as its texts do there is done. Any other is run apart: one of those before it may
-    have changed what all of them see, or ended the child.
+    have changed what all of them see. So is the one that ends the child, and another child goes on
+    after it.
     """
+    out: List[Tuple[str, List[str]]] = []
+    while len(out) < len(asked):
+        together = asked[len(out) : len(out) + _TOGETHER]
+        _, data = in_child(functools.partial(same_as_texts, together), _SECONDS)
+        answers = io.BytesIO(data)
+        for one in together:
+            try:
+                original, same = pickle.load(answers)
+            except (EOFError, pickle.UnpicklingError):
+                out.append(compared(*one))
+                break
+            out.append((original, [""] * len(same)) if all(same) else compared(*one))
+    return out
 
-    def task() -> bytes:
-        out = []
-        for data, program, texts in asked:
-            original = behaviour(marshal.loads(data), program)
-            out.append((original, [of_text(text, program) == original for text in texts]))
-        return pickle.dumps(out)
 
-    status, data = in_child(task, _SECONDS)
-    if status != 0 and len(asked) > 1:
-        half = len(asked) // 2
-        return all_compared(asked[:half]) + all_compared(asked[half:])
-    together = pickle.loads(data) if status == 0 else [("", [False])] * len(asked)
-    return [
-        (original, [""] * len(same)) if all(same) else compared(*one)
-        for one, (original, same) in zip(asked, together)
-    ]
+def same_as_texts(asked: Sequence[Tuple[bytes, Program, List[str]]]) -> Iterator[bytes]:
+    """Yield what each module does, and which of its texts do the same."""
+    for data, program, texts in asked:
+        signal.setitimer(signal.ITIMER_PROF, _SECONDS)
+        original = behaviour(marshal.loads(data), program)
+        yield pickle.dumps((original, [of_text(text, program) == original for text in texts]))
 
 
 # -- live code objects -------------------------------------------------------------------------
@@ -346,7 +381,7 @@ def each(task: Callable[[Any], Any], items: Sequence[Any]) -> List[Any]:
 
     All run in one child, unless that crashes.
     """
-    status, data = in_child(lambda: pickle.dumps([task(item) for item in items]), 60)
+    status, data = in_child(lambda: [pickle.dumps([task(item) for item in items])], 60)
     if status == 0:
         return list(pickle.loads(data))
     if len(items) == 1:
@@ -371,12 +406,10 @@ def serve(more: str) -> None:
             numbers = range(first, first + count)
             result = each(functools.partial(made, seed, wanted, all_of_them), numbers)
         elif kind == "run":
-            asked = [(data, all_of_them[name], texts) for data, name, texts in rest[0]]
-            result = []
-            for i in range(0, len(asked), _TOGETHER):
-                result += all_compared(asked[i : i + _TOGETHER])
+            asked = [(data, named(name, all_of_them), texts) for data, name, texts in rest[0]]
+            result = all_compared(asked)
         else:
-            result = each(lambda one: live(one[0], all_of_them[one[1]]), rest[0])
+            result = each(lambda one: live(one[0], named(one[1], all_of_them)), rest[0])
         data = pickle.dumps(result, protocol=4)
         answer.write(struct.pack("<I", len(data)) + data)
         answer.flush()

@@ -6,9 +6,16 @@ Each is the text of a module that defines `f`, with the arguments that `f` is ca
 
 import importlib
 import inspect
+import random
 import textwrap
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
+from spies import Prepared, Space, Spy, Stop, note
+from written import written
+
+WRITTEN, ENDLESS = "written ", "endless "
+# How a generator is left: it is thrown into, closed, or released.
+ACTS = ("throw", "throw", "close", "drop", "")
 SMALL: Dict[str, Tuple[str, List[Tuple[Any, ...]]]] = {
     "arguments": (
         """
@@ -469,6 +476,9 @@ class Program(NamedTuple):
     text: str
     calls: List[Tuple[Any, ...]]
     found: Dict[str, Any]
+    # Of a program on spies, how it is run: the operation that raises, and of a generator the place
+    # where something is done to it, and what.
+    plan: Sequence[Tuple[int, int, str]] = ()
 
 
 def of_library(path: str) -> Program:
@@ -492,6 +502,23 @@ def of_library(path: str) -> Program:
         lines.pop(0)
     text = "".join(lines) + f"f = {parts[-1]}\n"
     return Program(text, LIBRARY[path], dict(vars(module)))
+
+
+def named(name: str, known: "Dict[str, Program]") -> Program:
+    """Return a program by its name: one of those that are known, or one written at random."""
+    if name in known:
+        return known[name]
+    rng = random.Random(f"plan {name}")
+    found = {"Spy": Spy, "Stop": Stop, "note": note, "Prepared": Prepared}
+    plan = [
+        (0, -1, ""),
+        *((rng.randrange(1, 16), rng.randrange(5), rng.choice(ACTS)) for _ in "1234"),
+    ]
+    is_endless = name.startswith(ENDLESS)
+    if is_endless:
+        plan = [(0, 0, "signal")]
+    space = Space(found) if rng.random() < 0.3 else found
+    return Program(written(name, is_endless), [], space, plan)
 
 
 def programs(more: str = "") -> Dict[str, Program]:
