@@ -49,7 +49,7 @@ def main(seed: int, tries: int) -> Dict[str, Any]:
     false: List[str] = []
 
     def judged(number: int) -> Any:
-        one = child.made(seed, "", programs, number)
+        one = child.made(seed, child.KNOWN, programs, number)
         if one is None:
             return None
         text = compile(programs[one[2]].text, "text", "exec", dont_inherit=True)

@@ -21,3 +21,5 @@ def as_statements_of_their_own(a, b, e):
     print(a)
     print(b)
     return e
+# relowering falls short: 3.13+
+# Compilers drop a list before they restore a variable where they copy the end of a body.
