@@ -30,6 +30,25 @@ RESUMED = """def f(items):
     return list(locals())
 print(f(['a', '-1', '4']))
 """
+HIDDEN = """def f(items):
+    for item in items:
+        try:
+            found = int(item)
+        except ValueError as error:
+            if item in str(error):
+                continue
+            raise
+        names = [name for _, name in enumerate(items) if name]
+        for each in names:
+            try:
+                total = int(each)
+            except ValueError as error:
+                total = 0
+            if total > 5:
+                return None
+    return list(locals())
+print(f(['a', '-1', '4']))
+"""
 NESTED = """def f(x):
     for a in x:
         with x as b, b as c:
@@ -85,3 +104,15 @@ def test_slots_are_in_the_order_of_the_compiler(any_python: Tuple[str, str], tie
     found, verdict = prove_pyc(compiled(python, NESTED), tier, version=wanted)
     assert verdict.at_least("equivalent"), verdict.reason
     assert "if False" not in found.source
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_variables_of_comprehensions_have_their_places_too(
+    any_python: Tuple[str, str], tier: str
+) -> None:
+    version, python = any_python
+    wanted = (3, int(version.split(".")[1]))
+    found, verdict = prove_pyc(compiled(python, HIDDEN), tier, version=wanted)
+    assert verdict.at_least("equivalent") or wanted < (3, 10), verdict.reason
+    if verdict.at_least("equivalent"):
+        assert output(python, found.source) == output(python, HIDDEN)

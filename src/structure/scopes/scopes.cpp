@@ -221,17 +221,37 @@ bool is_hidden_in(const ir::Function& function, Symbol name) {
   });
 }
 
-// Puts before dead code `x = y = None` for all locals, in the order of their slots.
+// Returns what binds names in their order: `x = y = None`, or, hidden from the body, a
+// comprehension.
+NodeId binding_of_all(ast::Tree& tree, const std::vector<Symbol>& names, bool is_hidden) {
+  Statements parts;
+  for (const Symbol name : names) {
+    parts.push_back(is_hidden ? empty_generator(tree, name) : tree.add(ast::Name{name}));
+  }
+  if (!is_hidden) return tree.add(ast::Assign{tree.list(parts), none_node(tree, {})});
+  return tree.add(ast::Expr{tree.add(ast::ListComp{none_node(tree, {}), tree.list(parts)})});
+}
+
+// Puts bindings of all locals before dead code, in the order of their slots.
 void keep_order(ast::Tree& tree, const ir::Function& function, Statements& dead) {
   const object::Code& code = tree.module()[function.code];
-  if (!function.habits.places_dead_names) return;
-  Statements targets;
-  for (size_t i = parameter_count(code); i < code.varnames.size(); ++i) {
-    if (is_hidden_in(function, code.varnames[i])) continue;
-    targets.push_back(tree.add(ast::Name{code.varnames[i]}));
+  const size_t first = parameter_count(code);
+  if (!function.habits.places_dead_names || code.varnames.size() < first + 2) return;
+  Statements bindings;
+  std::vector<Symbol> names;
+  bool is_hidden = false;
+  const auto bind = [&] {
+    if (!names.empty()) bindings.push_back(binding_of_all(tree, names, is_hidden));
+    names.clear();
+  };
+  for (size_t i = first; i < code.varnames.size(); ++i) {
+    const bool hides = is_hidden_in(function, code.varnames[i]);
+    if (hides != is_hidden) bind();
+    is_hidden = hides;
+    names.push_back(code.varnames[i]);
   }
-  if (targets.size() < 2) return;
-  dead.insert(dead.begin(), tree.add(ast::Assign{tree.list(targets), none_node(tree, {})}));
+  bind();
+  dead.insert(dead.begin(), bindings.begin(), bindings.end());
 }
 
 bool sees_class(const object::Module& module, CodeId code) {
