@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from pellucid.torch.api.run_script import is_installed
 from support import run_env
 
 STEP = """\
@@ -83,6 +84,7 @@ def trials(folder, text, *command):
     }
 
 
+@pytest.mark.skipif(not is_installed(), reason="pellucid is found by its path alone")
 @pytest.mark.skipif(sys.version_info < (3, 10), reason="Python does not keep its arguments")
 @pytest.mark.parametrize(
     "text, command, processes",
