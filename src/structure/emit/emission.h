@@ -2,8 +2,8 @@
 // Shared by the files of the emitter: each action of a plan is written by one function.
 #pragma once
 
-#include "base/rare.h"
 #include "ast/nodes.h"
+#include "base/rare.h"
 #include "structure/emit/emitter.h"
 
 namespace pellucid::structure {
