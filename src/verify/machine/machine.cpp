@@ -143,7 +143,8 @@ Stop Machine::advance(State& state, Point& point, Joins joins) {
     }
     Half& half = state[on_.side];
     if (point.entering) {
-      pop_first(state, point);
+      while (pop_first(state, point)) {
+      }
       const bool stops =
           joins == Joins::Stop || (joins == Joins::PassDecided && !is_decided(state, point));
       if (stops && joins_[point.block.index()]) return Stop::Join;
@@ -184,14 +185,19 @@ bool Machine::step(State& state, const Instr& instr) {
 }
 
 // Executes the Pops that a block starts with before it is joined: what each way in drops is known.
-void Machine::pop_first(State& state, Point& point) {
-  if (!on_.context.releases || point.at > 0) return;
+// Returns true if that is all that the block does, and control goes on to another one.
+bool Machine::pop_first(State& state, Point& point) {
+  if (!on_.context.releases || point.at > 0) return false;
   const flow::Block& here = on_.block(point);
   unwind(state, state[on_.side].stack.size(), here.exc_depth);
   while (point.at < here.count && on_.graph.instrs[here.first + point.at].op == Op::Pop) {
     step(state, on_.instr(point));
     ++point.at;
   }
+  if (point.at == 0 || point.at < here.count || here.exit.kind != ExitKind::Goto) return false;
+  ++hops_;
+  go(state, point, 0);
+  return true;
 }
 
 void Machine::enter_block(State& state, Point& point) const {

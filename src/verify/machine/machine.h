@@ -124,7 +124,7 @@ class Machine {
  private:
   std::optional<Stop> leave(State& state, Point& point);
   bool step(State& state, const Instr& instr);
-  void pop_first(State& state, Point& point);
+  bool pop_first(State& state, Point& point);
   void go(State& state, Point& point, size_t way) const;
   void take_effect(State& state, Point& point, const std::vector<Value>& results, size_t way) const;
 
