@@ -18,26 +18,32 @@ using ast::NodeId;
 
 namespace {
 
-// Returns the expressions that are only tested for their truth.
-std::vector<NodeId> tests(const ast::Tree& tree, const std::vector<NodeId>& nodes) {
-  std::vector<NodeId> found;
+// An expression that is only tested for its truth, and the column of the body that depends on it.
+struct Test {
+  NodeId node;
+  int32_t inside = Starts::kUnknown;
+};
+
+std::vector<Test> tests(const ast::Tree& tree, const std::vector<NodeId>& nodes,
+                        const Starts& starts) {
+  std::vector<Test> found;
   for (const NodeId node : nodes) {
     switch (tree.kind(node)) {
       case Kind::If:
-        found.push_back(tree.as<ast::If>(node).test);
+        found.push_back({tree.as<ast::If>(node).test, starts.of_list(tree.as<ast::If>(node).body)});
         break;
       case Kind::While:
-        found.push_back(tree.as<ast::While>(node).test);
+        found.push_back({tree.as<ast::While>(node).test});
         break;
       case Kind::Assert:
-        found.push_back(tree.as<ast::Assert>(node).test);
+        found.push_back({tree.as<ast::Assert>(node).test});
         break;
       case Kind::IfExp:
-        found.push_back(tree.as<ast::IfExp>(node).test);
+        found.push_back({tree.as<ast::IfExp>(node).test});
         break;
       case Kind::comprehension:
         for (const NodeId test : tree.items(tree.as<ast::comprehension>(node).ifs)) {
-          found.push_back(test);
+          found.push_back({test});
         }
         break;
       default:
@@ -61,8 +67,11 @@ struct Words {
 
 class WordReader {
  public:
-  WordReader(const ast::Tree& tree, NodeId node, const Starts& starts)
-      : tree_(tree), starts_(starts), is_or_(tree.as<ast::BoolOp>(node).op == kOr) {}
+  WordReader(const ast::Tree& tree, Test test, const Starts& starts)
+      : tree_(tree),
+        starts_(starts),
+        is_or_(tree.as<ast::BoolOp>(test.node).op == kOr),
+        inside_(test.inside) {}
 
   Words read(std::span<const NodeId> values) {
     Words words;
@@ -80,7 +89,11 @@ class WordReader {
  private:
   Word between(NodeId before, NodeId after) {
     const int32_t gap = starts_.gap(before, after);
-    if (gap != Starts::kUnknown) return word_of(gap, nots_of(after), after);
+    if (gap != Starts::kUnknown) {
+      const NodeId group = is_not(tree_, after) ? tree_.as<ast::UnaryOp>(after).operand : after;
+      return tree_.is(group, Kind::BoolOp) ? word_before_group(gap, before, group)
+                                           : word_of(gap, nots_of(after), after);
+    }
     const Starts::At left = starts_.of_operand(before), right = starts_.of_operand(after);
     if (left.column == Starts::kUnknown || right.column == Starts::kUnknown) return Word::Unknown;
     return left.line < right.line ? between_lines(right.column, after) : Word::Unknown;
@@ -94,9 +107,11 @@ class WordReader {
     const Nots here = nots_of(after), there = nots_of(first_);
     const Nots nots{here.own - there.own, here.opposite - there.opposite};
     const Word word = word_of(column - base + width_of(" "), nots, after);
-    // One step to the right is also where an operand stands whose word ends the line before it.
+    // One step to the right is also where an operand stands whose word ends the line before it, but
+    // not if the first one begins a line itself, where the statements in the body do.
     const bool has_no_not = here.opposite + there.opposite == 2;  // nobody writes both
-    const bool is_clear = (column - base) % kStep != 0 && base % kStep == 0 && !has_no_not;
+    const bool is_aside = (column - base) % kStep != 0 && base % kStep == 0;
+    const bool is_clear = !has_no_not && (is_aside || base == inside_ || base == inside_ + 1);
     if (word == Word::Opposite && !is_clear) return Word::Unknown;
     if (word != Word::Unknown || column % kStep != 0 || column == base) return word;
     first_ = after;
@@ -113,11 +128,28 @@ class WordReader {
     return {own, opposite_operator(tree_, operand) ? 0 : 1 - own};
   }
 
+  // After `and` a group of operands needs a bracket; after `or` it may have one. A `not` may be
+  // before the bracket or in it. The comparison before may end in one of its own: `(a < b) or (`.
+  Word word_before_group(int32_t gap, NodeId before, NodeId group) const {
+    const NodeId first = tree_.items(tree_.as<ast::BoolOp>(group).values)[0];
+    if (is_not(tree_, first)) gap += width_of("not ");
+    for (int32_t nots = 0; nots <= 2 * width_of("not "); nots += width_of("not ")) {
+      const int32_t word = gap - nots;
+      if (word == width_of(" and (")) {
+        if (is_or_ && tree_.is(before, Kind::Compare)) return Word::Unknown;
+        return is_or_ ? Word::Opposite : Word::Own;
+      }
+      const bool is_or = word == width_of(" or (") || word == width_of(" or ");
+      if (is_or) return is_or_ ? Word::Own : Word::Opposite;
+    }
+    return Word::Unknown;
+  }
+
   // `nots`: those in the gap.
   Word word_of(int32_t gap, Nots nots, NodeId after) const {
     const int32_t own = width_of(is_or_ ? " or " : " and ") + nots.own * width_of("not ");
-    if (gap == own) return Word::Own;
     const int32_t other = width_of(is_or_ ? " and " : " or ") + nots.opposite * width_of("not ");
+    if (gap == own) return Word::Own;
     // The text may have the opposite comparison, without the `not` that was counted.
     const bool is_comparison = opposite_operator(tree_, after).has_value();
     if (gap == other || (is_comparison && gap + width_of("not ") == other)) return Word::Opposite;
@@ -129,11 +161,13 @@ class WordReader {
   const ast::Tree& tree_;
   const Starts& starts_;
   const bool is_or_;
+  const int32_t inside_;
   NodeId first_;  // of the brackets
 };
 
-Words words_between(const ast::Tree& tree, NodeId node, const Starts& starts) {
-  return WordReader(tree, node, starts).read(tree.items(tree.as<ast::BoolOp>(node).values));
+Words words_between(const ast::Tree& tree, Test test, const Starts& starts) {
+  const auto values = tree.items(tree.as<ast::BoolOp>(test.node).values);
+  return WordReader(tree, test, starts).read(values);
 }
 
 // Returns true for three or more operands that all need a `not`: nobody writes that many.
@@ -217,19 +251,21 @@ void drop_negation(ast::Tree& tree, NodeId node, NodeId operand) {
 }  // namespace
 
 void join_negations(ast::Tree& tree, const std::vector<NodeId>& nodes, const Starts& starts) {
-  std::vector<NodeId> todo = tests(tree, nodes), seen;
+  std::vector<Test> todo = tests(tree, nodes, starts);
+  std::vector<NodeId> seen;
   std::unordered_set<NodeId> as_written;
   while (!todo.empty()) {
-    const NodeId node = todo.back();
+    const Test test = todo.back();
+    const NodeId node = test.node;
     todo.pop_back();
     seen.push_back(node);
-    if (is_not(tree, node)) todo.push_back(tree.as<ast::UnaryOp>(node).operand);
+    if (is_not(tree, node)) todo.push_back({tree.as<ast::UnaryOp>(node).operand, test.inside});
     if (!tree.is(node, Kind::BoolOp) || tree.as<ast::BoolOp>(node).is_tested_again) continue;
-    const Words words = words_between(tree, node, starts);
+    const Words words = words_between(tree, test, starts);
     const bool is_mixed = words.opposite > 0 && words.own + words.brackets > 0;
     if (is_mixed) negate_runs(tree, node, words);
     const auto values = tree.items(tree.as<ast::BoolOp>(node).values);
-    todo.insert(todo.end(), values.begin(), values.end());
+    for (const NodeId value : values) todo.push_back({value, test.inside});
     if (words.own > 0 || is_mixed) as_written.insert(node);
     const bool is_guess =
         starts.known() ? words.own == 0 && is_all_nots(tree, node) : is_likely_negated(tree, node);

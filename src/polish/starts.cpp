@@ -106,7 +106,7 @@ NodeId Starts::without_not(NodeId node) const {
 int32_t Starts::gap(NodeId before, NodeId after) const {
   before = without_not(before);
   after = without_not(after);
-  if (tree_.is(before, Kind::BoolOp) || tree_.is(after, Kind::BoolOp)) return kUnknown;
+  if (tree_.is(before, Kind::BoolOp)) return kUnknown;
   const uint16_t end = own(before).end;
   const At start = leftmost(after);
   if (end == object::kNoColumn || start.column == kUnknown) return kUnknown;

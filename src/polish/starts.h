@@ -49,8 +49,8 @@ class Starts {
   // if there is none.
   Jump jump(ast::NodeId statement, ast::NodeId before) const;
 
-  // Returns the number of columns between two operands, including a `not` before the second one;
-  // kUnknown if they are on different lines.
+  // Returns the number of columns between two operands, including a `not` and a bracket before the
+  // second one; kUnknown if they are on different lines.
   int32_t gap(ast::NodeId before, ast::NodeId after) const;
 
   // Returns the place where an operand starts, without a `not` before it; unknown columns for an

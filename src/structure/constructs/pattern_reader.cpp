@@ -361,6 +361,15 @@ void place_last(PatternRead& r, int32_t line) {
   if (pattern.kind == PatternKind::Any) pattern.line = std::max(pattern.line, line);
 }
 
+// Returns true if the store has the width of `_ as a`: nothing else is left of that (3.12+).
+bool is_spelt_as(const PatternRead& r, ValueId store) {
+  constexpr size_t kBefore = std::string_view("_ as ").size();
+  const ir::Value& value = r.graph[store];
+  if (r.graph.places == nullptr) return false;
+  const size_t name = r.module.text(value.symbol()).size();
+  return static_cast<size_t>(r.graph.places->columns(value.offset / 2).width()) == kBefore + name;
+}
+
 // Reads the names that a whole pattern binds, which are stored after all tests have succeeded.
 void read_names(PatternRead& r) {
   const auto& items = r.graph[r.at.block].items;
@@ -378,7 +387,10 @@ void read_names(PatternRead& r) {
       if (each.rest) {
         r.pattern(each.pattern).rest = r.graph[item].symbol();
       } else {
-        r.pattern(each.pattern).names.push_back(r.graph[item].symbol());
+        Pattern& pattern = r.pattern(each.pattern);
+        const bool is_whole = each.pattern == r.root && pattern.names.empty();
+        if (is_whole && is_spelt_as(r, item)) pattern.is_spelt = true;
+        pattern.names.push_back(r.graph[item].symbol());
       }
     }
     ++r.captured;

@@ -19,11 +19,21 @@ bool same_constant(const object::Module* module, const ir::Value& a, const ir::V
          object::same_constant(*module, a.constant(), *module, b.constant());
 }
 
+// Returns true if the columns show that both were written: copies have one place. One instruction
+// may load or store two locals, in the place of the first; what drops a value has any.
+bool are_apart(const Graph& graph, const ir::Value& a, const ir::Value& b) {
+  const bool has_place = a.count > 0 && !is_op(a, Op::Pop, Op::StoreFast);
+  if (graph.places == nullptr || !has_place) return false;
+  const object::Columns one = graph.places->columns(a.offset / 2);
+  const object::Columns other = graph.places->columns(b.offset / 2);
+  return one.begin != object::kNoColumn && other.begin != object::kNoColumn && one != other;
+}
+
 }  // namespace
 
 bool same_operation(const Graph& graph, ValueId x, ValueId y, const MayDiffer& may) {
   const ir::Value &a = graph[x], &b = graph[y];
-  if (!may.lines && a.line != b.line) return false;
+  if (!may.lines && (a.line != b.line || are_apart(graph, a, b))) return false;
   if (may.drops && ends_statement(a) && ends_statement(b)) return true;
   if (a.kind != b.kind || a.op != b.op || a.count != b.count) return false;
   if (a.b != b.b && !(may.unbound && is_op(a, Op::LoadFast))) return false;

@@ -22,7 +22,7 @@ namespace pellucid::structure {
 
 // The differences between two operations that are ignored.
 struct MayDiffer {
-  bool lines = false;    // of their lines
+  bool lines = false;    // of their lines and columns
   bool drops = false;    // of what the Pop that ends a statement drops
   bool unbound = false;  // of whether a local may be unbound, which depends on the way to it
   bool regions = false;  // of their regions, which the caller compares

@@ -12,4 +12,11 @@ def check(p, q):
     if (p.is_wide(1) or
             q.is_wide(2)):
         return True
+    if not (
+        p.is_near(3)
+        and q.get(p) != q.key
+    ):
+        p()
+    if not (p.is_open(4) or (q and p.is_shut(4))):
+        q()
     return 2
