@@ -101,7 +101,7 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   // Only now is an `if` alone in another one: a redundant jump was after it.
   if (has({Kind::If})) join_conditions(tree, statements, outline, starts);
   // Before the other walks, which would go down needless nesting.
-  if (has(kChoices)) flatten_rows(tree, statements, is_function, starts);
+  if (has(kChoices)) flatten_rows(tree, statements, is_function);
   // Needs bodies of one statement.
   if (has({Kind::Try})) join_try(tree, statements, outline);
   if (has({Kind::With})) join_with(tree, statements, outline, starts);

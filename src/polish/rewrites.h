@@ -101,7 +101,7 @@ void write_passes(ast::Tree& tree, Statements& body, const Starts& starts);
 
 // `if a: (b; if c: (d; if e: ...))` at the end of a loop's or a function's body  -> `if not a:
 // continue`, b, `if not c: continue`, ...
-void flatten_rows(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
+void flatten_rows(ast::Tree& tree, Statements& body, bool is_function);
 
 // `global a, b` at the start of a function  ->  where there is a line for it
 void place_names(ast::Tree& tree, Statements& body, const Starts& starts);

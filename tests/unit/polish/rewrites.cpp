@@ -49,9 +49,7 @@ const std::unordered_map<std::string, Rewrite> kRewrites = {
     {"end_try", [](ast::Tree& tree, Statements& body,
                    const Places&) { end_try(tree, body, Starts(tree, body, {kNoPlaces})); }},
     {"flatten_rows",
-     [](ast::Tree& tree, Statements& body, const Places&) {
-       flatten_rows(tree, body, true, Starts(tree, body, {kNoPlaces}));
-     }},
+     [](ast::Tree& tree, Statements& body, const Places&) { flatten_rows(tree, body, true); }},
     {"lay_out",
      [](ast::Tree& tree, Statements& body, const Places& places) {
        lay_out(tree, body, true, Starts(tree, body, {places, -1}));
