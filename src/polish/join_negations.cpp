@@ -107,11 +107,13 @@ class WordReader {
     const Nots here = nots_of(after), there = nots_of(first_);
     const Nots nots{here.own - there.own, here.opposite - there.opposite};
     const Word word = word_of(column - base + width_of(" "), nots, after);
-    // One step to the right is also where an operand stands whose word ends the line before it, but
-    // not if the first one begins a line itself, where the statements in the body do.
+    // One step to the right is also where an operand stands whose word ends the line before it. But
+    // there is no room for the `not` of our reading before the first one if that is in line with
+    // the statements of the body.
     const bool has_no_not = here.opposite + there.opposite == 2;  // nobody writes both
     const bool is_aside = (column - base) % kStep != 0 && base % kStep == 0;
-    const bool is_clear = !has_no_not && (is_aside || base == inside_ || base == inside_ + 1);
+    const bool has_no_room = there.own > 0 && (base == inside_ || base == inside_ + 1);
+    const bool is_clear = !has_no_not && (is_aside || has_no_room);
     if (word == Word::Opposite && !is_clear) return Word::Unknown;
     if (word != Word::Unknown || column % kStep != 0 || column == base) return word;
     first_ = after;
