@@ -16,6 +16,7 @@
 #include "bytecode/raw_table.h"
 #include "bytecode/read_raw.h"
 #include "bytecode/traits.h"
+#include "object/identifiers.h"
 
 namespace pellucid::bytecode {
 namespace {
@@ -308,8 +309,7 @@ uint64_t comprehensions_without_lines(const object::Module& module) {
   bool has_lines = false;
   for (const object::Code& code : module.codes) {
     const std::string_view name = module.text(code.name);
-    const bool is_comprehension =
-        name == "<listcomp>" || name == "<setcomp>" || name == "<dictcomp>" || name == "<genexpr>";
+    const bool is_comprehension = object::is_comprehension_name(name);
     has_lines = has_lines || !code.linetable.empty();
     count += is_comprehension && code.linetable.empty() ? 1 : 0;
   }

@@ -25,10 +25,6 @@ constexpr size_t kDeepest = 32;
 
 enum class Kind { Module, Class, Function, Lambda, Comprehension };
 
-bool is_comprehension(std::string_view name) {
-  return name == "<listcomp>" || name == "<setcomp>" || name == "<dictcomp>" || name == "<genexpr>";
-}
-
 // Returns true for a class body, which first stores its module's name and its own qualified name.
 bool is_class_body(const Module& module, const Code& code) {
   const auto name = [&](size_t i) {
@@ -44,7 +40,7 @@ Kind kind_of(const Module& module, const Code& code) {
     return is_class ? Kind::Class : Kind::Module;
   }
   if (name == "<lambda>") return Kind::Lambda;
-  if (is_comprehension(name) && code.argcount == 1) return Kind::Comprehension;
+  if (object::is_comprehension_name(name) && code.argcount == 1) return Kind::Comprehension;
   return Kind::Function;
 }
 

@@ -20,8 +20,8 @@ bool may_stay(std::string_view text) { return text.empty() || text[0] == '.' || 
 
 // Returns true for names of functions without a `def`.
 bool is_compilers_own(std::string_view name) {
-  return name == "<lambda>" || name == "<listcomp>" || name == "<setcomp>" ||
-         name == "<dictcomp>" || name == "<genexpr>" || name.starts_with("<generic parameters of ");
+  return name == "<lambda>" || is_comprehension_name(name) ||
+         name.starts_with("<generic parameters of ");
 }
 
 bool is_taken(const Module& module, const std::string& name) {

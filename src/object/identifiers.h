@@ -7,6 +7,11 @@
 
 namespace pellucid::object {
 
+// Returns true for `<listcomp>` and its like: the functions that comprehensions were compiled to.
+inline bool is_comprehension_name(std::string_view name) {
+  return name == "<listcomp>" || name == "<setcomp>" || name == "<dictcomp>" || name == "<genexpr>";
+}
+
 // Returns true if `text` is an identifier in every supported Python and means exactly that name: it
 // is not a keyword, and equal to its NFKC form, to which CPython normalises it.
 bool is_identifier(std::string_view text);

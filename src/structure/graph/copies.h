@@ -35,30 +35,8 @@ inline constexpr size_t kMostEnds = 16;
 inline constexpr uint32_t kInside = 0x80000000u;  // an operand that the tail computes itself
 inline constexpr uint32_t kPart = 0xfffffffdu;    // one that is a part of it
 
-// A number for each value that a tail computes itself: its place there.
-class InsideTail {
- public:
-  // Returns the place of a value; kNone for one from elsewhere.
-  uint32_t of(ValueId value) const {
-    return value.index() < places_.size() ? places_[value.index()] - 1 : kNone;
-  }
-  void add(ValueId value) {
-    if (places_.size() <= value.index()) places_.resize(2 * value.index() + 1);
-    values_.push_back(value);
-    places_[value.index()] = static_cast<uint32_t>(values_.size());
-  }
-  bool empty() const { return values_.empty(); }
-  void clear() {
-    for (const ValueId value : values_) places_[value.index()] = 0;
-    values_.clear();
-  }
-
-  static constexpr uint32_t kNone = ~0u;
-
- private:
-  std::vector<uint32_t> places_;  // by value: one more than its place
-  std::vector<ValueId> values_;
-};
+// The values that a tail computes itself, with their places there.
+using InsideTail = std::unordered_map<ValueId, uint32_t>;
 
 using TailKey = std::vector<uint32_t>;
 

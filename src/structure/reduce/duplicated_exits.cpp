@@ -407,14 +407,14 @@ class Tails {
       const ir::Value& part = g_[operand];
       if (part.kind == ValueKind::Element && part.count > 0) {
         // An element of a value that the tail itself unpacks.
-        const uint32_t whole = inside_.of(g_.resolve(g_.f.operands(part)[0]));
-        if (whole != InsideTail::kNone) {
-          key.insert(key.end(), {kPart, part.a, whole | kInside});
+        const auto whole = inside_.find(g_.resolve(g_.f.operands(part)[0]));
+        if (whole != inside_.end()) {
+          key.insert(key.end(), {kPart, part.a, whole->second | kInside});
           return;
         }
       }
-      const uint32_t place = inside_.of(operand);
-      key.push_back(place != InsideTail::kNone ? place | kInside : operand.value);
+      const auto place = inside_.find(operand);
+      key.push_back(place != inside_.end() ? place->second | kInside : operand.value);
     };
     // With marked ends (3.8) the compiler copies no ending: only copies that the graph has made are
     // equal, and those share an offset.
@@ -434,7 +434,7 @@ class Tails {
       }
       key.insert(key.end(), {static_cast<uint32_t>(value.op), value.a, value.b, value.count});
       for (const ValueId operand : g_.f.operands(value)) add_operand(operand);
-      inside_.add(block.items[i]);
+      inside_.emplace(block.items[i], static_cast<uint32_t>(inside_.size()));
     }
     if (inside_.empty()) {
       // It returns a value computed elsewhere; but a bare `raise` may be a copy.

@@ -12,10 +12,6 @@ namespace pellucid::structure {
 using ast::Kind;
 using ast::NodeId;
 
-bool is_comprehension_name(std::string_view name) {
-  return name == "<listcomp>" || name == "<setcomp>" || name == "<dictcomp>" || name == "<genexpr>";
-}
-
 bool is_private(std::string_view name) {
   return name.starts_with("__") && !name.ends_with("__") && name.find('.') == name.npos;
 }

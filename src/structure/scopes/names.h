@@ -8,11 +8,11 @@
 
 #include "ast/tree.h"
 #include "base/string_pool.h"
+#include "object/identifiers.h"
 
 namespace pellucid::structure {
 
-// Returns true for `<listcomp>` and its like: the functions that comprehensions were compiled to.
-bool is_comprehension_name(std::string_view name);
+using object::is_comprehension_name;
 
 // Returns true for `__x`, which a class body mangles (`__x__` and dotted names are left alone).
 bool is_private(std::string_view name);
