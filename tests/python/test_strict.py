@@ -43,7 +43,7 @@ def compiled(python: str, text: str, path: Path) -> Path:
 def test_a_jump_that_is_protected_in_the_text_only_is_unproven(tier: str, tmp_path: Path) -> None:
     path = compiled(str(need("python3.11")), ONE_LINE, tmp_path / "f.pyc")
     out = str(tmp_path / "out.py")
-    asked = ["decompile", str(path), "-o", out]
+    asked = ["decompile", str(path), "-o", out, "--force"]
     assert command_line([*asked, "--verify"]) == 0
     if tier == "strict":
         assert command_line([*asked, "--verify=strict"]) == 3
@@ -56,7 +56,9 @@ def test_a_jump_that_is_protected_in_the_text_only_is_unproven(tier: str, tmp_pa
 
 def test_loops_as_people_write_them_are_proven(any_python: Tuple[str, str], tmp_path: Path) -> None:
     path = compiled(any_python[1], LOOPS, tmp_path / "f.pyc")
-    assert command_line(["decompile", str(path), "-o", str(path), "--verify=strict"]) == 0
+    assert (
+        command_line(["decompile", str(path), "-o", str(path), "--force", "--verify=strict"]) == 0
+    )
 
 
 @pytest.mark.skipif(sys.version_info[:2] not in ((3, 11), (3, 12)), reason="the jump is protected")

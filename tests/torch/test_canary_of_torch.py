@@ -46,7 +46,7 @@ TAKEN = [
         '"fw_mod"',
         "no graph of a trace event in the expected place",
     ),
-    ("taps/shapes.py", '"_real_recompile"', '"_actual_recompile"', "no lazy graph where"),
+    ("taps/shapes.py", '"_real_recompile"', '"_actual_recompile"', "no lazy graph in"),
     ("guards/kinds.py", '    "TENSOR_MATCH": _tensor,\n', "", "kind of guard TENSOR_MATCH"),
     ("guards/access.py", '"GradGuardAccessor"', '"GradAccessor"', ""),
     ("guards/access.py", '"TypeGuardAccessor"', '"TypeAccessor"', "guarded value TypeGuardAccess"),

@@ -157,7 +157,7 @@ def shape_news(ours: Any) -> List[News]:
         else:
             why = ""
         if answer is False:
-            text = "no %s where it is looked for%s: %s" % (row.name, why, row.lost)
+            text = "no %s in the expected place%s: %s" % (row.name, why, row.lost)
             found.append(News(_HERE + "taps/shapes.py", text))
         elif answer is None:
             text = "whether there is a %s can no longer be checked" % row.name

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.machinery
 import importlib.util
 import os
@@ -227,27 +228,33 @@ def _tolerance(text: str) -> float:
 
 
 def _find_difference(arguments: argparse.Namespace) -> int:
-    def ask(function: Any) -> Any:
+    def asking() -> Callable[[Any], Any]:
         from .api.difference import find_difference
 
-        return find_difference(
-            function, reference=arguments.reference, rtol=arguments.rtol, atol=arguments.atol
+        return functools.partial(
+            find_difference,
+            reference=arguments.reference,
+            rtol=arguments.rtol,
+            atol=arguments.atol,
         )
 
-    return _found(arguments, "find-difference", ask, arguments.json)
+    return _found(arguments, "find-difference", asking, arguments.json)
 
 
 def _find_nan(arguments: argparse.Namespace) -> int:
-    def ask(function: Any) -> Any:
+    def asking() -> Callable[[Any], Any]:
         from .api.nan import find_nan
 
-        return find_nan(function)
+        return find_nan
 
-    return _found(arguments, "find-nan", ask, as_json=False)
+    return _found(arguments, "find-nan", asking, as_json=False)
 
 
 def _found(
-    arguments: argparse.Namespace, command: str, ask: Callable[[Any], Any], as_json: bool
+    arguments: argparse.Namespace,
+    command: str,
+    asking: Callable[[], Callable[[Any], Any]],
+    as_json: bool,
 ) -> int:
     """Ask about the function that was named, and print the report; the exit status."""
     script, name = arguments.target
@@ -257,6 +264,7 @@ def _found(
     elif importlib.util.find_spec("torch") is None:
         why = "PyTorch is not installed. Install it with: pip install torch"
     else:
+        ask = asking()  # imported before modules next to the script can hide others
         sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
         try:
             function = getattr(_loaded(script), name, None)

@@ -212,7 +212,7 @@ def a_number_from_before_a_break():
         area(torch.tensor([n, 2 * n, 3 * n, 7 * n]))
 
 
-@asked("break", "DDP cuts the graph", "bucket_cap_mb")
+@asked("break", "DDP splits the graph", "bucket_cap_mb")
 def a_module_in_ddp():
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
