@@ -92,7 +92,7 @@ def trials(folder, text, *command):
         (WORKERS, ["workers.py"], 1),
         pytest.param(SUBPROCESS, ["again.py"], 1, marks=pytest.mark.thorough),
         pytest.param("", ["-m", "pytest", "test_step.py"], 1, marks=pytest.mark.thorough),
-        (RANKS, [*LAUNCHER, "ranks.py"], 2),
+        pytest.param(RANKS, [*LAUNCHER, "ranks.py"], 2, marks=pytest.mark.thorough),
     ],
     ids=["spawn", "subprocess", "pytest", "ranks"],
 )
