@@ -36,6 +36,27 @@ enum class Kind : uint8_t {
   Method,   // x: value of a Fresh list, y: Name; its bound method
 };
 
+// Returns true if the release of such a value may run code.
+constexpr bool may_run_code(Kind kind) {
+  switch (kind) {
+    case Kind::Null:
+    case Kind::Const:
+    case Kind::Code:
+    case Kind::Cell:
+    case Kind::Special:
+    case Kind::Bool:
+    case Kind::Not:
+    case Kind::Is:
+      return false;
+    case Kind::Method:
+    case Kind::Unknown:
+    case Kind::Maybe:
+    case Kind::Fresh:
+      return true;
+  }
+  return true;
+}
+
 struct Node {
   Kind kind = Kind::Unknown;
   uint32_t x = 0;

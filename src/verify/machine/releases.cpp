@@ -48,26 +48,6 @@ bool holds(const Values& values, const State& state, Side side, Value value) {
   return false;
 }
 
-bool may_run_code(Kind kind) {
-  switch (kind) {
-    case Kind::Null:
-    case Kind::Const:
-    case Kind::Code:
-    case Kind::Cell:
-    case Kind::Special:
-    case Kind::Bool:
-    case Kind::Not:
-    case Kind::Is:
-      return false;
-    case Kind::Method:
-    case Kind::Unknown:
-    case Kind::Maybe:
-    case Kind::Fresh:
-      return true;
-  }
-  return true;
-}
-
 // Adds the items of a container so that those that are released first are the last ones.
 void add_items(const Container& container, std::vector<Value>& todo) {
   const bool is_sequence =

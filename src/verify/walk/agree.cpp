@@ -81,22 +81,7 @@ std::optional<Name> Walk::kept_longer(const State& state) const {
   for (const uint32_t slot : of_one_side_) {
     if (context_.frame->owners[slot] != Frame::kOnlyB) continue;
     const Value value = b.locals[slot];
-    switch (values_[value].kind) {
-      case Kind::Null:
-      case Kind::Const:
-      case Kind::Code:
-      case Kind::Cell:
-      case Kind::Special:
-      case Kind::Bool:
-      case Kind::Not:
-      case Kind::Is:
-        continue;
-      case Kind::Unknown:
-      case Kind::Maybe:
-      case Kind::Fresh:
-      case Kind::Method:
-        break;
-    }
+    if (!may_run_code(values_[value].kind)) continue;
     const bool is_held =
         holds(a.stack, value) || a.locals.contains(value) || holds(a.exceptions, value) ||
         std::any_of(state.heap.begin(), state.heap.end(),
