@@ -5,14 +5,14 @@ What a command needs is imported when it runs: `pellucid --version` and the help
 """
 
 import argparse
-import difflib
 import os
 import re
 import sys
-from typing import Any, List, NoReturn, Optional, Tuple
+from typing import List, Optional, Tuple
 
 from pellucid import argument_types, terminal
 from pellucid._version import __version__
+from pellucid.command_parser import Help, Overview, Parser
 from pellucid.comparison.command import add_diff
 from pellucid.corpus.command import add_corpus
 from pellucid.errors import CannotPrint
@@ -31,21 +31,6 @@ STAGES = {
     "            structure:STEP shows the graph after one step",
     "ast": "the syntax tree that is printed",
 }
-
-GROUPS = {
-    "Capture PyTorch": (
-        "run",
-        "demo",
-        "explain",
-        "report",
-        "diff",
-        "find-difference",
-        "find-nan",
-        "import",
-    ),
-    "Decompile": ("decompile", "inspect", "dis", "dump", "corpus", "textconv"),
-}
-"""The headings of `pellucid --help`; any other command comes last."""
 
 
 def main(argv: Optional[List[str]] = None) -> int:
@@ -99,37 +84,13 @@ def _print_no_more() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser that suggests what a misspelled command or option may have meant."""
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.metavar == "COMMAND" and value not in (action.choices or ()):
-            known = _meant(value, list(action.choices or ()))
-            raise argparse.ArgumentError(None, f"unknown command: {value}{known}")
-        super()._check_value(action, value)
-
-    def error(self, message: str) -> NoReturn:
-        """Print the usage and the error, and exit with 2."""
-        super().error(message.replace("SCRIPT, argument", "SCRIPT"))
-
-    def unknown(self, arguments: List[str]) -> NoReturn:
-        """Print the error for arguments that no option takes, and exit with 2."""
-        name = arguments[0].partition("=")[0]
-        self.error(f"unknown argument: {name}{_meant(name, list(self._option_string_actions))}")
-
-
-def _meant(name: str, known: List[str]) -> str:
-    found = difflib.get_close_matches(name, known, 1)
-    return f". Did you mean {found[0]}?" if found else ""
-
-
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser: argparse.ArgumentParser = _Parser(
+    parser: argparse.ArgumentParser = Parser(
         prog="pellucid",
         description="See what torch.compile runs, and turn CPython bytecode back into source.\n"
         "Each command has its own --help.",
-        formatter_class=_Overview,
+        formatter_class=Overview,
     )
     parser.add_argument(
         "-V",
@@ -145,9 +106,9 @@ def make_parser() -> argparse.ArgumentParser:
     _add_stages(commands)
     _add_inspect(commands)
     _add_torch(commands)
-    add_report(commands, _Help)
-    add_corpus(commands, _Help)
-    add_shell(commands, _Help)
+    add_report(commands, Help)
+    add_corpus(commands, Help)
+    add_shell(commands, Help)
     for each in commands.choices.values():
         each.set_defaults(parser=each)
         _add_common(each)
@@ -177,31 +138,6 @@ def _add_common(add: argparse.ArgumentParser) -> None:
         default=argparse.SUPPRESS,
         help="do not page long output on a terminal",
     )
-
-
-class _Help(argparse.RawDescriptionHelpFormatter):
-    """Paragraphs stay as they are written, and options have room."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=26, width=96)
-
-
-class _Overview(_Help):
-    """Lists the commands below a heading for each group."""
-
-    def start_section(self, heading: Optional[str]) -> None:
-        super().start_section("commands" if heading == "positional arguments" else heading)
-
-    def _format_action(self, action: argparse.Action) -> str:
-        if not isinstance(action, argparse._SubParsersAction):
-            return super()._format_action(action)
-        rows = {row.dest: row.help for row in action._choices_actions}
-        grouped = {name for names in GROUPS.values() for name in names}
-        lines = []
-        for title, names in {**GROUPS, "Other": [n for n in rows if n not in grouped]}.items():
-            lines.append(f"  {title}")
-            lines += [f"    {name:16}  {rows[name]}" for name in names]
-        return "\n".join(lines) + "\n"
 
 
 _INPUTS = """\
@@ -254,7 +190,7 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
         help="turn compiled Python back into source",
         description=f"{_DECOMPILE}\n\n{_INPUTS}",
         epilog=_DECOMPILE_EPILOG,
-        formatter_class=_Help,
+        formatter_class=Help,
     )
     add.add_argument("inputs", nargs="+", metavar="INPUT", help="what to decompile")
     add.add_argument(
@@ -323,7 +259,7 @@ def _add_stages(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         description="Print the instructions of every code object by basic block, with the edges\n"
         f"between blocks and their exception handlers.\n\n{_INPUTS}",
         epilog="exit status: 0 on success, 1 if an input is not a valid .pyc, 2 for wrong usage",
-        formatter_class=_Help,
+        formatter_class=Help,
     )
     add.add_argument("inputs", nargs="+", metavar="INPUT", help="what to read")
     _add_version(add)
@@ -336,7 +272,7 @@ def _add_stages(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         epilog="stages:\n"
         + "\n".join(f"  {name:9} {text}" for name, text in STAGES.items())
         + "\n\nexit status: 0 on success, 1 if an input is not a valid .pyc, 2 for wrong usage",
-        formatter_class=_Help,
+        formatter_class=Help,
     )
     add.add_argument(
         "--stage", type=_stage, required=True, metavar="STAGE", help="one of the stages below"
@@ -358,7 +294,7 @@ def _add_inspect(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="show what a file contains that its source does not show",
         description=f"{_INSPECT}\n\n{_INPUTS}",
         epilog="exit status: 0 on success, 1 if an input was not code, 2 for wrong usage",
-        formatter_class=_Help,
+        formatter_class=Help,
     )
     add.add_argument("inputs", nargs="+", metavar="INPUT", help="what to read")
     _add_version(add)
@@ -386,7 +322,7 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         description="Run an unmodified script, or a module with -m, and capture everything that\n"
         "torch.compile compiles. Exit status and tracebacks are the script's own.",
         epilog="Pass pellucid's options before the script.",
-        formatter_class=_Help,
+        formatter_class=Help,
     )
     add.add_argument(
         "--out",
@@ -404,17 +340,17 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add.add_argument("arguments", nargs=argparse.REMAINDER, metavar="argument", help="passed on")
     add.set_defaults(command=_run)
 
-    add_explain(commands, _Help)
-    add_import(commands, _Help)
-    add_find_difference(commands, _Help)
-    add_find_nan(commands, _Help)
-    add_diff(commands, _Help)
+    add_explain(commands, Help)
+    add_import(commands, Help)
+    add_find_difference(commands, Help)
+    add_find_nan(commands, Help)
+    add_diff(commands, Help)
 
     add = commands.add_parser(
         "demo",
         help="capture a small example model",
         description="Capture a small example model, and write the page of the capture.",
-        formatter_class=_Help,
+        formatter_class=Help,
     )
     add.add_argument(
         "--out",

@@ -14,7 +14,8 @@ from typing import Any, List
 import pytest
 from case_pycs import unpack
 from needs import ROOT, need
-from pellucid.__main__ import GROUPS, make_parser
+from pellucid.__main__ import make_parser
+from pellucid.command_parser import GROUPS
 
 SOURCE = "import os\n\ndef f(x):\n    return os.path.join(x, 'y')\n"
 

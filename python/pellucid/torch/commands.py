@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _EPILOG = """\
 The script is imported as a module, so the code below `if __name__ == "__main__":` does not run.
 
-exit status: 0 if there is no difference, 1 if there is one, 2 for wrong usage, if the script or the
+exit status: 0 if nothing was found, 1 if something was, 2 for wrong usage, if the script or the
 function raises, or if nothing was compiled"""
 
 
@@ -100,7 +100,7 @@ def add_find_nan(commands: Any, formatter: Any) -> None:
         help="find the first operation of compiled code that produces a NaN or Inf",
         description="Run a function without arguments, and its compiled code one operation at a\n"
         "time. Report the first operation and line that produces a NaN or Inf.",
-        epilog=_EPILOG.replace("no difference", "none"),
+        epilog=_EPILOG,
         formatter_class=formatter,
     )
     add.add_argument("target", metavar="SCRIPT:FUNCTION", type=_target, help="the function to run")

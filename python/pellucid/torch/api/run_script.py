@@ -15,7 +15,6 @@ from __future__ import annotations
 import builtins
 import io
 import os
-import re
 import runpy
 import site
 import subprocess
@@ -25,7 +24,7 @@ from importlib.machinery import SourceFileLoader
 from types import ModuleType, TracebackType
 from typing import NoReturn
 
-from pellucid._autodump import environment
+from pellucid._autodump import environment, named_for_python
 
 _INTERRUPTED = 130  # what a shell makes of a process that SIGINT ended
 
@@ -98,15 +97,9 @@ def _become(target: str, arguments: list[str], directory: str, is_module: bool) 
 
 def _options() -> list[str]:
     """The options that this Python was given itself."""
-    given = getattr(sys, "orig_argv", None)
-    if given is None:  # before 3.10
+    if not hasattr(sys, "orig_argv"):  # before 3.10
         return list(subprocess._args_from_interpreter_flags())  # type: ignore[attr-defined]
-    options: list[str]
-    *options, _ = given[1 : len(given) - len(sys.argv) + 1]  # the last: the script or the module
-    if options and re.match(r"-[A-Za-z]*[cm]\Z", options[-1]):
-        letters = options.pop()[:-1]
-        options += [letters] if letters != "-" else []
-    return options
+    return named_for_python()[0]
 
 
 def _is_zip(path: str) -> bool:

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the command line reads and shows its help: suggestions, widths, commands in groups."""
+
+import argparse
+import difflib
+from typing import Any, List, NoReturn, Optional
+
+GROUPS = {
+    "Capture PyTorch": (
+        "run",
+        "demo",
+        "explain",
+        "report",
+        "diff",
+        "find-difference",
+        "find-nan",
+        "import",
+    ),
+    "Decompile": ("decompile", "inspect", "dis", "dump", "corpus", "textconv"),
+}
+"""The headings of `pellucid --help`; any other command comes last."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that suggests what a misspelled command or option may have meant."""
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.metavar == "COMMAND" and value not in (action.choices or ()):
+            known = _meant(value, list(action.choices or ()))
+            raise argparse.ArgumentError(None, f"unknown command: {value}{known}")
+        super()._check_value(action, value)
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the error, and exit with 2."""
+        super().error(message.replace("SCRIPT, argument", "SCRIPT"))
+
+    def unknown(self, arguments: List[str]) -> NoReturn:
+        """Print the error for arguments that no option takes, and exit with 2."""
+        name = arguments[0].partition("=")[0]
+        self.error(f"unknown argument: {name}{_meant(name, list(self._option_string_actions))}")
+
+
+def _meant(name: str, known: List[str]) -> str:
+    found = difflib.get_close_matches(name, known, 1)
+    return f". Did you mean {found[0]}?" if found else ""
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Paragraphs stay as they are written, and options have room."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=96)
+
+
+class Overview(Help):
+    """Lists the commands below a heading for each group."""
+
+    def start_section(self, heading: Optional[str]) -> None:
+        super().start_section("commands" if heading == "positional arguments" else heading)
+
+    def _format_action(self, action: argparse.Action) -> str:
+        if not isinstance(action, argparse._SubParsersAction):
+            return super()._format_action(action)
+        rows = {row.dest: row.help for row in action._choices_actions}
+        grouped = {name for names in GROUPS.values() for name in names}
+        lines = []
+        for title, names in {**GROUPS, "Other": [n for n in rows if n not in grouped]}.items():
+            lines.append(f"  {title}")
+            lines += [f"    {name:16}  {rows[name]}" for name in names]
+        return "\n".join(lines) + "\n"
