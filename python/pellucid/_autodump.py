@@ -6,7 +6,7 @@ variable is set, or ``PELLUCID_PROGRESS``, and nothing where neither is.  Nothin
 imported: what is waited for is that the program itself has imported torch's compiler, and what a
 capture needs is loaded then.
 
-Three variables are handed on to the processes that this one starts: ``PELLUCID_DUMP``, made
+The processes that this one starts inherit three variables: ``PELLUCID_DUMP``, made
 absolute, ``PELLUCID_RUN``: the run, and the rank and the number of the process that the directory
 is for, and ``PELLUCID_STARTED``: how the first process of the run was started.
 """
@@ -70,9 +70,9 @@ def _origin() -> Origin:
 
 
 def launched() -> "tuple[tuple[str, ...], str]":
-    """Return what the first process of the run was started with, and where.
+    """Return the command of the first process of the run, and its working directory.
 
-    Nothing if that is not known, or if it started a part of a job on other machines as well.
+    Both are empty if they are not known, or if the job also runs on other machines.
     """
     import json
 
@@ -88,9 +88,10 @@ _WITH_VALUE = ("-X", "-W", "--check-hash-based-pycs")
 
 
 def named_for_python() -> "tuple[list[str], list[str]]":
-    """Return Python's own options in this process, and the script, or ``-m`` and the module, ….
+    """Return Python's own options in this process, and the script (or ``-m`` and the module).
 
-    Before the program begins `sys.argv` is not there. Nothing is known before 3.10, or of ``-c``.
+    The arguments follow the script. `sys.argv` does not exist before the program starts. Both lists
+    are empty before Python 3.10, and the second one is empty for ``-c``.
     """
     options: List[str] = []
     given = list(getattr(sys, "orig_argv", ()))[1:]
@@ -143,7 +144,7 @@ class _Finder:
     def find_spec(
         self, name: str, path: Optional[Any] = None, target: Optional[Any] = None
     ) -> Optional[ModuleSpec]:
-        """Return the spec that the finders behind this one have for what is waited for."""
+        """Return the spec that the later finders have for the awaited module."""
         # A trial changes `torch.compile`, which is called before the compiler is imported.
         if name != ("torch" if _followers else COMPILER):
             return None

@@ -33,8 +33,8 @@ def charged(found: Sequence[Finding], left: Mapping[str, float]) -> list[Finding
     """Return findings with what they cost, which together is never more than there is.
 
     Args:
-        found: the findings; what several caused is the first one's.  One that knows its seconds
-            (a part of some compiles) costs no more.
+        found: the findings; a cost that several caused belongs to the first one.  One that knows
+            its seconds (part of some compiles) costs no more.
         left: the seconds of each compile.
     """
     left = dict(left)

@@ -14,7 +14,7 @@ from .source import Program
 TONES = ("bad", "again", "warn", "note")
 """What went wrong, what was compiled again, what may be wrong, and what asks for no change."""
 JUDGED = ("", "adds", "rules out")
-"""What a new one says of a remedy that was tried: nothing, that it has a price, that it fails."""
+"""What a new finding means for the remedy that was tried: nothing, a price, or a failure."""
 LAST = 1000
 
 
