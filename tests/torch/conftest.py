@@ -25,9 +25,10 @@ def torch(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture
 def dynamo(torch: Any) -> Iterator[Any]:
-    """torch._dynamo, as good as new before and after."""
+    """torch._dynamo, as good as new before and after; random weights are the same in any order."""
     import torch._dynamo.utils
 
+    torch.manual_seed(0)
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     torch._dynamo.utils.clear_compilation_metrics()

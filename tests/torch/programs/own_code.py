@@ -185,7 +185,7 @@ def operator_redefined():
 
 @fault("no guard")
 def hook_added_later():
-    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh())
     compiled = torch.compile(model, backend=EAGER)
 
     def step(x):
