@@ -5,10 +5,12 @@ import subprocess
 import sys
 
 import pytest
+from pellucid import load
 from pellucid.torch import prepare_debug
 from pellucid.torch.model.events import (
     CacheUse,
     Graph,
+    GraphRun,
     KernelFile,
     Problem,
     Recompile,
@@ -184,3 +186,29 @@ def test_source_is_in_torchs_own_trace_once(torch, tmp_path):
         for path in dump.glob("__transformed_code_*.py")
     }
     assert len(files) == 2 and sent == files
+
+
+@pytest.mark.skipif(torch_version() < (2, 15), reason="torch.compiler.precompile is newer")
+def test_what_precompile_writes_and_loads_runs_from_its_file(torch, dynamo, tmp_path):
+    def work(model, x):
+        return model(x).relu() + 1
+
+    precompile, paths = torch.compiler.precompile, (tmp_path / "work.py", tmp_path / "work.cache")
+    model, x = torch.nn.Linear(4, 4), torch.ones(2, 4)
+    with torch.no_grad(), prepare_debug(tmp_path / "dump"):
+        captured = precompile.capture(
+            work, artifact_path=paths[0], cache_path=paths[1], backend="eager"
+        )
+        with captured as capture:
+            expected = capture(model, x)
+        loaded = precompile.load(*paths)
+        assert torch.equal(loaded(model, x), expected)
+    dump = load(tmp_path / "dump")
+    written = {(str(graph.key), graph.file) for graph in dump.of(Graph) if graph.is_program}
+    names = [f"__compiled_fn_{kind}0_0.precompiled.py" for kind in "PL"]
+    assert written == {("P0/0", names[0]), ("L0/0", names[1])}
+    assert [(run.file, run.runs) for run in dump.of(GraphRun)] == [(name, True) for name in names]
+    forward = loaded._loaded_forward
+    assert forward.__code__.co_filename == str(tmp_path / "dump" / names[1])
+    text = (tmp_path / "dump" / names[1]).read_text()
+    assert text.splitlines()[forward.__code__.co_firstlineno - 1].startswith("def forward(")

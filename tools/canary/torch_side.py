@@ -136,11 +136,15 @@ def relations(root: Path) -> Set[str]:
 
 def name_news(ours: Any) -> List[News]:
     """Return the capabilities for which no path leads to anything."""
-    import torch._inductor.compile_fx  # noqa: F401
+    import torch
+    import torch._inductor.compile_fx
 
     found = []
+    release = tuple(map(int, torch.__version__.split(".")[:2]))
     for row in ours.taps_compat.TABLE:
-        if all(ours.taps_compat.resolve(path) is None for path in row.paths):
+        if row.since <= release and all(
+            ours.taps_compat.resolve(path) is None for path in row.paths
+        ):
             text = "%s is at none of %s: %s" % (row.name, ", ".join(row.paths), row.lost)
             found.append(News(_HERE + "taps/compat.py", text))
     return found

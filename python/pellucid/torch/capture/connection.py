@@ -19,7 +19,7 @@ import os
 import threading
 import weakref
 from dataclasses import replace
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, Callable, Iterator
 
 from ..model.breaks import break_of
@@ -49,7 +49,7 @@ from .frames import add_compiled_before, add_made_before, write_frame
 from .frames import place_of as start_of
 from .outcomes import Early, Outcomes, follow
 from .progress import WANTED, Progress
-from .records import on_record, place_of, write_graph
+from .records import on_record, place_of, write_graph, write_program
 from .sources import keep_file
 from .summary import add_entry, refresh_caches, write_summary
 
@@ -166,7 +166,7 @@ class Capture:
         self._follow_trace()
         self._remove = [
             hooks.add_bytecode_hook(self._on_bytecode),
-            doors.add_doors(self._on_arrival),
+            doors.add_doors(self._on_arrival, self._on_program),
             add_reset(self._on_reset),
             graph_hooks.add_formatted_graphs(self._on_formatted),
             generate_interpreted_graphs(graph_hooks.is_followed),
@@ -297,6 +297,16 @@ class Capture:
                     failed = functools.partial(self._on_failed_guard, weakref.ref(session), key)
                     doors.on_failure(arrival.guard_manager, failed)
         return replacement
+
+    def _on_program(self, text: str, functions: list[FunctionType], compile_id: str | None) -> None:
+        """Take a program that ``torch.compiler.precompile`` has just executed."""
+        for session in (sessions := self.open_sessions()):
+            with session.guard("dumping a precompiled program"):
+                is_inner = session is sessions[-1]
+                key = session.key(compile_id)
+                program = write_program(session, key, "precompiled", text, is_inner)
+                if is_inner:
+                    graph_files.run_functions(session, program, functions)
 
     def _on_failed_guard(
         self, capture: weakref.ref[Session], key: CompileKey, text: str, place: Place | None

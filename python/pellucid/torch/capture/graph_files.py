@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import weakref
 from dataclasses import replace
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 from ..dynamo.rewrite import same_instructions
@@ -93,14 +93,23 @@ def _swap(session: Session, event: Graph, module: Any) -> GraphRun:
 def run_program(session: Session, event: Graph, path: str) -> bool:
     """Let Inductor's program run from the file of ``event``; False while it is not loaded.
 
-    ``path`` is Inductor's own file.  The text is the same but for our first lines, so each of its
-    functions has the same instructions in ours.
+    ``path`` is Inductor's own file.
     """
     functions = graph_hooks.program_functions(path)
-    if not functions:
-        return False
+    if functions:
+        run_functions(session, event, functions)
+    return bool(functions)
+
+
+def run_functions(session: Session, event: Graph, functions: list[FunctionType]) -> None:
+    """Let the functions of a generated program run from the file of ``event``.
+
+    The text is the same but for our first lines, so each has the same instructions in ours.
+    """
     text = graph_text(event, runs=True)
-    module = compiled(text)
+    # torch compiles some programs with the features of its own module.
+    futures = functions[0].__code__.co_flags & annotations.compiler_flag
+    module = compiled(text, futures)
     mine = [] if module is None else _all_code(_in_file(module, str(session.path(event.file))))
     swapped = 0
     for function in functions:
@@ -114,7 +123,6 @@ def run_program(session: Session, event: Graph, path: str) -> bool:
     else:
         why = f"{len(functions) - swapped} of {len(functions)} functions differ"
         session.record(GraphRun(event.file, False, why))
-    return True
 
 
 def _all_code(module: CodeType) -> list[CodeType]:

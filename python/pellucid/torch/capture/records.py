@@ -98,12 +98,26 @@ def _program(
     payload = record.payload
     if payload is None:
         return None
-    written = program_stage(payload)
-    program = write_graph(session, key, written, None, payload, runs, record.subgraph, process)
-    _kernels(session, program, graph_text(program), process)
+    stage = program_stage(payload)
+    program = write_program(session, key, stage, payload, runs, record.subgraph, process)
     data = record.data if isinstance(record.data, dict) else {}
     path = data.get("file_path", data.get("filename"))  # older torch says the second only
     return None if path is None or not runs else (program, str(path))
+
+
+def write_program(
+    session: Session,
+    key: CompileKey,
+    stage: str,
+    text: str,
+    runs: bool,
+    subgraph: str = "",
+    process: Process = PROCESS,
+) -> Graph:
+    """Write a generated program and its kernels to their files; record them."""
+    program = write_graph(session, key, stage, None, text, runs, subgraph, process)
+    _kernels(session, program, graph_text(program), process)
+    return program
 
 
 def _ways(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:

@@ -120,8 +120,8 @@ class Graph:
 
     @property
     def is_program(self) -> bool:
-        """Whether this is what Inductor wrote, not a graph."""
-        return self.stage.startswith("inductor")
+        """Whether this is what Inductor or ``torch.compiler.precompile`` wrote, not a graph."""
+        return self.stage.startswith(("inductor", "precompiled"))
 
 
 @dataclass(frozen=True)

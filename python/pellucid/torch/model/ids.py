@@ -2,15 +2,16 @@
 """The ids of compiles: torch's own, and ours for compiled code that torch gives none.
 
 torch's is ``0/1``, the second version of the first frame; in compiled autograd ``!0/0/1``.  Code
-that was loaded has ``L0/0``, code that was made before the capture began ``B0/0``.
+that was loaded has ``L0/0``, code that was made before the capture began ``B0/0``, and a program
+that ``torch.compiler.precompile`` captured ``P0/0``.
 """
 
 from __future__ import annotations
 
 import re
 
-LOADED, BEFORE = "L", "B"
-_FORM = re.compile(rf"(?:!\d+/)?[{LOADED}{BEFORE}]?\d+/\d+\Z")
+LOADED, BEFORE, PRECOMPILED = "L", "B", "P"
+_FORM = re.compile(rf"(?:!\d+/)?[{LOADED}{BEFORE}{PRECOMPILED}]?\d+/\d+\Z")
 
 
 def own_id(kind: str, number: int) -> str:

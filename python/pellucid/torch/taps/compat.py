@@ -28,6 +28,9 @@ class Capability:
     of_captures: bool = True
     """Whether a capture goes without it, rather than a function of its own."""
 
+    since: tuple[int, int] = (2, 0)
+    """The release of torch that brought it."""
+
 
 TABLE: tuple[Capability, ...] = (
     Capability(
@@ -59,6 +62,18 @@ TABLE: tuple[Capability, ...] = (
         "export_capture",
         ("torch._dynamo.functional_export:fullgraph_capture",),
         "the code around an exported graph is neither shown nor run from files",
+    ),
+    Capability(
+        "precompile_capture",
+        ("torch._precompile:_MakeFxCapture.__call__",),
+        "the graphs of what precompile captures have no compile id",
+        since=(2, 15),
+    ),
+    Capability(
+        "precompile_program",
+        ("torch._precompile:_make_inlined_forward",),
+        "the programs that precompile executes are neither shown nor run from files",
+        since=(2, 15),
     ),
     Capability(
         "package_install",

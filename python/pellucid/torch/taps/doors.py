@@ -26,11 +26,14 @@ from ..model import ids
 from ..model.events import Place
 from . import hooks
 from .compat import resolve
-from .graph_hooks import FrameState
+from .graph_hooks import FrameState, functions_of
 from .hooks import PROBE, Remove, invisible, never_compile, no_op
 from .outcomes import caller
 
 AHEAD, LOADED, PACKAGE, EXPORT = "ahead of time", "loaded", "package", "export"
+PRECOMPILE = "precompile"
+_NUMBERED = {LOADED: ids.LOADED, PRECOMPILE: ids.PRECOMPILED}
+_NUMBERS = {way: itertools.count() for way in _NUMBERED}
 
 
 class Arrival(NamedTuple):
@@ -46,12 +49,12 @@ class Arrival(NamedTuple):
 
 
 Receive = Callable[[Arrival], Optional[CodeType]]
+ReceiveProgram = Callable[[str, "list[FunctionType]", Optional[str]], object]
+"""Called with the text of a program, its functions, and the id of the work that it belongs to."""
 
 
 class Scope:
     """Work for one function outside of any compile of torch's: the events of it have one id."""
-
-    _loads = itertools.count()
 
     def __init__(self, way: str) -> None:
         self.way = way
@@ -60,12 +63,13 @@ class Scope:
     def compile_id(self, given: str | None) -> str | None:
         """The id of an event: torch's where it has one, else that of the work so far.
 
-        torch numbers what it compiles, and not what it loads: this is ``L0/0``, the next ``L1/0``.
+        torch numbers what it compiles, and not what it loads or captures by ``precompile``: the
+        first of these is ``L0/0`` or ``P0/0``, the next one ``L1/0`` or ``P1/0``.
         """
         if given is not None:
             self._id = _of_version(given) if self.way == PACKAGE else given
-        elif self._id is None and self.way == LOADED:
-            self._id = ids.own_id(ids.LOADED, next(self._loads))
+        elif self._id is None and self.way in _NUMBERED:
+            self._id = ids.own_id(_NUMBERED[self.way], next(_NUMBERS[self.way]))
         return self._id
 
     @property
@@ -120,9 +124,12 @@ def _scoped(way: str) -> Iterator[None]:
         _THREAD.scope = outer
 
 
-def add_doors(receive: Receive) -> Remove:
-    """Call ``receive`` with all code that comes past the bytecode hook; what it returns runs."""
-    unseen = invisible(receive)
+def add_doors(receive: Receive, receive_program: ReceiveProgram) -> Remove:
+    """Call ``receive`` with all code that comes past the bytecode hook; what it returns runs.
+
+    ``receive_program`` is called with the programs that ``torch.compiler.precompile`` executes.
+    """
+    unseen, program_unseen = invisible(receive), invisible(receive_program)
     removes = [
         _around("aot_compile", lambda old: _in_scope(old, AHEAD)),
         _around("aot_load", lambda old: _in_scope(old, LOADED)),
@@ -131,6 +138,8 @@ def add_doors(receive: Receive) -> Remove:
         _around("package_install", lambda old: _in_scope(old, PACKAGE)),
         _around("package_entry", lambda old: _installed(old, unseen)),
         _around("export_capture", lambda old: _exported(old, unseen)),
+        _around("precompile_capture", lambda old: _in_scope(old, PRECOMPILE)),
+        _around("precompile_program", lambda old: _executed(old, program_unseen)),
     ]
 
     def remove() -> None:
@@ -227,6 +236,20 @@ def _exported(old: Callable[..., Any], receive: Receive) -> Callable[..., Any]:
         return captured
 
     return capture
+
+
+def _executed(old: Callable[..., Any], receive: ReceiveProgram) -> Callable[..., Any]:
+    """Around the execution of a program that a precompiled function consists of."""
+
+    @functools.wraps(old)
+    def execute(text: str, *args: Any, **kwargs: Any) -> Any:
+        with contextlib.nullcontext() if scope() else _scoped(LOADED):
+            forward = old(text, *args, **kwargs)
+            file = forward.__code__.co_filename
+            receive(text, functions_of(file, forward.__globals__.values()), compile_id())
+        return forward
+
+    return execute
 
 
 def on_failure(guard_manager: Any, failed: Callable[[str, Place | None], None]) -> None:

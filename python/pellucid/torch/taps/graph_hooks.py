@@ -21,7 +21,7 @@ from types import (
     MethodType,
     ModuleType,
 )
-from typing import Any, Callable, Iterator, Mapping, NamedTuple
+from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple
 
 from ..model.events import Place
 from ..model.stages import program_direction
@@ -381,7 +381,7 @@ def is_followed(graph: Any) -> bool:
 def program_functions(path: str) -> list[FunctionType]:
     """The Python functions of the modules that Inductor has loaded from one of its files."""
     modules = PROBE.get("inductor_modules")
-    found: dict[int, FunctionType] = {}
+    found: list[FunctionType] = []
     if isinstance(modules, dict):  # by key, in older torch
         modules = list(modules.values())
     if modules is not None and not isinstance(modules, list):
@@ -392,13 +392,17 @@ def program_functions(path: str) -> list[FunctionType]:
     for module in list(modules or ()):
         if getattr(module, "__file__", None) != path:
             continue
-        values = list(vars(module).values())
-        for value in [v for v in values if isinstance(v, type) and v.__module__ == module.__name__]:
-            values += vars(value).values()
-        for value in values:
-            if isinstance(value, FunctionType) and value.__code__.co_filename == path:
-                found[id(value)] = value
-    return list(found.values())
+        found += functions_of(path, vars(module).values())
+    return found
+
+
+def functions_of(path: str, values: Iterable[Any]) -> list[FunctionType]:
+    """The Python functions of one file among values and the methods of classes among them."""
+    values = list(values)
+    for value in [value for value in values if isinstance(value, type)]:
+        values += vars(value).values()
+    functions = (value for value in values if isinstance(value, FunctionType))
+    return list({id(f): f for f in functions if f.__code__.co_filename == path}.values())
 
 
 # -- a backend of our own --------------------------------------------------------------------------

@@ -54,6 +54,7 @@ STAGES: Mapping[str, str] = {
     "inductor_backward": "Inductor's output for the backward graph",
     "inductor_inference": "Inductor's output for the graph without gradients",
     "inductor": "Inductor's output",
+    "precompiled": "the program that torch.compiler.precompile wrote",
     "inductor_aot_wrapper_code": "the C++ that AOTInductor wrote for a package",
     "inductor_aot_kernel_code": "the C++ kernels that AOTInductor wrote for a package",
     "inductor_aot_header_code": "the C++ header that AOTInductor wrote for a package",
@@ -82,28 +83,31 @@ def is_python(text: str) -> bool:
 
 
 _HEAD = re.compile(r"\A(?:#[^\n\x0c\r]*\n)+")
-_checked: dict[bytes, tuple[CodeType | None]] = {}
+_checked: dict[tuple[bytes, int], tuple[CodeType | None]] = {}
 
 
-def compiled(text: str) -> CodeType | None:
-    """The code of a module with this text, in no file; None when it does not compile."""
+def compiled(text: str, futures: int = 0) -> CodeType | None:
+    """The code of a module with this text, in no file; None when it does not compile.
+
+    ``futures`` are the compiler flags of features that apply without a ``__future__`` import.
+    """
     # A file is written again when it is known whether it runs; only its first comment is new then.
     head = _HEAD.match(text)
     body = text if head is None else "\n" * head[0].count("\n") + text[head.end() :]
-    key = hashlib.sha1(body.encode("utf-8", "surrogatepass")).digest()
+    key = hashlib.sha1(body.encode("utf-8", "surrogatepass")).digest(), futures
     known = _checked.get(key)
     if known is None:
         if len(_checked) > 200:
             _checked.clear()  # by this thread or another, whenever it likes
-        known = _checked[key] = (_compile(body),)
+        known = _checked[key] = (_compile(body, futures),)
     return known[0]
 
 
-def _compile(text: str) -> CodeType | None:
+def _compile(text: str, futures: int) -> CodeType | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            code: CodeType = compile(text, "<dump>", "exec", dont_inherit=True)
+            code: CodeType = compile(text, "<dump>", "exec", futures, dont_inherit=True)
             return code
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
