@@ -4,7 +4,10 @@ import gc
 import importlib.util
 import json
 import re
+import unittest.mock
+import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pellucid import load
@@ -63,6 +66,24 @@ def test_the_question_is_answered(name, torch, dynamo, programs, tmp_path, capsy
     assert sentence(answers[0].cause) in told and not any(f.sure == "unknown" for f in findings)
     if error is None:
         del kept
+
+
+def test_a_context_manager_and_the_call_that_creates_it_are_one_cause(torch, dynamo, tmp_path):
+    options = SimpleNamespace(upcast=True)
+
+    @torch.compile(backend="eager")
+    def step(x):
+        with unittest.mock.patch.object(options, "upcast", False):
+            return x.double() if options.upcast else x.sin()
+
+    with warnings.catch_warnings(), prepare_debug(tmp_path):
+        warnings.simplefilter("ignore")
+        step(torch.ones(3))
+    capture = load(tmp_path)
+    assert len(capture.of(Break)) == 2
+    (found,) = [finding for finding in find(capture) if finding.kind == "break"]
+    assert "context manager" in found.cause and found.remedy.startswith("enter it outside")
+    assert len(found.keys) == 2
 
 
 def test_most_kinds_of_breaks_that_torch_knows_are_told_in_other_than_its_words(torch):

@@ -21,6 +21,8 @@ from ..rewrites import block_around
 from ..source import Program
 from ..words import short
 
+_MANAGER = "Unsupported context manager"
+
 
 def breaks(capture: Capture, program: Program) -> list[Finding]:
     """Find why graphs were cut."""
@@ -36,6 +38,10 @@ def breaks(capture: Capture, program: Program) -> list[Finding]:
         if at_no_line and function is not None and is_own(function.file):
             place = program.start(function)  # what torch itself cuts
         groups.setdefault((place, event.kind), []).append(event)
+    # The remedy moves the whole `with` out, and with it the breaks in creating the manager.
+    for place, kind in [group for group in groups if group[1] == _MANAGER]:
+        for other in [group for group in groups if group[0] == place and group[1] != kind]:
+            groups[place, kind] += groups.pop(other)
     given_up = {event.key: event for event in capture.of(Skipped) if not event.raised}
     files = {frame.key: frame.file for frame in capture.of(Frame)}
     resumed = caused_by_breaks(capture)
