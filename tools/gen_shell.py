@@ -26,6 +26,7 @@ WORDS = {"stage": tuple(STAGES), "python_version": tuple(f"3.{minor}" for minor 
 MADE_ON = (3, 11)
 ENVIRONMENT = (
     ("NO_COLOR", "If it is set and not empty, output has no colours."),
+    ("PELLUCID_QUIET", "If it is set and not empty or 0, no progress and no summary is printed."),
     ("PELLUCID_PAGER, PAGER", "The pager for long output on a terminal; empty or cat: none."),
     ("PELLUCID_PYTHON_3_9", "The Python 3.9 that proves source; so for other versions."),
 )

@@ -12,7 +12,7 @@ from typing import List, Optional, Tuple
 
 from pellucid import argument_types, terminal
 from pellucid._version import __version__
-from pellucid.command_parser import Help, Overview, Parser
+from pellucid.command_parser import Help, Overview, Parser, add_verify
 from pellucid.comparison.command import add_diff
 from pellucid.corpus.command import add_corpus
 from pellucid.errors import CannotPrint
@@ -37,8 +37,6 @@ def main(argv: Optional[List[str]] = None) -> int:
     """Run one command; return the exit status, which is 2 for wrong usage."""
     given = sys.argv[1:] if argv is None else argv
     command = next((a for a in given if not a.startswith("-")), "")
-    if command != "run":  # a script has its own
-        given = [re.sub("^--verify=", "--verify-by=", argument) for argument in given]
     program: List[str] = []
     if command == "explain" and "--" in given:  # what follows is a program with its arguments
         at = given.index("--")
@@ -51,6 +49,8 @@ def main(argv: Optional[List[str]] = None) -> int:
     if unknown:
         arguments.parser.unknown(unknown)
     terminal.choose_colours(arguments.color)
+    if arguments.quiet:
+        terminal.be_quiet()
     arguments.program = program
     arguments.colours = terminal.shows_colours()
     status: int = 0
@@ -99,7 +99,7 @@ def make_parser() -> argparse.ArgumentParser:
         version=f"pellucid {__version__}",
         help="print the version and exit",
     )
-    parser.set_defaults(parser=parser, color="auto", pager=True)
+    parser.set_defaults(parser=parser, color="auto", pager=True, quiet=False)
     _add_common(parser)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_decompile(commands)
@@ -130,6 +130,13 @@ def _add_common(add: argparse.ArgumentParser) -> None:
         choices=("auto", "always", "never"),
         default=argparse.SUPPRESS,
         help="use colors (default: auto, if the output is a terminal and NO_COLOR is not set)",
+    )
+    add.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="print results, warnings and errors, but no progress and no summary",
     )
     add.add_argument(
         "--no-pager",
@@ -170,18 +177,14 @@ verdicts:
   unproven     neither could be shown; the message says where the proof stops
   The source is compiled by a CPython of the file's own version. pellucid searches for one on PATH
   and where version managers install theirs; PELLUCID_PYTHON_3_9=/path/to/python3.9 names one. If
-  there is none, pellucid compiles the syntax tree of the source itself. --verify=recompiled uses
-  only the first method, --verify=relowered only the second. --verify=strict also proves that each
-  loop handles an interruption, such as Ctrl-C, where the code does; some files are unproven then.
+  there is none, pellucid compiles the syntax tree of the source itself. Some files that are proven
+  otherwise are unproven with --verify=strict.
 
 examples:
   pellucid decompile module.pyc
   pellucid decompile package/ -o source/
   pellucid decompile some.whl -o source/ --jobs 4 --json > results.jsonl
   pellucid decompile module.pyc --keep-lines -o module.py"""
-
-
-_VERIFY_BY = ("recompiled", "relowered", "strict")
 
 
 def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -199,22 +202,15 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     add.add_argument(
         "--force", action="store_true", help="overwrite files that exist with different contents"
     )
-    add.add_argument(
-        "--no-verify",
-        dest="verify",
-        action="store_const",
-        const="",
-        help="skip the proof (saves a third of the time or more)",
+    add_verify(
+        add,
+        {
+            "best": "prove the source (default), and print the verdict of proven files too",
+            "recompiled": "the same, by a CPython of the file's version only",
+            "relowered": "the same, by pellucid's own compiler only",
+            "strict": "the same, and prove that loops handle an interruption as the code does",
+        },
     )
-    add.add_argument(
-        "--verify",
-        action="store_const",
-        const="best",
-        help="prove the source (default), and print the verdict of proven files too; "
-        "--verify=TIER selects one method, --verify=strict proves more",
-    )
-    # What `--verify=TIER` becomes: argparse has no option whose value may only follow a `=`.
-    add.add_argument("--verify-by", dest="verify", choices=_VERIFY_BY, help=argparse.SUPPRESS)
     add.add_argument(
         "--keep-lines",
         action="store_true",

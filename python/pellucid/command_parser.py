@@ -3,7 +3,8 @@
 
 import argparse
 import difflib
-from typing import Any, List, NoReturn, Optional
+import re
+from typing import Any, Dict, List, NoReturn, Optional
 
 GROUPS = {
     "Capture PyTorch": (
@@ -32,12 +33,30 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and the error, and exit with 2."""
+        valued = re.search(r"(--[\w-]+): ignored explicit argument '(.*)'$", message)
+        if valued:
+            self.unknown([f"{valued[1]}={valued[2]}"])
         super().error(message.replace("SCRIPT, argument", "SCRIPT"))
 
     def unknown(self, arguments: List[str]) -> NoReturn:
         """Print the error for arguments that no option takes, and exit with 2."""
-        name = arguments[0].partition("=")[0]
-        self.error(f"unknown argument: {name}{_meant(name, list(self._option_string_actions))}")
+        known = list(self._option_string_actions)
+        name, equals, _ = arguments[0].partition("=")
+        name = arguments[0] if equals and name in known else name
+        self.error(f"unknown argument: {name}{_meant(name, known)}")
+
+
+def add_verify(parser: argparse.ArgumentParser, tiers: Dict[str, str]) -> None:
+    """Add the options that select a proof: `--verify`, `--verify=TIER` and `--no-verify`.
+
+    The tier must follow a `=`, since `--verify FILE` proves a file. argparse has no such values,
+    but an option may have the name `--verify=strict`.
+    """
+    for tier, text in tiers.items():
+        name = "--verify" if tier == "best" else f"--verify={tier}"
+        parser.add_argument(name, dest="verify", action="store_const", const=tier, help=text)
+    saving = "skip the proof (saves a third of the time or more)"
+    parser.add_argument("--no-verify", dest="verify", action="store_const", const="", help=saving)
 
 
 def _meant(name: str, known: List[str]) -> str:

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Dict, Generator, Iterable, List, Sequence, TypeVar
 
-from pellucid.terminal import interrupts_kept
+from pellucid.terminal import interrupts_kept, is_quiet
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ _MEANINGS = {
 
 def shown_progress(results: Iterable[T], total: int) -> Generator[T, None, None]:
     """Show a progress bar if standard error is a terminal and there is something to wait for."""
-    if total < 10 or not sys.stderr.isatty():
+    if total < 10 or not sys.stderr.isatty() or is_quiet():
         yield from results
         return
     from rich.console import Console
@@ -78,7 +78,9 @@ class Summary:
         return cells
 
     def print(self) -> None:
-        """Print the table to standard error."""
+        """Print the table to standard error, unless quiet."""
+        if is_quiet():
+            return
         import rich.box
         import rich.console
         import rich.table

@@ -33,6 +33,22 @@ def choose_colours(color: str) -> None:
         os.environ["NO_COLOR" if color == "never" else "FORCE_COLOR"] = "1"  # rich reads them too
 
 
+def be_quiet() -> None:
+    """Apply ``--quiet``, here and in the processes that this one starts."""
+    os.environ["PELLUCID_QUIET"] = "1"
+
+
+def is_quiet() -> bool:
+    """Return true if neither progress nor a summary is wanted."""
+    return os.environ.get("PELLUCID_QUIET", "0") not in ("", "0")
+
+
+def inform(text: str) -> None:
+    """Print a message on standard error that is neither a warning nor an error, unless quiet."""
+    if not is_quiet():
+        print(f"pellucid: {text}", file=sys.stderr, flush=True)
+
+
 def shows_colours() -> bool:
     """Return true if the output may have colours."""
     if os.environ.get("NO_COLOR"):

@@ -59,6 +59,15 @@ def test_a_folder_is_mirrored(pyc: Path, tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "out" / "deep").iterdir()] == ["small.py"]
 
 
+def test_quiet_prints_what_is_wrong_and_no_summary(pyc: Path, tmp_path: Path) -> None:
+    pyc.with_name("bad.pyc").write_bytes(b"")
+    for arguments in (["-q", "decompile"], ["decompile", "--quiet"]):
+        done = run(*arguments, tmp_path / "tree", "-o", tmp_path / "out")
+        assert done.returncode == 1 and done.stdout == ""
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(f"pellucid: {pyc.with_name('bad.pyc')}: ")
+
+
 def test_a_bad_file_among_good_ones_costs_only_itself(pyc: Path, tmp_path: Path) -> None:
     bad = pyc.with_name("bad.pyc")
     bad.write_bytes(b"")
@@ -120,12 +129,14 @@ def test_what_is_misspelled_is_suggested() -> None:
         (["decompil"], "pellucid: error: unknown command: decompil. Did you mean decompile?"),
         (["xyz"], "pellucid: error: unknown command: xyz"),
         (["dis", "x", "--colour=never"], "dis: error: unknown argument: --colour. Did you mean "),
+        (["decompile", "x", "--verify=stric"], "Did you mean --verify=strict?"),
+        (["decompile", "x", "--force=1"], "unknown argument: --force=1. Did you mean --force?"),
         (["help", "explan"], "help: error: unknown command: explan. Did you mean explain?"),
     ):
         done = run(*given)
         usage, error = done.stderr.splitlines()[0], done.stderr.splitlines()[-1]
         assert (done.returncode, said in error) == (2, True), error
-        name = given[0] if given[0] in ("dis", "help") else "[-h]"
+        name = given[0] if len(given) > 1 else "[-h]"
         assert usage.startswith(f"usage: pellucid {name}")
 
 

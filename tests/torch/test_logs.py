@@ -222,7 +222,10 @@ def test_sizes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         pellucid.import_log(log, tmp_path / "made")
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PELLUCID_QUIET", "")  # put back after the test, as --quiet sets it
     assert main(["import", str(ONE), str(tmp_path / "made")]) == 0
     out, err = capsys.readouterr()
     assert out == "1 failed to compile, 1 graph break, 1 recompile\n"
@@ -231,6 +234,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr()[1] == (
         f"pellucid: import: {tmp_path / 'none'}: no such file or directory\n"
     )
+    assert main(["import", "-q", str(ONE), str(tmp_path / "made again")]) == 0
+    assert capsys.readouterr() == ("", "")
     (tmp_path / "empty").mkdir()
     assert main(["import", str(tmp_path / "empty"), str(tmp_path / "x")]) == 1
     assert "no log in this folder" in capsys.readouterr()[1]

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from pellucid.report.ending import tell_end
 from pellucid.torch.api import run_script
 from support import PROGRAMS, run_env
 
@@ -215,7 +216,7 @@ def test_the_default_directory_is_numbered_when_it_is_taken(installed, tmp_path)
     assert captured(tmp_path / "pellucid_dump") == ["add"]
 
 
-def test_findings_are_summed_up_at_the_end(torch, tmp_path):
+def test_findings_are_summed_up_at_the_end_unless_quiet(torch, tmp_path, monkeypatch, capfd):
     (tmp_path / "work.py").write_text(
         "import torch\n\n"
         "@torch.compile(backend='eager')\n"
@@ -232,6 +233,9 @@ def test_findings_are_summed_up_at_the_end(torch, tmp_path):
     page = tmp_path / "pellucid_dump" / "page.html"
     assert lines[-1].endswith(str(page.relative_to(tmp_path))) and page.exists()
     assert all(len(line) <= 100 for line in lines[:-1])
+    monkeypatch.setenv("PELLUCID_QUIET", "1")
+    tell_end(tmp_path / "pellucid_dump")
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("head", ["", FUNCTION + "add(torch.ones(2))\n"], ids=["idle", "captured"])

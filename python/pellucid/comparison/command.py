@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.errors import NotADump, complain
+from pellucid.terminal import inform
 
 _EPILOG = """\
 What follows from a difference (later graphs, kernels, cache keys) is listed below it. Timings,
@@ -58,5 +59,5 @@ def _diff(arguments: argparse.Namespace) -> int:
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stdout.flush()
     if arguments.out:
-        print(f"pellucid: {arguments.out}", file=sys.stderr)
+        inform(arguments.out)
     return 1 if found else 0

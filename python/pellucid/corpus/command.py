@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid import argument_types
+from pellucid.command_parser import add_verify
 from pellucid.errors import complain
 
 _EPILOG = """\
@@ -62,20 +63,13 @@ def add_corpus(commands: Any, formatter: Any) -> None:
         metavar="N",
         help="number of local processes (default: one per processor)",
     )
-    add.add_argument(
-        "--verify",
-        dest="tier",
-        action="store_const",
-        const="best",
-        default="best",
-        help="prove the source (default); --verify=TIER: only recompiled, or only relowered",
-    )
-    # What `--verify=TIER` becomes: see `decompile`.
-    add.add_argument(
-        "--verify-by", dest="tier", choices=("recompiled", "relowered"), help=argparse.SUPPRESS
-    )
-    add.add_argument(
-        "--no-verify", dest="tier", action="store_const", const="", help="skip the proof"
+    add_verify(
+        add,
+        {
+            "best": "prove the source (default)",
+            "recompiled": "the same, by a CPython of the file's version only",
+            "relowered": "the same, by pellucid's own compiler only",
+        },
     )
     add.add_argument(
         "--seconds", type=float, default=60.0, metavar="S", help="time limit per file (default: 60)"
@@ -114,7 +108,7 @@ def _corpus(arguments: argparse.Namespace) -> int:
     plan = Plan(
         arguments.inputs,
         Path(arguments.out),
-        arguments.tier,
+        "best" if arguments.verify is None else arguments.verify,
         Limits(arguments.seconds, arguments.memory),
         arguments.jobs,
         arguments.engine,

@@ -15,6 +15,7 @@ from pellucid.corpus.rows import Item, Limits, Row
 from pellucid.corpus.store import Store
 from pellucid.errors import complain
 from pellucid.summary import Summary
+from pellucid.terminal import inform, is_quiet
 
 _EVERY = 30.0
 """Seconds between two lines of progress, where no terminal shows it."""
@@ -60,7 +61,7 @@ def run(plan: Plan) -> int:
         *([f"{files.twice} files were duplicates"] if files.twice else []),
     ]
     if told:
-        print(f"pellucid: {', '.join(told)}", file=sys.stderr)
+        inform(", ".join(told))
     return batch.EXIT_ERROR if files.bad else status
 
 
@@ -134,7 +135,7 @@ class _Progress:
     @contextlib.contextmanager
     def shown(self) -> Iterator[None]:
         threading.Thread(target=self._count, daemon=True).start()
-        if sys.stderr is None or not sys.stderr.isatty():
+        if sys.stderr is None or not sys.stderr.isatty() or is_quiet():
             yield
             return
         import rich.console
@@ -167,7 +168,7 @@ class _Progress:
         elif time.monotonic() - self._told > _EVERY:
             self._told = time.monotonic()
             left = f", {max(0, self._total - seen)} left" if self._total else ""
-            print(f"pellucid: {self._words()}{left}", file=sys.stderr, flush=True)
+            inform(f"{self._words()}{left}")
 
     def _words(self) -> str:
         done = sum(self._outcomes.values())

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Sequence
 
+from pellucid.terminal import inform, is_quiet
+
 from . import report_at_end
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ def tell_end(directory: str | os.PathLike[str], since: int = 0, why: str = "") -
         try:
             if _tell(captures):
                 if page is not None:
-                    print(f"pellucid: {page}", file=sys.stderr)
+                    inform(str(page))
                 return
         except Exception as error:
             print(f"pellucid: no summary: {type(error).__name__}: {error}", file=sys.stderr)
@@ -96,7 +98,8 @@ def _tell(captures: Sequence[Capture]) -> bool:
     from rich.console import Console
 
     console = Console(stderr=True, soft_wrap=True, highlight=False)
-    tell_lines(console, captures)
+    if not is_quiet():
+        tell_lines(console, captures)
     for problem in problems[:3]:
         console.print(f"pellucid: {problem.where}: {problem.what}", markup=False, style="red")
     return True

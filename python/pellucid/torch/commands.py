@@ -196,7 +196,7 @@ def _tried(
     from .model.capture import PAGE
     from .trying.trial import try_all
 
-    told = try_all(captures, forget(findings), arguments.program, arguments.limit, _tell)
+    told = try_all(captures, forget(findings), arguments.program, arguments.limit, terminal.inform)
     for capture in captures:
         remember(capture.directory, told)
         if (capture.directory / PAGE).is_file():
@@ -204,10 +204,6 @@ def _tried(
 
             report(capture.directory)
     return told
-
-
-def _tell(text: str) -> None:
-    print(f"pellucid: {text}", file=sys.stderr, flush=True)
 
 
 def _target(text: str) -> tuple[str, str]:

@@ -18,8 +18,10 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from pellucid.errors import complain
 from pellucid.report import report_at_end
 from pellucid.report.ending import tell_lines
+from pellucid.terminal import is_quiet
 
 from ..model.events import Break, Frame, Place, Problem, Recompile, Started
 from ..model.names import label
@@ -42,7 +44,7 @@ def main(name: str) -> int:
     """
     import torch
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, quiet=is_quiet())
     backend = "inductor" if shutil.which("g++") or shutil.which("clang++") else "aot_eager"
     directory = next(path for path in numbered(name) if _may_write(path))
     file = _with_model(directory)
@@ -72,7 +74,7 @@ def main(name: str) -> int:
     # What this torch has not got is no failure of the demo's.
     failed = [problem for problem in session.of(Problem) if problem.where != "this torch"]
     for problem in failed:
-        console.print(f"{problem.where}: {problem.what}", markup=False, style="red")
+        complain(problem.where, problem.what)
     console.print(
         f"Every file and what it shows: {session.path(INDEX)}", markup=False, soft_wrap=True
     )
@@ -131,7 +133,7 @@ def _progress(console: Console) -> Progress:
         TimeElapsedColumn(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
+        disable=not console.is_terminal or console.quiet,
     )
 
 

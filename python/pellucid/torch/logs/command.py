@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from pellucid.errors import NotADump, NotALog, complain
+from pellucid.terminal import inform, is_quiet
 
 _DESCRIPTION = """\
 Turn a TORCH_TRACE log into a capture with findings and a page. The process that wrote the log did
@@ -66,9 +66,10 @@ def _import(arguments: argparse.Namespace) -> int:
     except OSError as error:
         complain(str(error.filename or arguments.directory), str(error.strerror or error).lower())
         return 1
-    print(count_line(find_all(captures)))
+    if not is_quiet():
+        print(count_line(find_all(captures)))
     for log in (log for capture in captures for log in capture.of(Log)):
         for note in log.notes:
             complain(log.name, note)
-    print(f"pellucid: {page}", file=sys.stderr)
+    inform(str(page))
     return 0
