@@ -5,7 +5,7 @@ import tempfile
 
 import pellucid
 import torch
-from pellucid.torch.model.events import Break, Recompile
+from pellucid import Break, Recompile
 
 
 @torch.compile(backend="eager", dynamic=False)

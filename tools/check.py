@@ -41,6 +41,7 @@ AREAS: Dict[str, List[str]] = {
         "tests/python/test_api.py",
         "tests/python/test_live_objects.py",
         "tests/python/test_recompile.py",
+        "tests/python/test_public.py",
         LAYERS,
     ],
     "python/pellucid/findings": [FINDINGS, KINDS, PURE_PARTS, LAYERS],

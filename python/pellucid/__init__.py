@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """pellucid opens the opaque box of the PyTorch compiler.
 
-`decompile`, `decompile_ex`, `load` and `report` do not need PyTorch. What works on `torch.compile`
-does (`prepare_debug`, `debug`, `find_nan`, `find_difference`, `try_remedy`, `install`,
-`uninstall`). Each name is loaded on first use.
+`decompile`, `decompile_ex`, `load`, `find`, `compare` and `report` do not need PyTorch. What works
+on `torch.compile` does (`prepare_debug`, `debug`, `find_nan`, `find_difference`, `try_remedy`,
+`install`, `uninstall`). Each name is loaded on first use.
 """
 
 import importlib
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pellucid import explain as explain
     from pellucid import optimization as optimization
     from pellucid import utils as utils
+    from pellucid.comparison.change import Comparison
+    from pellucid.comparison.compare import compare
     from pellucid.decompilation import (
         Decompilation,
         decompile,
@@ -24,8 +26,12 @@ if TYPE_CHECKING:
         decompile_pyc,
     )
     from pellucid.decompiler import Decompiler
+    from pellucid.findings.find import find
+    from pellucid.findings.finding import Finding
+    from pellucid.findings.remedy import Remedy, Trial
     from pellucid.report import report
     from pellucid.torch import (
+        NanReport,
         debug,
         dump_graph,
         find_difference,
@@ -35,51 +41,83 @@ if TYPE_CHECKING:
         uninstall,
     )
     from pellucid.torch.logs.folder import import_log
+    from pellucid.torch.model import events
+    from pellucid.torch.model.capture import Capture
+    from pellucid.torch.model.differences import Difference
+    from pellucid.torch.model.events import Break, Frame, Graph, Recompile
     from pellucid.torch.store.load import load
+    from pellucid.torch.store.session import Session
     from pellucid.torch.trying.trial import try_remedy
     from pellucid.verdicts import Verdict
 
 # Loaded on first use: importing pellucid imports neither torch nor the extension.
 _LAZY: Dict[str, str] = {
+    "Break": "pellucid.torch.model.events",
+    "Capture": "pellucid.torch.model.capture",
+    "Comparison": "pellucid.comparison.change",
     "Decompilation": "pellucid.decompilation",
+    "Decompiler": "pellucid.decompiler",
+    "Difference": "pellucid.torch.model.differences",
+    "Finding": "pellucid.findings.finding",
+    "Frame": "pellucid.torch.model.events",
+    "Graph": "pellucid.torch.model.events",
+    "NanReport": "pellucid.torch",
+    "Recompile": "pellucid.torch.model.events",
+    "Remedy": "pellucid.findings.remedy",
+    "Session": "pellucid.torch.store.session",
+    "Trial": "pellucid.findings.remedy",
     "Verdict": "pellucid.verdicts",
+    "compare": "pellucid.comparison.compare",
+    "debug": "pellucid.torch",
     "decompile": "pellucid.decompilation",
     "decompile_ex": "pellucid.decompilation",
     "decompile_pyc": "pellucid.decompilation",
-    "prepare_debug": "pellucid.torch",
-    "debug": "pellucid.torch",
     "dump_graph": "pellucid.torch",
+    "events": "pellucid.torch.model",
+    "find": "pellucid.findings.find",
     "find_difference": "pellucid.torch",
     "find_nan": "pellucid.torch",
     "import_log": "pellucid.torch.logs.folder",
     "install": "pellucid.torch",
     "load": "pellucid.torch.store.load",
+    "prepare_debug": "pellucid.torch",
     "report": "pellucid.report",
     "try_remedy": "pellucid.torch.trying.trial",
     "uninstall": "pellucid.torch",
-    # Modules, and the class, that programs written for depyf reach through it.
-    "Decompiler": "pellucid.decompiler",
-    "code_transform": "",
-    "explain": "",
-    "optimization": "",
-    "utils": "",
 }
+# The modules that programs written for depyf reach through it.
+_MODULES = ("code_transform", "explain", "optimization", "utils")
 
 __all__ = [
+    "Break",
     "CannotStandIn",
     "CannotTry",
+    "Capture",
+    "Comparison",
     "Decompilation",
     "DecompileError",
     "Decompiler",
+    "Difference",
+    "Finding",
+    "Frame",
+    "Graph",
+    "NanReport",
     "NotADump",
     "NotALog",
+    "Recompile",
+    "Remedy",
+    "Session",
+    "Trial",
     "Verdict",
     "__version__",
+    "compare",
     "debug",
     "decompile",
     "decompile_ex",
     "decompile_pyc",
     "dump_graph",
+    "events",
+    "find",
     "find_difference",
     "find_nan",
     "import_log",
@@ -95,11 +133,12 @@ __all__ = [
 if not TYPE_CHECKING:  # a type checker would take any name for one of these
 
     def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return importlib.import_module(f"pellucid.{name}")
         if name not in _LAZY:
             raise AttributeError(f"module 'pellucid' has no attribute {name!r}")
-        if not _LAZY[name]:
-            return importlib.import_module(f"pellucid.{name}")
-        value = getattr(importlib.import_module(_LAZY[name]), name)
+        found = importlib.import_module(_LAZY[name])
+        value = getattr(found, name, None) or importlib.import_module(f"{found.__name__}.{name}")
         globals()[name] = value
         return value
 
@@ -110,4 +149,5 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def __dir__() -> List[str]:
-    return sorted({*globals(), *_LAZY})
+    special = (name for name in globals() if name.startswith("__"))
+    return sorted({*__all__, *_MODULES, *special})

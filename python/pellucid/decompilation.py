@@ -3,29 +3,25 @@
 
 import dataclasses
 import functools
+import importlib.util
+import marshal
+import pickle
 import sys
 import types
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    List,
-    Optional,
-    Sequence,
-    Tuple,
-    cast,
-)
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from pellucid import _core
+from pellucid.brief import counted
 from pellucid.code_objects import code_of
 from pellucid.errors import CannotStandIn, DecompileError
-from pellucid.interpreters import compile_to_marshal, find_interpreter
+from pellucid.forms import BEST, proven_form, verdict_of
+from pellucid.interpreters import compile_to_marshal, compiling, find_interpreter
 from pellucid.recompile import stand_in
 from pellucid.signature import with_defaults
 from pellucid.verdicts import CodeVerdict, Diagnostic, LineMapEntry, Status, Tier, Verdict
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Decompilation:
     """The source of one object, with its globals, line map and verdict."""
 
@@ -138,6 +134,30 @@ class Decompilation:
         codes = [code for code in verdict.codes if code.status == "unproven"]
         return [code for code in codes if code.code not in lacking]
 
+    def __repr__(self) -> str:
+        lines = self.source.count("\n")
+        judged = self.__dict__.get("verdict")  # not computed for this
+        said = f", {judged.status}" if judged is not None else ""
+        name = self._code.co_name if self._code is not None else "file"
+        return f"<Decompilation of {name}: {counted(lines, 'line')}{said}>"
+
+    def __str__(self) -> str:
+        return self.source
+
+    def __getstate__(self) -> Dict[str, Any]:
+        """Return what is pickled: code as bytes, which this version of Python alone reads."""
+        state = {name: value for name, value in self.__dict__.items() if name != "_recompiled"}
+        code = None if self._code is None else marshal.dumps(self._code)
+        return {**state, "_code": code, "_magic": importlib.util.MAGIC_NUMBER}
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        code, magic = state["_code"], state.pop("_magic")
+        if code is not None:
+            if magic != importlib.util.MAGIC_NUMBER:
+                raise pickle.UnpicklingError("pickled by another version of Python")
+            state["_code"] = marshal.loads(code)
+        self.__dict__.update(state)
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
         from pellucid.notebook.html import decompilation_html
@@ -181,9 +201,9 @@ class Decompilation:
         ('a', 'b')
         """
         if self._code is None:
-            code = compile(
-                self.source, filename or "<pellucid>", "exec", dont_inherit=True, optimize=0
-            )
+            name = filename or "<pellucid>"
+            with compiling():
+                code = compile(self.source, name, "exec", dont_inherit=True, optimize=0)
             assert isinstance(code, types.CodeType)
             return code
         return self.compile_text(self.source, filename) if filename else self._recompiled
@@ -235,68 +255,13 @@ def _result(
     )
 
 
-# How a body is written: as a person would, the same with its locals in order, plainly, as a loop
-# over a state.
-_USUAL, _PLAIN, _LAST_FORM = 0, 2, 3
-# How the reason begins where the locals are known to be in another order (verify/compare.h).
-_OTHER_ORDER = "the order of variables"
-# What asks for the best tier that there is; "strict" for the handlers of interruptions, too.
-_BEST = ("best", "strict")
-
-
-def _search(
-    written: "Callable[[Dict[str, int]], Decompilation]", tier: str
-) -> "Tuple[Decompilation, Verdict]":
-    """Return a decompilation that is proven, if one of the forms that bodies have is.
-
-    What is unproven is written with its locals in order if they were not, then plainly, then as a
-    loop over a state. What none of them proves stays as a person would write it; so does everything
-    if it is no better for all that.
-    """
-
-    def attempt(forms: "Dict[str, int]") -> "Tuple[Decompilation, Verdict]":
-        found = written(dict(forms))
-        return found, _judged(found, tier)
-
-    first = last = attempt({})
-    forms: Dict[str, int] = {}
-    while True:
-        unproven = [code for code in last[1].codes if code.status == "unproven"]
-        left = {code.code for code in unproven}
-        following = [code for code in unproven if forms.get(code.code, _USUAL) < _LAST_FORM]
-        if not following:
-            break
-        before = dict(forms)
-        for code in following:
-            forms[code.code] = _next_form(before.get(code.code, _USUAL), code)
-        last = attempt(forms)
-    if left & set(forms):
-        last = attempt({path: form for path, form in forms.items() if path not in left})
-    return last if _unproven(last[1]) < _unproven(first[1]) else first
-
-
-def _next_form(form: int, code: CodeVerdict) -> int:
-    if form == _USUAL and not code.reason.startswith(_OTHER_ORDER):
-        return _PLAIN
-    return form + 1
-
-
-def _judged(found: Decompilation, tier: str) -> Verdict:
-    return found.verdict if tier in _BEST else found.verify(cast("Tier", tier))
-
-
-def _unproven(verdict: Verdict) -> float:
-    if verdict.status == "unproven" and not verdict.codes:
-        return float("inf")  # it could not even be compared
-    return sum(code.status == "unproven" for code in verdict.codes)
-
-
 def decompile(obj: Any, *, name: Optional[str] = None) -> str:
     """Return the source of a function, method, generator, coroutine, class, module or code object.
 
     `name` is the name to print instead of the object's own. Code that Dynamo generated reads as in
-    the files of a capture. Raises TypeError if the object has no code, DecompileError if its code
-    is invalid.
+    the files of a capture. For what `torch.compile` returned, it is the source of the function or
+    of the module's `forward`. Raises TypeError if the object has no code, DecompileError if its
+    code is invalid.
 
     >>> def add(a, b):
     ...     return a + b
@@ -304,7 +269,7 @@ def decompile(obj: Any, *, name: Optional[str] = None) -> str:
     def add(a, b):
         return a + b
     """
-    return (_of_torch(obj, name) or _decompiled(obj, name, False, {}, None)).source
+    return (_of_torch(obj, name) or _decompiled(_own(obj), name, False, {}, None)).source
 
 
 def decompile_ex(
@@ -319,6 +284,8 @@ def decompile_ex(
 
     A body that is not proven is tried in other forms, down to a loop over a state. What is known of
     code that Dynamo generated in this process is used, unless `facts` or `unstructured` is given.
+    For what `torch.compile` returned, it is the source of the function or of the module's
+    `forward`, and `notes` says so.
 
     Args:
         obj: a function, method, generator, coroutine, class, module or code object.
@@ -336,26 +303,41 @@ def decompile_ex(
         DecompileError: its code is invalid.
         ValueError: `verify` is neither "best" nor "strict".
     """
-    if verify not in _BEST:
+    if verify not in BEST:
         raise ValueError(f'verify is "best" or "strict", not {verify!r}')
 
+    own = _own(obj)
+    notes = (_COMPILED,) if own is not obj else ()
+
     def judged(found: Decompilation) -> Decompilation:
-        return dataclasses.replace(found, _strict=verify == "strict")
+        return dataclasses.replace(found, _strict=verify == "strict", notes=found.notes + notes)
 
     if unstructured:
-        return judged(_decompiled(obj, name, True, {}, facts))
+        return judged(_decompiled(own, name, True, {}, facts))
     generated = _of_torch(obj, name) if facts is None else None
-    return generated or search_live(obj, name, facts, revise=judged)
+    return generated or search_live(own, name, facts, revise=judged)
 
 
+_COMPILED = "this is what torch.compile was given, not the wrapper it returned"
+
+
+# Importing below keeps the PyTorch side out of a process without it.
 def _of_torch(obj: Any, name: Optional[str]) -> Optional[Decompilation]:
     """Return the decompilation of code that Dynamo generated; None for any other code."""
     if "torch._dynamo.convert_frame" not in sys.modules:
         return None
-    # Importing here keeps the PyTorch side out of a process without it.
     from pellucid.torch.adapter import decompile_generated
 
     return decompile_generated(obj, name)
+
+
+def _own(obj: Any) -> Any:
+    """Return what `torch.compile` was given, for what it returned; anything else as it is."""
+    if "torch._dynamo.convert_frame" not in sys.modules:
+        return obj
+    from pellucid.torch.adapter import given_to_compile
+
+    return given_to_compile(obj)
 
 
 def search_live(
@@ -374,13 +356,13 @@ def search_live(
     def written(forms: "Dict[str, int]", apart: bool = False) -> Decompilation:
         return revise(_decompiled(obj, name, False, forms, facts, apart, names or {}))
 
-    found, verdict = _search(written, "best")
+    found, verdict = proven_form(written, "best")
     if verdict.status != "unproven" or facts:
         return found
     # A text has one object for equal literals. Where the code has several, the others get names.
     if written({}, True).globals.keys() == written({}).globals.keys():
         return found
-    other, better = _search(lambda forms: written(forms, True), "best")
+    other, better = proven_form(lambda forms: written(forms, True), "best")
     return other if better.status != "unproven" else found
 
 
@@ -481,13 +463,13 @@ def prove_pyc(
     """
     # Decompiling and relowering at once takes half the time of one after the other.
     relower = tier == "relowered" or (
-        tier in _BEST and find_interpreter(version or _core.pyc_version(data)) is None
+        tier in BEST and find_interpreter(version or _core.pyc_version(data)) is None
     )
     how = (version, relower, line_map, tier == "strict")
     if unstructured:
         found = _file(data, {}, keep_lines, True, *how)
-        return found, _judged(found, tier)
-    return _search(lambda forms: _file(data, forms, keep_lines, False, *how), tier)
+        return found, verdict_of(found, tier)
+    return proven_form(lambda forms: _file(data, forms, keep_lines, False, *how), tier)
 
 
 def contents_of(data: bytes, version: Optional[Tuple[int, int]] = None) -> Dict[str, Any]:

@@ -100,14 +100,17 @@ def _is_cpython(candidate: str, version: Version) -> bool:
 
 
 @contextlib.contextmanager
-def refusals_of_compile() -> Iterator[None]:
-    """Turn whatever `compile` raises of a text into SyntaxError.
+def compiling() -> Iterator[None]:
+    """Print none of the compiler's warnings, and turn whatever it raises into SyntaxError.
 
-    It has other errors for surrogates in a docstring, numbers that are too long, and nesting that
-    is too deep.
+    What it warns of was written by the original's author. It has other errors for surrogates in a
+    docstring, numbers that are too long, and nesting that is too deep.
     """
+    # The filters are the process's, so no two threads may change them at once.
     try:
-        yield
+        with _warnings_lock, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     except (ValueError, OverflowError, RecursionError, MemoryError) as error:
         raise SyntaxError(f"{type(error).__name__}: {error}") from error
 
@@ -118,10 +121,7 @@ def compile_to_marshal(source: str, version: Version, filename: str = "<pellucid
     Raises LookupError if there is no such interpreter, SyntaxError if it refuses the text.
     """
     if version == sys.version_info[:2]:
-        # What the compiler warns of was written by the original's author. The filters are the
-        # process's, so no two threads may change them at once.
-        with _warnings_lock, warnings.catch_warnings(), refusals_of_compile():
-            warnings.simplefilter("ignore")
+        with compiling():
             code = compile(source, filename, "exec", dont_inherit=True, optimize=0)
         return marshal.dumps(code)
     interpreter = find_interpreter(version)

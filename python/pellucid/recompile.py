@@ -34,7 +34,7 @@ from pellucid.instructions import (
     units_of,
     with_slots_in_order,
 )
-from pellucid.interpreters import refusals_of_compile
+from pellucid.interpreters import compiling
 
 # The function that a decompiled `def` is put into, so that its free variables exist, and what the
 # `def` is called there: under its own name it would hide a global or a free variable of that name.
@@ -72,7 +72,7 @@ def stand_in(
     if the source does not compile and CannotStandIn if no such code object can be made.
     """
     renamed = renamed or {}
-    with refusals_of_compile():
+    with compiling():
         tree = ast.parse(source, filename)
     if original.co_flags & _CO_OPTIMIZED:
         code = _compile_function(tree, original, filename, renamed, nested)
@@ -90,7 +90,7 @@ def stand_in(
 
 def _compile(tree: ast.Module, filename: str, original: CodeType) -> CodeType:
     flags = original.co_flags & _FUTURE_FLAGS
-    with refusals_of_compile():
+    with compiling():
         compiled: CodeType = compile(tree, filename, "exec", flags, dont_inherit=True, optimize=0)
     return compiled
 

@@ -60,7 +60,7 @@ class Verdict:
     status: Status
     tier: Literal["recompiled", "relowered", "none"]
     reason: str = ""
-    codes: Tuple[CodeVerdict, ...] = ()
+    codes: Tuple[CodeVerdict, ...] = dataclasses.field(default=(), repr=False)
 
     def at_least(self, status: Status) -> bool:
         """Return whether the verdict is as good as `status` or better.

@@ -6,7 +6,8 @@ from typing import Dict, List, Set, Tuple
 
 import pytest
 from pellucid._core import compare_pyc, decompile_pyc, relower_pyc
-from pellucid.decompilation import CodeVerdict, Decompilation, Verdict, _search
+from pellucid.decompilation import CodeVerdict, Decompilation, Verdict
+from pellucid.forms import proven_form
 
 PROGRAM = """
 def f(a, b):
@@ -46,7 +47,7 @@ def search(
         tries.append(forms)
         return Written(forms, proven, reasons)
 
-    found, _ = _search(written, "best")
+    found, _ = proven_form(written, "best")
     return found._forms, len(tries)
 
 

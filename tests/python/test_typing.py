@@ -4,6 +4,8 @@ import re
 import sys
 from pathlib import Path
 
+import pellucid
+import pellucid.torch
 import pytest
 from commands import run
 from needs import ROOT, need
@@ -11,7 +13,9 @@ from needs import ROOT, need
 # Each line that ends with `# TYPE` reveals that type, or is that error.
 PROGRAM = """\
 from pathlib import Path
+from typing import Callable
 import pellucid
+import pellucid.torch
 found = pellucid.decompile_ex(len)
 reveal_type(pellucid.decompile(len))  # str
 reveal_type(found)  # pellucid.decompilation.Decompilation
@@ -28,6 +32,25 @@ reveal_type(pellucid.dump_graph("a", None))  # Union[pathlib.Path, None]
 reveal_type(pellucid.Decompiler(len).decompile())  # str
 reveal_type(pellucid.DecompileError("a").offset)  # int
 reveal_type(pellucid.__version__)  # str
+capture: pellucid.Capture = pellucid.load("a")
+reveal_type(capture.of(pellucid.Frame)[0].verdict.proven)  # bool
+reveal_type(capture.of(pellucid.Graph)[0].text)  # str
+reveal_type(capture.of(pellucid.Break)[0].hints)  # tuple[str, ...]
+reveal_type(capture.of(pellucid.Recompile)[0].reasons)  # tuple[str, ...]
+reveal_type(capture.of(pellucid.events.Skipped)[0].reason)  # str
+finding: pellucid.Finding = pellucid.find(capture)[0]
+remedy: pellucid.Remedy = finding.remedies[0]
+trial: pellucid.Trial = pellucid.try_remedy("a", remedy, finding=finding)
+compared: pellucid.Comparison = pellucid.compare("a", Path("b"))
+nan: pellucid.NanReport = pellucid.find_nan(len, ())
+difference: pellucid.Difference = pellucid.find_difference(len, ())
+decompilation: pellucid.Decompilation = found
+verdict: pellucid.Verdict = found.verdict
+session_of: Callable[[pellucid.Session], list[pellucid.Frame]] = lambda s: s.of(pellucid.Frame)
+raised = (pellucid.CannotStandIn, pellucid.CannotTry, pellucid.NotADump, pellucid.NotALog)
+pellucid.torch.dump_graph, pellucid.torch.find_difference, pellucid.torch.find_nan
+pellucid.torch.debug, pellucid.torch.NanReport, pellucid.torch.prepare_debug
+pellucid.torch.install, pellucid.torch.uninstall
 with pellucid.prepare_debug("a") as session:
     reveal_type(session)  # pellucid.torch.store.session.Session
 with pellucid.debug():
@@ -85,6 +108,12 @@ def test_a_strict_check_of_a_program_sees_real_types(tmp_path: Path) -> None:
         if "  # " in line
     }
     assert said == wanted, done.stdout + done.stderr
+
+
+def test_the_program_uses_every_public_name() -> None:
+    for module in (pellucid, pellucid.torch):
+        used = set(re.findall(rf"\b{module.__name__}\.(\w+)", PROGRAM))
+        assert set(module.__all__) <= used, module.__name__
 
 
 def test_the_package_says_that_it_is_typed() -> None:

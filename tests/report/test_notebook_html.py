@@ -98,7 +98,7 @@ def test_a_decompilation() -> None:
     assert text == decompilation_html(found)
     check(text)
     assert "identical" in text and "&lt;b&gt;" in text and "<b>" not in text
-    assert repr(found).startswith("Decompilation(source=")
+    assert repr(found) == "<Decompilation of <lambda>: 2 lines, identical>"
 
 
 def test_an_unproven_decompilation_says_why() -> None:

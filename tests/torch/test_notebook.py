@@ -16,6 +16,7 @@ MORE = (
     "%%pellucid --out failed\nf(torch.ones(4))\n1 / 0",
     "%%pellucid --out quiet --calls\nx = 3;",
     "x",
+    "print(pellucid.find_nan(torch.compile(lambda x: x.log(), backend='eager'), torch.zeros(2)))",
 )
 
 
@@ -48,9 +49,9 @@ def test_a_cell_is_captured_and_shown(executed):
     folder, cells = executed
     result, session = cells[2].outputs
     assert result.data["text/plain"] == "tensor([3., 3., 3.])"
-    assert session.data["text/plain"].startswith("<pellucid.torch.store.session.Session at 0x")
+    assert session.data["text/plain"].startswith("<Session in ")
     shown = session.data["text/html"]
-    assert "1 graph break" in shown and "line 6 of a cell" in shown
+    assert "1 graph break" in shown and "In [2], line 6" in shown
     assert "torch.where" in shown and "__resume_at" in shown
     assert (folder / "dump" / "page.html").exists()
     sources = json.loads((folder / "dump" / "session.json").read_text())
@@ -82,3 +83,11 @@ def test_variables_of_the_cell_stay_and_a_semicolon_is_quiet(executed):
     _, cells = executed
     assert [o.data["text/plain"] for o in cells[8].outputs] == ["3"]
     assert len(cells[7].outputs) <= 2  # the session, and that nothing was compiled
+
+
+def test_a_line_of_a_cell_is_told_by_the_number_of_the_cell(executed):
+    _, cells = executed
+    assert re.search(r"your line +In \[\d+\], line 1 in", cells[-1].outputs[0].text)
+    folder, _ = executed
+    page = (folder / "dump" / "page.html").read_text()
+    assert "In [2]" in page

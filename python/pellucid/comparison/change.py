@@ -7,6 +7,8 @@ import json
 import textwrap
 from dataclasses import asdict, dataclass, field
 
+from pellucid.brief import Report, one_line
+
 KINDS = (
     "process",
     "version",
@@ -38,6 +40,7 @@ class Line:
     line: int = 0
 
 
+@one_line
 @dataclass(frozen=True)
 class Change:
     """One difference between the captures."""
@@ -60,8 +63,8 @@ class Change:
     """The rank or child process; empty for the first process."""
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Report):
     """The differences between two captures; true if there are any."""
 
     first: str
@@ -91,8 +94,6 @@ class Comparison:
         for number, change in enumerate(self.changes, 1):
             lines += ["", *_told(number, change)]
         return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 def _told(number: int, change: Change) -> list[str]:

@@ -15,6 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Sequence
 
+from pellucid.brief import counted
 from pellucid.torch.model.capture import Capture, count_graphs
 from pellucid.torch.model.events import Frame, Graph
 from pellucid.torch.model.names import is_resumed
@@ -22,7 +23,6 @@ from pellucid.torch.model.names import is_resumed
 from .finding import Finding
 from .lines import compiled_lines
 from .source import Program, root_of
-from .words import counted
 
 BREAKS, RECOMPILES = ("break", "disabled"), ("recompile",)
 """The kinds of findings that are breaks and recompiles: each is as many as its count."""

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from textwrap import shorten
 from typing import Sequence
 
+from pellucid.torch.model.capture import Shown
 from pellucid.torch.model.events import Place
 
 from .remedy import Remedy, diff_of, in_order, in_words, of_words
@@ -38,8 +40,8 @@ class Link:
     what: str = ""
 
 
-@dataclass(frozen=True)
-class Finding:
+@dataclass(frozen=True, repr=False)
+class Finding(Shown):
     """One cause, however often it was met."""
 
     id: str
@@ -72,6 +74,9 @@ class Finding:
     """All lines of the same cause, where there are several; the first is ``place``."""
     remedies: tuple[Remedy, ...] = ()
     """Each remedy apart, the best first; ``remedy`` and ``diff`` are made from them."""
+
+    def __repr__(self) -> str:
+        return f"<Finding {self.id}: {shorten(self.cause, 100, placeholder=' …')}>"
 
     def __post_init__(self) -> None:
         # Either way to say it gives the other.

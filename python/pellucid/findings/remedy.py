@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Iterator, Sequence
 
+from pellucid.brief import one_line
 from pellucid.torch.model.events import Place
 
 KINDS = ("by hand", "setting", "environment", "edit", "option", "mark", "argument")
@@ -28,6 +29,7 @@ STATUSES = ("works", "helps", "suggestion", "changes results", "does not help")
 """What a trial can show, in the order in which remedies are to be read."""
 
 
+@one_line
 @dataclass(frozen=True)
 class Outcome:
     """What one run of the program showed."""
@@ -40,6 +42,7 @@ class Outcome:
     """The exception that ended it, in one line; empty for none."""
 
 
+@one_line
 @dataclass(frozen=True)
 class Trial:
     """What became of the program when a remedy was applied to a copy of it."""
@@ -99,6 +102,7 @@ def _changes(before: Outcome, after: Outcome) -> Iterator[str]:
     yield f"{before.seconds:.2f} s -> {after.seconds:.2f} s"
 
 
+@one_line
 @dataclass(frozen=True)
 class Remedy:
     """One thing to change."""

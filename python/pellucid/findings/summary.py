@@ -7,6 +7,7 @@ import textwrap
 from collections import Counter
 from typing import NamedTuple, Sequence
 
+from pellucid.brief import counted
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Break, Frame, Graph, Skipped
 from pellucid.torch.model.names import is_resumed
@@ -15,7 +16,7 @@ from .counts import counts_of, versions_of
 from .find import count_line
 from .finding import Finding
 from .kinds import KINDS
-from .words import counted, file_name, sentence, times, where
+from .words import file_name, sentence, times, where
 
 _MOST = 3
 """So many findings are shown, and so many functions named."""

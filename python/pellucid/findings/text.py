@@ -8,6 +8,7 @@ import textwrap
 from dataclasses import asdict
 from typing import Any, Sequence
 
+from pellucid.brief import counted
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import Calls, Frame, Log, Place
 from pellucid.torch.model.failures import is_own
@@ -17,7 +18,7 @@ from .counts import counts_of, versions_of
 from .find import count_line
 from .finding import Finding
 from .remedy import has_failed, in_order, titled
-from .words import counted, sentence, short, times, where
+from .words import sentence, short, times, where
 
 _AT_ONCE = 7
 """So many findings are told in the first ten lines."""

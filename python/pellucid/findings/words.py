@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from typing import Sequence
 
+from pellucid.brief import counted
+from pellucid.torch.model.cells import cell_of, located
 from pellucid.torch.model.events import GuardFailure, Place
 
 from .dispatch import keys_in_words
@@ -18,7 +20,9 @@ def short(place: Place | None) -> str:
     >>> short(Place("/home/me/model.py", 7))
     'model.py:7'
     """
-    return "" if place is None else f"{file_name(place.file)}:{place.line}"
+    if place is None:
+        return ""
+    return located(place) if cell_of(place.file) else f"{file_name(place.file)}:{place.line}"
 
 
 def where(finding: Finding, most: int = 4) -> str:
@@ -40,21 +44,12 @@ def where(finding: Finding, most: int = 4) -> str:
 
 
 def file_name(file: str) -> str:
-    """Return the name of a file without its folders, whatever system it is of.
+    """Return the name of a file without its folders, whatever system it is of, or of a cell.
 
     >>> file_name(r"C:\\me\\model.py")
     'model.py'
     """
-    return file.replace("\\", "/").rpartition("/")[2]
-
-
-def counted(number: int, word: str) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "graph"), counted(2, "graph")
-    ('1 graph', '2 graphs')
-    """
-    return f"{number} {word}{'' if number == 1 else 's'}"
+    return cell_of(file) or file.replace("\\", "/").rpartition("/")[2]
 
 
 def named(names: Sequence[str], most: int) -> str:

@@ -7,21 +7,20 @@ neither leave its element nor turn the text around.
 """
 
 import html
-import re
 from typing import Any, Callable, Dict, List, Sequence
 
+from pellucid.brief import counted
 from pellucid.findings import Finding, count_line, find
 from pellucid.findings.counts import counts_of
 from pellucid.findings.remedy import Trial, has_failed, titled
 from pellucid.findings.words import sentence, short
 from pellucid.torch.model.capture import PAGE, Capture
-from pellucid.torch.model.events import Frame, Place
+from pellucid.torch.model.events import Frame
 
 from .style import STYLE
 
 _FINDINGS, _FRAMES, _LINES = 12, 12, 80
 """How many of each are shown; the dump has all."""
-_CELL = re.compile(r"(?:^|/)(?:ipykernel_\d+/\d+\.py|<ipython-input-[^>]*>)$")
 _MARKS = {"works": "good", "helps": "warn", "suggestion": "soft"}
 _WIDEST = 2000
 """A longer line is cut."""
@@ -68,11 +67,12 @@ _SHOWN: Dict[str, Callable[[Any], str]] = {
     "Session": lambda session: capture_html(session.snapshot()),
     "Capture": capture_html,
     "Decompilation": decompilation_html,
+    "Finding": lambda finding: _element([_finding(finding)]),
 }
 
 
 def html_of(value: Any) -> str:
-    """Return what stands for a session, a capture or a decompilation in a notebook."""
+    """Return what stands for a session, a capture, a finding or a decompilation in a notebook."""
     return _SHOWN[type(value).__name__](value)
 
 
@@ -80,18 +80,8 @@ def _element(parts: Sequence[str]) -> str:
     return f"<div class='pellucid'><style>{STYLE}</style>{''.join(parts)}</div>"
 
 
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
 def _more(number: int, word: str) -> str:
-    return f"<p class='soft'>and {_counted(number, f'more {word}')}</p>" if number > 0 else ""
-
-
-def _at(place: "Place | None") -> str:
-    if place is None:
-        return ""
-    return f"line {place.line} of a cell" if _CELL.search(place.file) else short(place)
+    return f"<p class='soft'>and {counted(number, f'more {word}')}</p>" if number > 0 else ""
 
 
 def _finding(finding: Finding) -> str:
@@ -123,7 +113,7 @@ def _finding(finding: Finding) -> str:
     rows.append(f"<p class='soft'>{safe(' · '.join(known))}</p>")
     return (
         f"<details><summary><span class='mark warn'>{safe(finding.kind)}</span> "
-        f"<span class='soft'>{safe(_at(finding.place) + times)}</span> {safe(finding.cause)}"
+        f"<span class='soft'>{safe(short(finding.place) + times)}</span> {safe(finding.cause)}"
         f"</summary>{''.join(rows)}</details>"
     )
 
@@ -139,7 +129,7 @@ def _diff(text: str) -> str:
 def _frame(capture: Capture, frame: Frame) -> str:
     kind = "good" if frame.verdict.proven else "warn"
     runs = "runs from its file" if frame.swapped else "Dynamo's code runs"
-    soft = " · ".join(filter(None, (_at(frame.place), runs, frame.file)))
+    soft = " · ".join(filter(None, (short(frame.place), runs, frame.file)))
     return (
         f"<details><summary><span class='mark {kind}'>{safe(frame.verdict.status)}</span> "
         f"<code>[{safe(str(frame.key))}] {safe(frame.place.function)}</code> "
@@ -156,7 +146,7 @@ def _where(capture: Capture) -> str:
 
 def _code(text: str) -> str:
     lines = [line[:_WIDEST] for line in text.splitlines()]
-    cut = f"\n… {_counted(len(lines) - _LINES, 'more line')}" if len(lines) > _LINES else ""
+    cut = f"\n… {counted(len(lines) - _LINES, 'more line')}" if len(lines) > _LINES else ""
     return f"<pre>{_coloured(chr(10).join(lines[:_LINES]))}{cut}</pre>"
 
 

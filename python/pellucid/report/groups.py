@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import astuple
 from typing import Any, Dict, List, Sequence, Tuple
 
 from pellucid.findings.kinds.ranks import is_folder, parting_of, settings_apart
@@ -60,7 +61,9 @@ def _digest(capture: Capture) -> bytes:
     digest = hashlib.sha256()
     kept = [event for event in capture.events if not isinstance(event, (Log, Metrics, Problem))]
     settings = [(name, v) for name, v in capture.configuration.items() if not is_folder(v)]
-    text = repr((kept, capture.caches, sorted(capture.versions.items()), settings))
+    events = [(type(event).__name__, astuple(event)) for event in kept]
+    caches = {number: [*map(astuple, versions)] for number, versions in capture.caches.items()}
+    text = repr((events, caches, sorted(capture.versions.items()), settings))
     digest.update(_alike(text).encode("utf-8", "backslashreplace"))
     for file in sorted(capture.files):
         if file.endswith((".json", ".md", ".gz")):
@@ -179,7 +182,7 @@ def _compared(capture: Capture) -> List[Any]:
 def _plain(capture: Capture, event: Any) -> Any:
     if isinstance(event, Graph):
         return ("Graph", event.key, event.stage, _alike(capture.text(event.file)))
-    return (type(event).__name__, _alike(repr(event)))
+    return (type(event).__name__, _alike(repr(astuple(event))))
 
 
 def _told(

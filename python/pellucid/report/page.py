@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Tuple
@@ -16,7 +15,8 @@ from pellucid._version import __version__
 from pellucid.findings.counts import BREAKS, RECOMPILES
 from pellucid.findings.kinds import KINDS
 from pellucid.findings.remedy import Remedy, Trial, has_failed, titled
-from pellucid.findings.words import sentence
+from pellucid.findings.words import sentence, short
+from pellucid.torch.model.events import Place
 from pellucid.torch.model.phases import OWNERS
 from pellucid.torch.store.values import value_of
 
@@ -242,7 +242,7 @@ def _cut(path: str, line: int) -> Dict[str, Any]:
 
 def _finding(view: View, finding: Dict[str, Any], editor: bool) -> Dict[str, Any]:
     place, kind = finding.get("place"), KINDS[finding["kind"]]
-    where = f"{os.path.basename(place['file'])}:{place['line']}" if place else ""
+    where = _short(place["file"], place["line"]) if place else ""
     code = finding.get("code") or _code(view, place)
     if finding.get("lines"):
         code = "\n".join(_line(line["place"], line["code"]) for line in finding["lines"])
@@ -281,7 +281,11 @@ def _remedies(finding: Dict[str, Any]) -> Iterator[Dict[str, Any]]:
 
 
 def _line(place: Dict[str, Any], code: str) -> str:
-    return f"{os.path.basename(place['file'])}:{place['line']}  {code}".rstrip()
+    return f"{_short(place['file'], place['line'])}  {code}".rstrip()
+
+
+def _short(file: str, line: int) -> str:
+    return short(Place(file, line))
 
 
 def _links(view: View, finding: Dict[str, Any]) -> Iterator[Dict[str, Any]]:
@@ -340,7 +344,7 @@ def _table(view: View) -> Iterator[Tuple[str, ...]]:
             yield (
                 version.key,
                 function.name,
-                f"{os.path.basename(function.path)}:{function.line}",
+                _short(function.path, function.line),
                 version.verdict + (f": {version.reason}" if version.reason else ""),
                 "its file" if version.swapped else "torch's own code",
                 str(version.operations),

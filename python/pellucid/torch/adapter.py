@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .dynamo.rewrite import decompilation_behind, decompiled, rewrite
 from .model.names import identifier
 from .taps import origins
+from .taps.graph_hooks import uncompiled
 
 if TYPE_CHECKING:
     from pellucid.decompilation import Decompilation
@@ -51,3 +52,23 @@ def decompile_generated(value: Any, name: str | None = None) -> Decompilation | 
         origin = None if running else origins.origin_of(code)
         return decompiled(value, origin, name=name) if origin else running
     return None
+
+
+def given_to_compile(value: Any) -> Any:
+    """Return the function that ``torch.compile`` was given, or the ``forward`` of the module.
+
+    Anything that is not a wrapper of torch's is returned as it is, a decorator's copy of its
+    attributes included.
+    """
+    while _is_torchs(value):
+        inner = uncompiled(value)
+        if inner is value:
+            break
+        value = getattr(inner, "forward", inner)
+    return value
+
+
+def _is_torchs(value: Any) -> bool:
+    scope = getattr(value, "__globals__", None)
+    name = scope.get("__name__") if isinstance(scope, dict) else type(value).__module__
+    return str(name).startswith("torch.")

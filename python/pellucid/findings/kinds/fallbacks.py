@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from pellucid.brief import counted
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import ExternCall, Frame, Graph, Place
 from pellucid.torch.model.nodes import Node
@@ -12,7 +13,7 @@ from pellucid.torch.model.nodes import Node
 from ..finding import Finding, Line, identify
 from ..kind import Kind
 from ..source import Program
-from ..words import counted, named
+from ..words import named
 
 _ATEN = re.compile(r"torch\.ops\.aten\.(?P<name>\w+)")
 # Of these a library's kernel is what is wanted, and views cost nothing.

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections import Counter
 
+from pellucid.brief import counted
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import FilteredGuards, Frame, Place
 
 from ..finding import Finding, identify
 from ..kind import Kind
 from ..source import Program, root_of
-from ..words import counted, named
+from ..words import named
 from .unguarded import REMEDIES
 
 _NAMED = 3

@@ -12,7 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
+from pellucid.brief import Report
+
 from ..capture.connection import CAPTURE
+from ..model.cells import located
 from ..model.differences import Compiled
 from ..model.events import NonFinite, Place, Skipped
 from ..model.graph_text import FILE_COMMENT
@@ -32,8 +35,8 @@ _SHOWN = 4
 """How many of several alike things are told."""
 
 
-@dataclass(frozen=True)
-class NanReport:
+@dataclass(frozen=True, repr=False)
+class NanReport(Report):
     """The result of :func:`find_nan`; true if it found a NaN or Inf."""
 
     findings: tuple[NonFinite, ...]
@@ -107,8 +110,6 @@ class NanReport:
             lines += ["  also found:", *(f"    {line}" for line in shown)]
         lines.append(f"  looked at: {seen}")
         return "\n".join(lines)
-
-    __repr__ = __str__
 
     def _without_finding(self, seen: str) -> str:
         if not self.graphs:
@@ -410,7 +411,7 @@ def _told(finding: NonFinite, directory: Path | None) -> list[str]:
         lines = [f"find_nan: {finding.operation} produced the first {what} ({pass_} pass)"]
     if finding.place is not None:
         code = f": {finding.code}" if finding.code else ""
-        lines.append(f"  your line   {finding.place} in {finding.place.function}{code}")
+        lines.append(f"  your line   {located(finding.place)} in {finding.place.function}{code}")
     if finding.file:
         line = f":{finding.line}" if finding.line else ""
         lines.append(f"  in the dump {os.path.join(str(directory), finding.file)}{line}")

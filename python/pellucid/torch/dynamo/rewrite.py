@@ -8,16 +8,14 @@ and is its real name again in the code that runs.
 
 from __future__ import annotations
 
-import contextlib
 import dis
 import io
 import operator
 import struct
-import warnings
 import weakref
 from dataclasses import dataclass, replace
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
 from ..model.events import Verdict
 from ..model.names import known_globals, scrub, stable_globals
@@ -66,19 +64,17 @@ class Rewriting:
         if self._result is None:
             raise ValueError("there is no source to compile")
         result = self._result
-        with _no_warnings():
-            proven = result.compile()
-            first = _first_line(text, result.source)
-            if first is not None:
-                made = _moved(proven, filename, first)
-            else:
-                made = result.compile_text(unwrap(text), filename)
+        proven = result.compile()
+        first = _first_line(text, result.source)
+        if first is not None:
+            made = _moved(proven, filename, first)
+        else:
+            made = result.compile_text(unwrap(text), filename)
         if first is None and not same_instructions(proven, made):
             raise ValueError("the file does not compile to the code that was proven")
         variant = None if count is None else counted(unwrap(text))
         if variant is not None:
-            with _no_warnings():
-                made = result.compile_text(variant, filename, {COUNT: count})
+            made = result.compile_text(variant, filename, {COUNT: count})
         made = with_functions_of(made, self.code)
         require_interface(made, self.code)
         key = id(made)
@@ -139,15 +135,12 @@ def decompiled(
             _first_lines=tuple(places.get(line, line) for line in found._first_lines),
         )
 
-    with _no_warnings():
-        if sure is not None:
-            result = search_live(code, name, sure, names, revised)
-            if result.verdict.at_least("equivalent"):
-                return result
-        # Where the proof falls short of that, every step as it stands in the bytecode.
-        result = search_live(code, name, None, names, revised)
-        result.verdict  # noqa: B018  # computed here, where the compiler keeps quiet
-    return result
+    if sure is not None:
+        result = search_live(code, name, sure, names, revised)
+        if result.verdict.at_least("equivalent"):
+            return result
+    # Where the proof falls short of that, every step as it stands in the bytecode.
+    return search_live(code, name, None, names, revised)
 
 
 def _first_line(text: str, source: str) -> int | None:
@@ -173,14 +166,6 @@ def _moved(code: CodeType, filename: str, lines: int) -> CodeType:
         co_firstlineno=code.co_firstlineno + lines,
         co_consts=tuple(consts),
     )
-
-
-@contextlib.contextmanager
-def _no_warnings() -> Iterator[None]:
-    """Keep the compiler's opinion of generated code (``x is 1``) from the program's users."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _reason(result: Any) -> str:

@@ -8,11 +8,13 @@ import re
 from dataclasses import replace
 from typing import Mapping, Sequence
 
+from pellucid.brief import counted
+
 from ..model.dynamo_names import broken_function
 from ..model.events import Break, CacheEntry, CompileKey, Frame, Link, Place, Recompile, Verdict
 from ..model.names import as_comment, is_resumed, label
 from ..store.session import Session
-from ..text.dump import counted, frame_status, recompile_lines, transformed_name, valid
+from ..text.dump import frame_status, recompile_lines, transformed_name, valid
 from ..text.full_code import full_code_name
 
 NO_BYTECODE = "a log has no bytecode"

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Iterable, Mapping, Sequence, TypeVar
 
+from pellucid.brief import counted
+
 from .dynamo_names import renamed
 from .events import CacheEntry, CompileKey, Frame, Graph, Place, Span, Times
 from .graph_text import nodes_of_text
@@ -61,6 +63,12 @@ def place_of_versions(frames: Sequence[Frame]) -> Place:
     return first.place
 
 
+def what_is_in(events: Any) -> str:
+    """Return how many functions, graphs and breaks a capture or a session has, for its repr."""
+    frames, graphs = len(events.of(Frame)), count_graphs(events.of(Graph))
+    return f"{counted(frames, 'frame')}, {counted(graphs, 'graph')}"
+
+
 class Shown:
     """Something that a notebook displays as HTML; the display code is loaded when needed."""
 
@@ -69,7 +77,7 @@ class Shown:
         return html
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Capture(Shown):
     """One capture: its events in order, and its files.
 
@@ -109,6 +117,9 @@ class Capture(Shown):
     """The captures of other ranks and processes, as paths below this one's directory."""
     made_nodes: Nodes | None = field(default=None, repr=False, compare=False)
     """The nodes of the graphs, if the capture is still in memory."""
+
+    def __repr__(self) -> str:
+        return f"<Capture in {self.directory}: {what_is_in(self)}>"
 
     def of(self, kind: type[E], key: CompileKey | None = None) -> list[E]:
         """Return the events of one kind, in order: all of them, or those of one compile."""

@@ -9,6 +9,9 @@ import os
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from pellucid.brief import Report, counted
+
+from .cells import located
 from .keys import CompileKey, Place
 from .observed import Parting, Values
 
@@ -160,17 +163,13 @@ class Compiled:
     """How many versions of its code ran; 0 where they cannot be told apart."""
 
     def __str__(self) -> str:
-        versions = f", {_count(self.versions, 'compiled version')}" if self.versions else ""
+        versions = f", {counted(self.versions, 'compiled version')}" if self.versions else ""
         way = "" if self.way == "torch.compile" else f", {self.way}"
-        return f"`{self.name}`: {_count(self.calls, 'call')}{versions}{way}"
+        return f"`{self.name}`: {counted(self.calls, 'call')}{versions}{way}"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-@dataclass(frozen=True)
-class Difference:
+@dataclass(frozen=True, repr=False)
+class Difference(Report):
     """The result of :func:`~pellucid.find_difference`; true if there is a difference."""
 
     stage: str = ""
@@ -242,12 +241,12 @@ class Difference:
 
     @property
     def line(self) -> int:
-        """The line of the dumped file that makes the other value; 0 where there is none."""
+        """The line of the dumped file that computes the other value; 0 if there is none."""
         return self.after.line if self.after is not None else 0
 
     @property
     def file(self) -> str:
-        """The dumped file of that line; empty where there is none."""
+        """The dumped file of that line; empty if there is none."""
         return self.after.file if self.after is not None else ""
 
     def as_event(self, key: CompileKey) -> Parting:
@@ -292,8 +291,6 @@ class Difference:
             lines += [f"               {part.name}" for part in self.within_rounding[:_SHOWN]]
         lines += [f"  note         {note}" for note in self.notes]
         return "\n".join(lines)
-
-    __repr__ = __str__
 
     def _clean(self, seen: str) -> str:
         if not self.graphs:
@@ -345,10 +342,10 @@ class Difference:
         lines = []
         if self.place is not None:
             code = f": {self.code}" if self.code else ""
-            lines.append(f"  your line    {self.place} in {self.place.function}{code}")
+            lines.append(f"  your line    {located(self.place)} in {self.place.function}{code}")
         if self.called is not None:
             code = f": {self.called_code}" if self.called_code else ""
-            told = "" if self.called == self.place else f", at {self.called}{code}"
+            told = "" if self.called == self.place else f", at {located(self.called)}{code}"
             lines.append(f"  call         number {self.call} of `{self.function}`{told}")
         if self.cause:
             lines += [f"  cause        {self.cause}", f"  change       {self.remedy}"]
@@ -386,6 +383,7 @@ class Difference:
             lines.append(f"  state        {change}")
             if change.place is not None and change.place != self.place:
                 code = f": {change.code}" if change.code else ""
-                lines.append(f"               at {change.place} in {change.place.function}{code}")
+                where = f"{located(change.place)} in {change.place.function}"
+                lines.append(f"               at {where}{code}")
         more = len(self.state) - _SHOWN
         return [*lines, f"               and {more} more"] if more > 0 else lines

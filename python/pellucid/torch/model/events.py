@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any
+
+from pellucid.brief import one_line
 
 from .keys import IN_FILE, SPARSE
 from .keys import CompileKey as CompileKey  # who reads events reads what they are named by
@@ -484,3 +486,8 @@ class Problem:
     where: str
     what: str
     detail: str = ""
+
+
+for _kind in [*globals().values()]:
+    if isinstance(_kind, type) and is_dataclass(_kind):
+        one_line(_kind)

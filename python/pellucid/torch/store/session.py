@@ -21,7 +21,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, Callable, Iterator, TypeVar
 
-from ..model.capture import FINDINGS, PAGE, TRIALS, Capture, Shown
+from ..model.capture import FINDINGS, PAGE, TRIALS, Capture, Shown, what_is_in
 from ..model.events import (
     CacheEntry,
     CompileKey,
@@ -216,6 +216,9 @@ class Session(Shown):
         if self._listener is not None:
             with self.guard("progress listener"):
                 self._listener(event)
+
+    def __repr__(self) -> str:
+        return f"<Session in {self.directory}: {what_is_in(self)}>"
 
     def of(self, kind: type[E], key: CompileKey | None = None) -> list[E]:
         """The events of one kind, in order: all of them, or those of one compile."""

@@ -29,7 +29,7 @@ def value_of(kind: type[T], values: Any) -> T:
 
     >>> from ..model.events import Place
     >>> value_of(Place, {"file": "f.py", "line": 3, "column": 7})
-    Place(file='f.py', line=3, function='')
+    Place(file='f.py', line=3)
     """
     if not isinstance(values, dict):
         raise Mismatch(f"{kind.__name__}: not a table of fields")

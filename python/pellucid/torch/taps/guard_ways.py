@@ -83,7 +83,7 @@ def way_to(ways: Ways, source: str, told: str, files: Container[str]) -> Place |
     >>> ways = {"L['x']": [Way("a.py:1", (Place("/m.py", 3),)), Way("b.py:2", calls)]}
     >>> told = "return f(x)  # nn/b.py:2 in forward"
     >>> way_to(ways, "L['x']", told, ["/m.py"]), way_to(ways, "L['y']", told, [])
-    (Place(file='/m.py', line=5, function=''), None)
+    (Place(file='/m.py', line=5), None)
     """
     while source:
         for way in ways.get(source, ()):

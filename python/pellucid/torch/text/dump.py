@@ -22,6 +22,8 @@ from collections import Counter
 from types import CodeType
 from typing import Mapping, Sequence
 
+from pellucid.brief import counted
+
 from ..dynamo.closures import wrap
 from ..dynamo.rewrite import Rewriting, disassembly
 from ..model.events import Break, CompileKey, Frame, Graph, Place, Recompile, Verdict
@@ -303,15 +305,6 @@ WAYS = {
     "export": "exported",
 }
 """How code came that Dynamo did not make for a call."""
-
-
-def counted(number: int, what: str) -> str:
-    """A number of things: ``what`` stands for one of them.
-
-    >>> counted(1, "graph break"), counted(2, "graph break")
-    ('1 graph break', '2 graph breaks')
-    """
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def only_graphs(number: int, inside: str) -> str:

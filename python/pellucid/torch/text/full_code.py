@@ -19,6 +19,8 @@ import textwrap
 from types import CodeType
 from typing import Callable, Iterable, Mapping, Sequence
 
+from pellucid.brief import counted
+
 from ..dynamo.closures import wrap
 from ..dynamo.rewrite import rewrite
 from ..guards import checks as guard_checks
@@ -26,7 +28,7 @@ from ..model.dynamo_names import renamed
 from ..model.events import CacheEntry, CompileKey, Frame, Place, Recompile
 from ..model.names import as_comment, definable, identifier, label
 from ..model.origin import Origin
-from .dump import counted, frame_status, is_python, recompile_lines, valid
+from .dump import frame_status, is_python, recompile_lines, valid
 from .full_code_names import global_names, names_bound, names_of, names_of_guards
 
 _DEF = re.compile(r"^((?:async )?def )(\w+)(?=\()", re.MULTILINE)

@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from typing import Container, Iterable, Mapping, Sequence
 
+from pellucid.brief import counted
 from pellucid.findings import Finding, count_line
 from pellucid.findings.counts import counts_of
 from pellucid.findings.text import one_line
@@ -36,7 +37,7 @@ from ..model.events import (
 )
 from ..model.names import label, scrub
 from ..store.session import INDEX, Session, left_alone
-from .dump import STAGES, WRAPPERS, counted, frame_status, only_graphs, recompile_lines
+from .dump import STAGES, WRAPPERS, frame_status, only_graphs, recompile_lines
 from .saved import saved_text
 
 EMPTY = (
