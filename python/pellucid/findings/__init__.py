@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers: what went wrong in a capture, at which line, and what to change.
+"""Findings: what went wrong in a capture, at which line, and what to change.
 
-Each kind is a file of ``kinds``.  None of them imports torch or runs anything of the program's.
+Each kind of finding is a file in ``kinds``.  None of them imports torch or runs the user's code.
 """
 
 from .find import count_line, find, find_all

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of one break: the cause, and the remedies."""
+"""Advice on one graph break: its cause and its remedies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .source import Program
 
 @dataclass(frozen=True)
 class Advice:
-    """What a break means, and what to change."""
+    """The cause of a break, and what to change."""
 
     cause: str
     remedies: tuple[Remedy, ...] = ()
@@ -36,13 +36,13 @@ def said(cause: str, remedy: str = "", sure: str = "certain") -> Make:
 
 
 def told(cause: str, remedy: str = "", sure: str = "certain", kind: str = "break") -> Advice:
-    """Return advice whose remedies are those of a sentence."""
+    """Return advice whose remedies are parsed from a sentence."""
     return Advice(cause, of_words(remedy), sure, kind)
 
 
 def set_to(
     program: Program, place: Place | None, line: str, words: str = "", caution: str = ""
 ) -> Remedy:
-    """Return a setting, with the diff that makes it in the program."""
+    """Return a setting, with the diff that adds it to the program."""
     diff = "" if place is None else program.setting(place.file, line)
     return setting(line, words, diff, caution)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to change so that a function is not compiled again, by what was another one."""
+"""What to change to avoid a recompile, by the kind of guard that failed."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _ON_MODULE = re.compile(r"^self(?:\.\w+)+$")
 
 @dataclass(frozen=True)
 class Change:
-    """What to change; ``makes_one`` where it takes away the guard that failed."""
+    """What to change; ``makes_one`` if the remedy removes the guard that failed."""
 
     remedies: tuple[Remedy, ...] = ()
     makes_one: bool = False
     why: str = ""
-    """What the cause leaves to say."""
+    """Words to append to the cause."""
     place: Place | None = None
-    """The line that is to blame, where it is another than the guard's."""
+    """The line responsible, if it differs from the guard's line."""
 
 
 def change(
@@ -46,18 +46,18 @@ def change(
     function: Place | None = None,
     reasons: Sequence[str] = (),
 ) -> Change:
-    """Return what to change; nothing where that is not known.
+    """Return what to change, or an empty change if unknown.
 
     Args:
         capture: the capture.
-        program: its text.
-        kind: the kind of the guard that failed.
-        source: what it is about.
-        values: what that was, in order.
-        failures: each failure with its compile.
-        place: the line that the guard is for.
-        function: the function that was compiled again.
-        reasons: torch's own words, with its hints.
+        program: the source text of the program.
+        kind: the kind of guard that failed.
+        source: the guarded value.
+        values: the values it had, in order.
+        failures: each failure and the compile it caused.
+        place: the line that the guard was created for.
+        function: the function that was recompiled.
+        reasons: the reasons as torch words them, with its hints.
     """
     if kind == "size":
         return _size(capture, program, source, values, failures, function)
@@ -97,7 +97,7 @@ def change(
         if found is not None:
             size = (found["tensor"], found["index"])
             remedies = _unbacked(capture, size, failure.version, function)
-            # What tests the size cannot run without one.
+            # The code that tests the size still needs one, so it cannot be unbacked.
             is_tested = "<= " in failure.text[found.end() :] or "> " in failure.text
             return Change(remedies[1:] if is_tested else remedies)
     if kind == "dispatch keys":
@@ -123,7 +123,10 @@ def change(
 def _is_dynamic(
     capture: Capture, source: str, failures: Sequence[tuple[CompileKey, GuardFailure]]
 ) -> bool:
-    """Whether a number is a constant of the first version alone: the next one takes any."""
+    """Return true if only the first version treats a number as a constant.
+
+    The next version accepts any value.
+    """
     newest = entry_of(capture, failures[-1][0])
     name = source.replace("global ", "")
     if newest is None or not newest.guards or len(failures) > len({k.frame for k, _ in failures}):
@@ -133,7 +136,7 @@ def _is_dynamic(
 
 
 def _already_dynamic(source: str, number: Change) -> Change:
-    """What can be changed for a number that only the first version takes for a constant."""
+    """Return what to change if only the first version treats a number as a constant."""
     done = by_hand(f"no change needed: PyTorch has already made `{source}` dynamic")
     sooner = forms.option("dynamic=True", " to avoid the first recompile")
     others = (remedy for remedy in number.remedies if remedy.kind != "option")
@@ -148,7 +151,7 @@ def _passed(
     words: str,
     caution: str = "",
 ) -> Remedy:
-    """Another value for what the function is given by this name."""
+    """Return a remedy that passes a different value for this argument."""
     given = function if is_argument(program, function, name) else None
     return forms.argument(name, value, given, words, caution)
 
@@ -227,7 +230,7 @@ def _length(program: Program, source: str, place: Place | None) -> str:
 def _fixed(
     capture: Capture, source: str, failures: Sequence[tuple[CompileKey, GuardFailure]]
 ) -> Specialized | None:
-    """Where torch had made a symbol of a size and the code has given that symbol one value."""
+    """Return the event that specialized a size to a constant after torch had made it dynamic."""
     keys = {failure.version for _, failure in failures}
     for event in capture.of(Specialized):
         names = {_IN_BRACKETS.sub(r".size(\1)", as_written(name)) for name in event.sources}
@@ -240,7 +243,7 @@ _IN_BRACKETS = re.compile(r"\.size\(\)\[(\d+)\]$")
 
 
 def _meets_parameter(capture: Capture, key: CompileKey, tensor: str) -> bool:
-    """Whether a version has the guards of a parameter beside those of a tensor."""
+    """Return true if a version also guards a parameter, not just this tensor."""
     entry = entry_of(capture, key)
     guards = entry.guards if entry is not None else ()
     return any(
@@ -285,7 +288,7 @@ _EQUAL_SIZES = re.compile(r"^L\['(\w+)'\]\.size\(\)\[(\d+)\] == L\['(\w+)'\]\.si
 def _unbacked(
     capture: Capture, size: tuple[str, str], version: CompileKey | None, function: Place | None
 ) -> tuple[Remedy, ...]:
-    """Mark a size, and all that the version takes to be the same."""
+    """Return a mark for a size and for every size that the version requires to be equal to it."""
     sizes = [size]
     entry = entry_of(capture, version)
     for guard in entry.guards if entry is not None else ():
@@ -328,7 +331,8 @@ def _size(
     event = _fixed(capture, source, failures)
     if event is not None:
         return _by_the_code(program, event, _meets_parameter(capture, event.key, tensor))
-    # mark_dynamic raises where the code turns out to fix the size; this one does not.
+    # mark_dynamic raises an error if the code turns out to specialize the size; maybe_mark_dynamic
+    # does not.
     call = f"torch._dynamo.maybe_mark_dynamic({tensor}, {index})"
     newest = entry_of(capture, failures[-1][0])
     guards = newest.guards if newest else ()
@@ -338,7 +342,7 @@ def _size(
         done = by_hand("no change needed: PyTorch has already made this size dynamic")
         marked = () if " " in tensor else (forms.mark(call, function, words),)
         return Change((*done, *marked), True)
-    if " " in tensor:  # made before a break, where nobody can mark it
+    if " " in tensor:  # computed before a break, so it cannot be marked
         return Change(by_hand("remove the break after which the value is used"), True)
     return Change((forms.mark(call, function), forms.option("dynamic=True")), True)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What findings cost: each second of compile time is one finding's, or none's."""
+"""The cost of findings: each second of compile time is charged to at most one finding."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .finding import Cost, Finding
 
 
 def seconds_of(times: Times) -> float:
-    """Return how long one compile took, or one backward graph that was compiled apart."""
+    """Return the duration of one compile, or of a backward graph that was compiled separately."""
     whole = "duration" if times.backward else "entire_frame_compile_time"
     return times.seconds.get(whole, 0.0)
 
 
 def compile_seconds(capture: Capture) -> dict[str, float]:
-    """Return how long each compile took, its backward graph included."""
+    """Return the duration of each compile, including its backward graph."""
     found: dict[str, float] = defaultdict(float)
     for times in capture.times:
         found[str(times.key)] += seconds_of(times)
@@ -30,11 +30,12 @@ def compile_seconds(capture: Capture) -> dict[str, float]:
 
 
 def charged(found: Sequence[Finding], left: Mapping[str, float]) -> list[Finding]:
-    """Return findings with what they cost, which together is never more than there is.
+    """Return findings with their costs, which never add up to more than the total compile time.
 
     Args:
-        found: the findings; a cost that several caused belongs to the first one.  One that knows
-            its seconds (part of some compiles) costs no more.
+        found: the findings.  A cost that several findings share is charged to the first one.  A
+            finding that already knows its seconds (part of some compiles) is charged no more than
+            that.
         left: the seconds of each compile.
     """
     left = dict(left)
@@ -47,15 +48,15 @@ def charged(found: Sequence[Finding], left: Mapping[str, float]) -> list[Finding
                 left[key] -= taken
                 most -= taken
                 cost[finding.id] = cost.get(finding.id, 0.0) + taken
-    # Rounded down, so that the sum stays within the whole.
+    # Round down so that the sum cannot exceed the total.
     told = {id: math.floor(seconds * 1000) / 1000 for id, seconds in cost.items()}
     return [replace(f, cost=Cost(told.pop(f.id, None))) for f in found]
 
 
 def caused_by_breaks(capture: Capture) -> Mapping[Break, list[CompileKey]]:
-    """Return the compiles that exist because of each break: those of what resumes after it.
+    """Return the compiles caused by each break: those of its resume functions.
 
-    The compile itself is among them where it came to nothing.
+    If the compile that hit the break was abandoned, it is included.
     """
     found: dict[Break, list[CompileKey]] = defaultdict(list)
     breaks = capture.of(Break)
@@ -77,6 +78,6 @@ def caused_by_breaks(capture: Capture) -> Mapping[Break, list[CompileKey]]:
 
 
 def _passes(event: Break, file: str, line: int) -> bool:
-    """Whether a break is at a line of a function, or in what that line calls."""
+    """Return true if a break is at a line of a function, or inside a call on that line."""
     places = event.frames if event.place is None else (*event.frames, event.place)
     return any((place.file, place.line) == (file, line) for place in places)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a capture: every view shows these, and none counts for itself.
+"""The counts of a capture.  Every view shows these, and none counts for itself.
 
-A *compiled function* is one of which torch compiled at least one version.  A *version* is one
-compile of a function from its start; what resumes after a graph break is part of it.  A *frame* is
-what torch compiles at a time: a version, or what resumes after a break.  A *graph break* is a line
-at which a graph ends for one cause, however often it is compiled.  A *recompile* is one more
-compile since a guard failed; what a call compiles again after a break, for the same cause, belongs
-to it.
+A *compiled function* is a function with at least one compiled version.  A *version* is one compile
+of a function from its start, including its resume functions.  A *frame* is one unit of compilation:
+a version or a resume function.  A *graph break* is a line where a graph ends for one cause, however
+many compiles hit it.  A *recompile* is a compile caused by a failed guard; if the same call
+recompiles the resume functions for the same cause, they count as part of it.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from .lines import compiled_lines
 from .source import Program, root_of
 
 BREAKS, RECOMPILES = ("break", "disabled"), ("recompile",)
-"""The kinds of findings that are breaks and recompiles: each is as many as its count."""
+"""The kinds of findings that count as graph breaks and as recompiles."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How much was compiled, and how often that was cut or done again."""
+    """How much was compiled, and how often it was interrupted or repeated."""
 
     functions: int
     versions: int
@@ -39,13 +38,13 @@ class Counts:
     breaks: int
     recompiles: int
     lines: int
-    """How many lines of the compiled functions are compiled."""
+    """The number of lines of the compiled functions that are compiled."""
     left_out: int
-    """How many of their lines Python runs."""
+    """The number of their lines that Python runs."""
 
     @property
     def compiled(self) -> str:
-        """What was compiled, in words.
+        """Return what was compiled, in words.
 
         >>> Counts(1, 1, 2, 1, 1, 0, 3, 1).compiled
         '1 function compiled, 1 graph, 3 of 4 lines compiled'
@@ -61,15 +60,15 @@ class Counts:
 
     @property
     def of_lines(self) -> str:
-        """How many lines are compiled, in words; empty where the capture does not say."""
+        """Return how many lines are compiled, in words; empty if the capture does not know."""
         whole = self.lines + self.left_out
         return f"{self.lines} of {counted(whole, 'line')} compiled" if whole else ""
 
 
 def counts_of(captures: Sequence[Capture], findings: Sequence[Finding]) -> Counts:
-    """Return the figures of some captures, with what was found in them.
+    """Return the counts of some captures and their findings.
 
-    Ranks compile the same function: the one with the most versions counts.
+    Ranks compile the same functions, so for each function the rank with the most versions counts.
     """
     versions = versions_of(captures)
     compiled, of = compiled_lines(captures) if versions else (0, 0)
@@ -86,9 +85,9 @@ def counts_of(captures: Sequence[Capture], findings: Sequence[Finding]) -> Count
 
 
 def versions_of(captures: Sequence[Capture]) -> dict[tuple[str, int, str], int]:
-    """Return each compiled function (file, line, name), and in how many versions.
+    """Return each compiled function (file, line, name) and its number of versions.
 
-    A function that is wrapped has the name of its own and that of the code that torch compiled.
+    The name of a wrapped function includes its wrapper: ``f, inside wrapper``.
     """
     found: dict[tuple[str, int, str], int] = {}
     for capture in captures:
@@ -104,7 +103,7 @@ def versions_of(captures: Sequence[Capture]) -> dict[tuple[str, int, str], int]:
                 function = frame.place.file, line, name + inside
                 parts.setdefault(function, Counter())[frame.function] += 1
         for function, numbers in parts.items():
-            # Of a function that was not compiled from its start, a part that resumes.
+            # Only resume functions of this function were compiled: count those of one resume point.
             number = sum(numbers.values()) if function[1] else max(numbers.values())
             found[function] = max(number, found.get(function, 0))
     return found

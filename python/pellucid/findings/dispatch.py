@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the dispatch keys of a tensor mean, by those that one call had and another had not."""
+"""The meaning of a tensor's dispatch keys, judged from the keys that differ between two calls."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _KEY = re.compile(r"\w+")
 
 
 class Meaning(NamedTuple):
-    """What a key says of a tensor that has it, of one that has not, and what to change."""
+    """What a dispatch key means if a tensor has it, if it does not, and what to change."""
 
     with_it: str
     without: str
     remedy: str
 
 
-# torch guards the keys of the tensor and of the mode together, and guards the mode before them: so
-# of these two, which inference_mode takes from a tensor, it is the tensor that lacks one.
+# torch guards the keys of the tensor and of the mode together, but it guards the mode first. If one
+# of these two keys differs, inference_mode removed it from the tensor.
 _OF_INFERENCE = Meaning(
     "it was made outside inference_mode",
     "it was made inside inference_mode",
@@ -70,7 +70,9 @@ _MEANINGS: tuple[tuple[re.Pattern[str], Meaning], ...] = (
 
 
 def keys_in_words(expected: str, actual: str) -> tuple[str, str]:
-    """Return how a tensor changed, by its dispatch keys, and what to change; empty for nothing.
+    """Return how a tensor changed, judged from its dispatch keys, and what to change.
+
+    Both are empty if the keys give no answer.
 
     >>> before, after = "DispatchKeySet(CPU, AutogradCPU)", "DispatchKeySet(CPU)"
     >>> keys_in_words(before, after)[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kinds of breaks that are told together, as they mean the same for the program: a table."""
+"""Groups of graph break kinds that mean the same to the user: a table."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ _TABLE = tuple((re.compile(pattern), cause, remedy) for pattern, cause, remedy i
 
 
 def family_of(subject: str) -> tuple[str, str] | None:
-    """Return what a break of a kind means and what to change, by its family; None for none.
+    """Return the cause and remedy of a kind of break from its family; None if it has no family.
 
     >>> family_of("Dynamo cannot determine the hash of an object")[1]
     'use strings or numbers as keys'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All causes, in the order in which they are looked for, and what is found in the order to read."""
+"""The search for findings: every kind is run, and the results are sorted by severity."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .source import Program
 
 
 def find(capture: Capture) -> list[Finding]:
-    """Return what a capture says went wrong, the most expensive first.
+    """Return the findings of a capture, the most severe first.
 
-    The order, and all but :attr:`.Cost.seconds`, is the same from run to run; only whether a
-    compile is slow is not.
+    The order and everything but :attr:`.Cost.seconds` are the same in every run.  The exception is
+    the kind that depends on the clock: whether a compile is slow.
     """
     program = Program(capture)
     finders = [kind.find for kind in KINDS.values() if kind.find is not None]
@@ -36,7 +36,7 @@ def _in_order(found: Sequence[Finding]) -> list[Finding]:
 
 
 def _named_apart(found: Sequence[Finding]) -> list[Finding]:
-    """Give findings of one id (several functions in one wrapper) ids of their own."""
+    """Give findings with the same id (several functions in one wrapper) distinct ids."""
     met: Counter[str] = Counter()
     result = []
     for finding in found:
@@ -47,7 +47,7 @@ def _named_apart(found: Sequence[Finding]) -> list[Finding]:
 
 
 def find_all(captures: Sequence[Capture]) -> list[Finding]:
-    """Return the findings of the captures of several processes, the same one once."""
+    """Return the findings of several processes' captures, with duplicates merged."""
     merged: dict[str, Finding] = {}
     for capture in captures:
         for finding in find(capture):
@@ -64,7 +64,7 @@ def find_all(captures: Sequence[Capture]) -> list[Finding]:
 
 
 def _both(one: Finding, other: Finding) -> Finding:
-    """One finding of two processes: each took its time."""
+    """Merge one finding of two processes: the costs add up."""
     seconds = [f.cost.seconds for f in (one, other) if f.cost.seconds is not None]
     lines = tuple(dict.fromkeys((*one.lines, *other.lines)))
     return replace(
@@ -78,7 +78,7 @@ def _both(one: Finding, other: Finding) -> Finding:
 
 
 def count_line(findings: Sequence[Finding]) -> str:
-    """Return how many there are of each kind, in words: breaks, recompiles, else findings.
+    """Return the number of findings of each kind, in words.
 
     >>> count_line([])
     'no problems found'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a finding is."""
+"""The finding and its parts."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from .remedy import Remedy, diff_of, in_order, in_words, of_words
 
 @dataclass(frozen=True)
 class Cost:
-    """What a cause costs, as far as the capture knows."""
+    """The cost of a cause, as far as the capture knows it."""
 
     seconds: float | None = None
-    """The compile time that it caused, counted for this finding alone; it varies between runs."""
+    """The compile time charged to this finding alone; it varies between runs."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the program that a finding is about."""
+    """A source line that a finding is about."""
 
     place: Place
     code: str
-    """Its text; empty where the capture does not have it."""
+    """Its text; empty if the capture does not have it."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """A place in the dump that shows what a finding says."""
+    """A place in the dump that supports a finding."""
 
     file: str
     line: int = 0
-    """0 for the file as a whole."""
+    """0 for the whole file."""
     what: str = ""
 
 
@@ -45,41 +45,41 @@ class Finding(Shown):
     """One cause, however often it was met."""
 
     id: str
-    """The same from run to run: what it is, and where."""
+    """Kind and place: the same in every run."""
     kind: str
     """``failed``, ``break``, ``recompile``, …: a key of :data:`pellucid.findings.kinds.KINDS`."""
     place: Place | None
-    """The innermost line of the program's own."""
+    """The innermost line of user code."""
     code: str
-    """The text of that line; empty where the capture does not have it."""
+    """The text of that line; empty if the capture does not have it."""
     cause: str
     """One sentence."""
     quoted: str = ""
-    """torch's own words."""
+    """torch's wording."""
     remedy: str = ""
-    """What to change, in words; empty when that is not known."""
+    """What to change, in words; empty if unknown."""
     diff: str = ""
-    """The same as a unified diff of the program's file; empty where its syntax allows none."""
+    """The same as a unified diff of the user's file; empty if its syntax does not allow one."""
     sure: str = "certain"
-    """``certain``, ``tried`` (on the capture's guards), ``likely``, or ``unknown``."""
+    """``certain``, ``tried`` (checked against the capture's guards), ``likely``, or ``unknown``."""
     cost: Cost = Cost()
     count: int = 1
-    """How often it was met; of graph breaks and recompiles, how many they are."""
+    """How often it occurred; for graph breaks and recompiles, how many there are."""
     keys: tuple[str, ...] = ()
-    """The compiles concerned."""
+    """The compiles in which it occurred."""
     caused: tuple[str, ...] = ()
-    """The compiles that exist because of it."""
+    """The compiles that it caused."""
     links: tuple[Link, ...] = field(default=())
     lines: tuple[Line, ...] = field(default=())
-    """All lines of the same cause, where there are several; the first is ``place``."""
+    """All lines with this cause if there are several; the first is ``place``."""
     remedies: tuple[Remedy, ...] = ()
-    """Each remedy apart, the best first; ``remedy`` and ``diff`` are made from them."""
+    """Each remedy separately, the best first; ``remedy`` and ``diff`` are derived from them."""
 
     def __repr__(self) -> str:
         return f"<Finding {self.id}: {shorten(self.cause, 100, placeholder=' …')}>"
 
     def __post_init__(self) -> None:
-        # Either way to say it gives the other.
+        # A finding can be built from remedies or from words; the other form is derived.
         if self.remedies and not self.remedy:
             object.__setattr__(self, "remedy", in_words(self.remedies))
             object.__setattr__(self, "diff", diff_of(self.remedies))
@@ -92,7 +92,7 @@ class Finding(Shown):
 
 
 def identify(kind: str, place: Place | None, more: str = "") -> str:
-    """Return the id of a finding: no path of the machine's is in it.
+    """Return the id of a finding; it contains no path of this machine.
 
     >>> identify("break", Place("/home/me/model.py", 7), "item")
     'break:model.py:7:item'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch's hints for a graph break advise, where nothing else is known of its kind."""
+"""Remedies from torch's hints for a graph break, for kinds that no table covers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from typing import Sequence
 
 WRONG = "may result in an error when running in eager"
-"""In a hint: torch takes the code for wrong."""
+"""In a hint: torch considers the code an error."""
 _GENERAL = (
     (
         WRONG,
@@ -27,7 +27,7 @@ _MOST = 2
 
 
 def advised(hints: Sequence[str]) -> str:
-    """Return what to change by torch's hints, its concrete ones first; empty where it has none.
+    """Return the advice in torch's hints, concrete advice first; empty if there is none.
 
     >>> advised(["Avoid calling `f`.", "Please report an issue to PyTorch."])
     'torch advises: avoid calling `f`'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kind of finding is: its name, its rank, its words, and what finds it."""
+"""A kind of finding: its name, rank, words, and the function that finds it."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from .finding import Finding
 from .source import Program
 
 TONES = ("bad", "again", "warn", "note")
-"""What went wrong, what was compiled again, what may be wrong, and what asks for no change."""
+"""Something failed, was recompiled, may be wrong, or needs no change."""
 JUDGED = ("", "adds", "rules out")
-"""What a new finding means for the remedy that was tried: nothing, a price, or a failure."""
+"""What a new finding means for the remedy on trial: nothing, a cost, or failure."""
 LAST = 1000
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of finding: a file of :mod:`pellucid.findings.kinds` has it as ``KIND``."""
+    """One kind of finding; a file in :mod:`pellucid.findings.kinds` defines it as ``KIND``."""
 
     name: str
-    """As in :attr:`.Finding.kind`, ids, JSON and ``--fail-on``."""
+    """The name in :attr:`.Finding.kind`, ids, JSON and ``--fail-on``."""
     rank: int
-    """The lower, the earlier its findings are listed."""
+    """Findings with a lower rank are listed first."""
     means: str
-    """What such a finding says, in one sentence: the documentation."""
+    """What such a finding means, in one sentence, for the documentation."""
     words: str
-    """One of them, as it is counted: ``graph break``."""
+    """The noun for one of them: ``graph break``."""
     many: str = ""
-    """Several of them, if that is another word."""
+    """The noun for several, if it differs."""
     tone: str = "bad"
-    """One of :data:`TONES`: how it is coloured, and whether it counts as a note."""
+    """One of :data:`TONES`: the colour, and whether it counts as a note."""
     judged: str = ""
     """One of :data:`JUDGED`."""
     claim: int = LAST
-    """The lower, the earlier its findings take the compile time that several of them caused."""
+    """Kinds with a lower claim are charged first for compile time that several findings caused."""
     is_compared: bool = True
-    """Whether ``diff`` compares its findings: others are there as events, or by chance."""
+    """Whether ``diff`` compares its findings; the others appear as events, or vary by chance."""
     find: Callable[[Capture, Program], list[Finding]] | None = None
-    """Finds them in a capture; None for what another kind's function finds."""
+    """The function that finds them in a capture; None if another kind's function does."""
     across: Callable[[Sequence[Capture]], list[Finding]] | None = None
-    """Finds them between the captures of several processes."""
+    """The function that finds them by comparing the captures of several processes."""
 
     def __post_init__(self) -> None:
         if not (self.means.endswith(".") and self.words and self.tone in TONES):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's files, what became of each of their lines, and how many lines are compiled.
+"""The user's files, the outcome of each line, and the number of compiled lines.
 
-A line is compiled if it, or anything that it calls, is in a graph.  It is left out if Python runs
-it: it breaks a graph, or its function runs uncompiled.  Lines that leave nothing to run (a size
-that is read, a branch that was not taken) are neither.
+A line is compiled if it, or anything it calls, is in a graph.  It is left out if Python runs it: it
+breaks a graph, or its function runs uncompiled.  Lines that leave nothing to run (reading a size, a
+branch not taken) are neither.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pellucid.torch.model.names import is_resumed
 from .source import Program
 
 GRAPH, PYTHON, TRACED, BREAK, EAGER, NONE = "g", "p", "t", "b", "x", " "
-"""In a graph; Python between graphs; nothing left of it; a break; never compiled; not reached."""
+"""In a graph; Python between graphs; nothing left to run; a break; uncompiled; not reached."""
 
 _CODE_OF_NODE = re.compile(rf"{FILE_COMMENT}(.+):(\d+) in [^,]+, code: (.*)$", re.MULTILINE)
 _ORIGINAL = re.compile(
@@ -43,22 +43,22 @@ _ORIGINAL = re.compile(
 
 @dataclass
 class UserFile:
-    """One file of the user's: the lines that the capture knows, and their outcome."""
+    """One of the user's files: the lines that the capture knows, and their outcomes."""
 
     path: str
     numbers: List[int]
-    """The number of each line; they are consecutive where the whole file is known."""
+    """The number of each line; they are consecutive if the whole file is known."""
     lines: List[str]
     outcome: str = ""
-    """One letter a line: GRAPH, PYTHON, TRACED, BREAK, EAGER or NONE."""
+    """One letter per line: GRAPH, PYTHON, TRACED, BREAK, EAGER or NONE."""
     index: Dict[int, int] = field(default_factory=dict)
     compiled: frozenset[int] = frozenset()
-    """The lines that are compiled, each the first of its statement."""
+    """The compiled lines, each the first of its statement."""
     left_out: frozenset[int] = frozenset()
 
 
 def user_files(capture: Capture) -> List[UserFile]:
-    """Return the user's files with the outcome of each line, the most concerned first."""
+    """Return the user's files with the outcome of each line, in the order torch saw them."""
     files = {file.path: file for file in _files(capture)}
     for file in files.values():
         file.index = {number: i for i, number in enumerate(file.numbers)}
@@ -70,7 +70,7 @@ def user_files(capture: Capture) -> List[UserFile]:
 
 
 def compiled_lines(captures: Sequence[Capture]) -> Tuple[int, int]:
-    """Return how many lines of the program are compiled, and how many with those left out."""
+    """Return the number of compiled lines of the program, and the number with those left out."""
     compiled: set[Tuple[str, int]] = set()
     left_out: set[Tuple[str, int]] = set()
     for file in (file for capture in captures for file in user_files(capture)):
@@ -92,7 +92,7 @@ def _files(capture: Capture) -> Iterator[UserFile]:
         lines = event.text.split("\n")
         if not lines[-1]:
             lines.pop()
-        # Of a file that nobody has seen a log shows single lines; what is between them is unknown.
+        # A log shows single lines of a file; the lines between them are unknown.
         is_whole = bool(event.sha256) or not capture.of(Log)
         shown = {n: x for n, x in enumerate(lines, event.first) if x or is_whole}
         known.setdefault(event.file, {}).update(shown)
@@ -103,7 +103,7 @@ def _files(capture: Capture) -> Iterator[UserFile]:
 
 
 def _partial(capture: Capture) -> Dict[str, Dict[int, str]]:
-    """Gather the lines that the dumped files quote, for captures that keep no sources."""
+    """Collect the lines quoted in the dumped files, for captures that contain no sources."""
     found: Dict[str, Dict[int, str]] = {}
     for graph in capture.of(Graph):
         for path, line, code in _CODE_OF_NODE.findall(capture.text(graph.file)):
@@ -120,7 +120,7 @@ _MOST_DECORATORS = 8
 
 
 def _place_block(known: Dict[int, str], line: int, block: List[str]) -> None:
-    """Add the lines of a function, whose first line may be a decorator's that is not shown."""
+    """Add the lines of a function; its first line may be that of a decorator that is not shown."""
     fitting = [
         sum(known.get(line + shift + i, "").strip() == text.strip() for i, text in enumerate(block))
         for shift in range(_MOST_DECORATORS)
@@ -131,7 +131,7 @@ def _place_block(known: Dict[int, str], line: int, block: List[str]) -> None:
 
 
 class _Reached:
-    """What the events say about lines."""
+    """The lines that each kind of event reached."""
 
     def __init__(self, capture: Capture) -> None:
         self.graph: Dict[str, set[int]] = {}
@@ -149,7 +149,7 @@ class _Reached:
         with_graph = {graph.key for graph in capture.of(Graph)}
         for start in capture.of(Started):
             for call, called in zip(start.stack, start.stack[1:]):
-                # Where a function resumes it is called by the line of the break.
+                # The line of the break calls the resume function.
                 if start.key in with_graph and not is_resumed(called.function):
                     self._add(self.calls, program.through(call))
         for frame in capture.of(Frame):
@@ -170,7 +170,7 @@ class _Reached:
             to.setdefault(place.file, set()).add(place.line)
 
     def tell(self, file: UserFile) -> None:
-        """Say what became of each line of a file."""
+        """Set the outcome of each line of a file."""
         path = file.path
         statements, functions, lambdas = _shape(file)
         graph = {
@@ -219,9 +219,9 @@ Spans = List[Tuple[int, int, int]]
 
 
 def _shape(file: UserFile) -> Tuple[Dict[int, int], Spans, Spans]:
-    """Return the first line of the statement of each line, and a file's functions and lambdas.
+    """Return the first line of each line's statement, and the functions and lambdas of a file.
 
-    A function is its body's first and last line and the line of its first decorator.
+    A function is the first and last line of its body and the line of its first decorator.
     """
     offset = file.numbers[0] - 1 if file.numbers else 0
     whole = file.numbers == list(range(offset + 1, offset + 1 + len(file.numbers)))
@@ -299,5 +299,5 @@ def break_place(event: Break) -> Place | None:
 
 
 def nodes_of(capture: Capture, file: str) -> Tuple[Any, ...]:
-    """Return the nodes of a graph as the capture tells them, or else as the file's text does."""
+    """Return the nodes of a graph from the capture, or else parsed from the file's text."""
     return capture.nodes(file) or nodes_of_text(capture.text(file))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long some parts of the compiler's work took, of the compiles of one function."""
+"""The time that some phases of compiling one function took."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ KERNELS = re.compile(r"^(?:async_compile\.wait|compile_file|triton_codecache|asy
 
 @dataclass(frozen=True)
 class Part:
-    """One part of the work, all of its spans together."""
+    """One phase of the work: all of its spans."""
 
     spans: tuple[Span, ...]
 
     @property
     def seconds(self) -> float:
-        """How long all of it took."""
+        """Return the total duration."""
         return sum(span.seconds for span in self.spans)
 
     @property
     def keys(self) -> tuple[CompileKey, ...]:
-        """The compiles concerned."""
+        """Return the compiles concerned."""
         return tuple(dict.fromkeys(span.key for span in self.spans))
 
 
 def part_of(capture: Capture, keys: Collection[CompileKey], name: re.Pattern[str]) -> Part:
-    """Return what was done of a name in some compiles; what lies inside such a part is part of it.
+    """Return the spans with a name in some compiles; spans nested in such a span are part of it.
 
     Args:
         capture: the capture.
         keys: the compiles.
-        name: the name that torch has for it.
+        name: torch's name of the phase.
     """
     spans = (s for key in dict.fromkeys(keys) for s in capture.spans_by_key.get(key, ()))
     return Part(tuple(_outermost(s for s in spans if name.search(s.name))))
@@ -55,12 +55,12 @@ def _outermost(spans: Iterator[Span]) -> Iterator[Span]:
 
 
 def autotuning(capture: Capture, keys: Collection[CompileKey]) -> Part:
-    """Return the parts in which candidates for kernels were measured."""
+    """Return the spans that measured candidate kernels."""
     return part_of(capture, keys, AUTOTUNING)
 
 
 def lost_attempts(capture: Capture, keys: Collection[CompileKey]) -> Part:
-    """Return the attempts of tracing a frame that came to nothing: all but the last of each."""
+    """Return the discarded attempts to trace a frame: all but the last of each frame."""
     spans: dict[CompileKey, list[Span]] = {}
     for span in part_of(capture, keys, ATTEMPT).spans:
         spans.setdefault(span.key, []).append(span)
@@ -68,7 +68,7 @@ def lost_attempts(capture: Capture, keys: Collection[CompileKey]) -> Part:
 
 
 def largest(parts: Sequence[tuple[str, float]], whole: float) -> str:
-    """Return the parts that are a tenth of the whole at least, in words, the largest first.
+    """Return the phases that took at least a tenth of the whole, in words, the largest first.
 
     >>> largest([("guards", 2.0), ("autotuning", 60.0), ("restarts", 20.0)], 100.0)
     '60 s autotuning, 20 s restarts'

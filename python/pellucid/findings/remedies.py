@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch's kinds of breaks mean, and what to change: the table, and nothing that is not in it.
+"""The cause and remedy of each kind of graph break that torch reports: a table.
 
-A kind that is not here is told in torch's words, and no remedy is made up for it.
+A kind that is not in the table is reported in torch's words, without a remedy of ours.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OPTIMIZERS = "/torch/optim/"
 
 
 def advise(program: Program, place: Place | None, event: Break) -> Advice:
-    """Return what is known of a break; torch's own words where nothing is."""
+    """Return the advice on a break; torch's own words if it is unknown."""
     advice = _advice(program, place, event)
     return replace(advice, remedies=with_hints(advice.remedies, event.hints))
 

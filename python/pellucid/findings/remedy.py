@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a remedy is: an instruction in words and, if a program can apply it, in a form for that.
+"""Remedies: an instruction in words and, if a program can apply it, in a form that it can apply.
 
-The words and what is tried come from the same value, so neither can say more than the other.
+The words and the form that is tried come from the same value, so they cannot disagree.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pellucid.torch.model.events import Place
 KINDS = ("by hand", "setting", "environment", "edit", "option", "mark", "argument")
 """How a remedy is applied.
 
-``by hand``      nobody but the reader can
-``setting``      ``code`` is a statement that runs before the program does
+``by hand``      only the reader can apply it
+``setting``      ``code`` is a statement that runs before the program
 ``environment``  ``code`` is ``NAME=value``, or ``NAME`` alone to unset it
 ``edit``         ``diff`` is a unified diff of the file of ``target``
 ``option``       ``code`` is an argument of torch.compile, ``dynamic=True``
@@ -26,45 +26,44 @@ KINDS = ("by hand", "setting", "environment", "edit", "option", "mark", "argumen
 """
 
 STATUSES = ("works", "helps", "suggestion", "changes results", "does not help")
-"""What a trial can show, in the order in which remedies are to be read."""
+"""The possible results of a trial, in the order in which remedies are listed."""
 
 
 @one_line
 @dataclass(frozen=True)
 class Outcome:
-    """What one run of the program showed."""
+    """The result of one run of the program."""
 
     breaks: int
     recompiles: int
     seconds: float
-    """How long the program ran, from its first line to its last."""
+    """The run time of the program, from its first line to its last."""
     raised: str = ""
-    """The exception that ended it, in one line; empty for none."""
+    """The exception that ended it, on one line; empty for none."""
 
 
 @one_line
 @dataclass(frozen=True)
 class Trial:
-    """What became of the program when a remedy was applied to a copy of it."""
+    """The result of running a copy of the program with a remedy applied."""
 
     status: str
-    """One of :data:`STATUSES`; ``suggestion`` if nothing was learned."""
+    """One of :data:`STATUSES`; ``suggestion`` if the trial was inconclusive."""
     why: str = ""
-    """What the status does not say by itself, in one sentence."""
+    """Details of the status, in one sentence."""
     before: Outcome | None = None
     after: Outcome | None = None
     difference: float | None = None
     """The largest difference between two results; None if nothing could be compared."""
     compared: int = 0
-    """How many results were compared: tensors and numbers that compiled functions returned,
-    parameters and gradients."""
+    """The number of compared values: results of compiled functions, parameters, gradients."""
 
     def __str__(self) -> str:
         return f"{self.title}: {self.detail}" if self.detail else self.title
 
     @property
     def detail(self) -> str:
-        """What the status does not say: why, and the numbers before and after."""
+        """Return the details of the status: the reason, and the numbers before and after."""
         told = [self.why] if self.why else []
         if self.before is not None and self.after is not None:
             told += [*_changes(self.before, self.after), self.results]
@@ -72,14 +71,14 @@ class Trial:
 
     @property
     def title(self) -> str:
-        """The status as a finding shows it."""
+        """Return the status as a finding shows it."""
         if self.status == "suggestion":
             return self.status
         return f"tried: {_TITLES.get(self.status, self.status)}"
 
     @property
     def results(self) -> str:
-        """How far the results are from those without the remedy, in words."""
+        """Return how the results differ from those without the remedy, in words."""
         if not self.compared:
             return "no results to compare"
         if not self.difference:
@@ -108,53 +107,53 @@ class Remedy:
     """One thing to change."""
 
     words: str
-    """An instruction: it begins with a verb in lower case, and has no full stop."""
+    """An instruction: it begins with a lower-case verb and has no full stop."""
     kind: str = "by hand"
     """One of :data:`KINDS`."""
     code: str = ""
-    """What is applied."""
+    """The text to apply."""
     diff: str = ""
-    """The same as a unified diff of a file of the program; empty where its syntax allows none."""
+    """The same as a unified diff of a user's file; empty if its syntax does not allow one."""
     target: Place | None = None
     """The file of an edit; the function of a mark or of an argument."""
     caution: str = ""
-    """What else it changes (results, gradients, output); empty for nothing that is known."""
+    """What else it changes (results, gradients, output); empty if nothing is known."""
     trial: Trial | None = None
-    """What came of it when it was tried; None if it was not."""
+    """The result of its trial; None if it was not tried."""
 
     @property
     def status(self) -> str:
-        """What is known of it: one of :data:`STATUSES`."""
+        """Return its status: one of :data:`STATUSES`."""
         return "suggestion" if self.trial is None else self.trial.status
 
     @property
     def told(self) -> str:
-        """The words with the caution."""
+        """Return the words with the caution."""
         return f"{self.words} ({self.caution})" if self.caution else self.words
 
 
 def by_hand(words: str, caution: str = "") -> tuple[Remedy, ...]:
-    """Return a remedy that only the reader can apply; none for no words."""
+    """Return a remedy that only the reader can apply; none for empty words."""
     return (Remedy(words, caution=caution),) if words else ()
 
 
 def setting(line: str, words: str = "", diff: str = "", caution: str = "") -> Remedy:
-    """Return a setting, or another statement that runs before the program does.
+    """Return a setting, or another statement that runs before the program.
 
-    In ``words``, the statement stands for ``{}``.
+    In ``words``, ``{}`` is replaced by the statement.
     """
     return Remedy((words or "set {}").format(line), "setting", line, diff, caution=caution)
 
 
 def edit(diff: str, place: Place | None, words: str, caution: str = "") -> tuple[Remedy, ...]:
-    """Return a change of the program's text; by hand if its syntax allows no diff."""
+    """Return an edit of the program's text; a remedy by hand if its syntax allows no diff."""
     if not diff or place is None:
         return by_hand(words, caution)
     return (Remedy(words, "edit", "", diff, place, caution),)
 
 
 def option(argument: str, why: str = "") -> Remedy:
-    """Return an argument of torch.compile."""
+    """Return a remedy that passes an argument to torch.compile."""
     return Remedy(f"use torch.compile({argument}){why}", "option", argument)
 
 
@@ -165,19 +164,19 @@ def mark(call: str, function: Place | None, words: str = "") -> Remedy:
 
 
 def argument(name: str, value: str, function: Place | None, words: str, caution: str) -> Remedy:
-    """Return another value for an argument of a compiled function."""
+    """Return a remedy that passes a different value for an argument of a compiled function."""
     if function is None or not name.isidentifier():
         return Remedy(words, caution=caution)
     return Remedy(words, "argument", f"{name} = {value}", "", function, caution)
 
 
 def in_order(remedies: Sequence[Remedy]) -> tuple[Remedy, ...]:
-    """Return remedies with those that work first, and those that were tried and failed last."""
+    """Return remedies sorted: those that work first, those that failed a trial last."""
     return tuple(sorted(remedies, key=lambda remedy: STATUSES.index(remedy.status)))
 
 
 def titled(remedies: Sequence[Remedy]) -> list[tuple[str, Remedy]]:
-    """Return remedies in that order, each with the word before it: change, or, not; or none."""
+    """Return remedies in that order, each with its label: change, or, not; or none."""
     found = []
     for number, remedy in enumerate(in_order(remedies)):
         title = "not" if has_failed(remedy) else "or" if number else "change"
@@ -186,7 +185,7 @@ def titled(remedies: Sequence[Remedy]) -> list[tuple[str, Remedy]]:
 
 
 def in_words(remedies: Sequence[Remedy]) -> str:
-    """Return remedies as one instruction, without those that were tried and failed.
+    """Return remedies as one instruction, without those that failed a trial.
 
     >>> in_words([Remedy("keep it a tensor"), setting("torch.x = 1")])
     'keep it a tensor, or set torch.x = 1'
@@ -198,12 +197,12 @@ def in_words(remedies: Sequence[Remedy]) -> str:
 
 
 def has_failed(remedy: Remedy) -> bool:
-    """Return true if a trial showed that this is not a remedy."""
+    """Return true if a trial showed that this does not help or changes results."""
     return remedy.status in ("does not help", "changes results")
 
 
 def diff_of(remedies: Sequence[Remedy]) -> str:
-    """Return the diff of the first remedy that has one and has not failed; empty for none."""
+    """Return the diff of the first remedy that has one and has not failed; empty if none has."""
     return next((r.diff for r in in_order(remedies) if r.diff and not has_failed(r)), "")
 
 
@@ -228,7 +227,7 @@ def settings_in(text: str) -> tuple[str, ...]:
 
 
 def _advised(hint: str) -> tuple[Remedy, ...]:
-    """The settings and the variables that a hint of torch's names."""
+    """Return the settings and variables that one of torch's hints names."""
     lines = (setting(line, "set {}, as torch advises") for line in settings_in(hint))
     names = (found["code"] for found in _VARIABLE.finditer(hint))
     variables = (Remedy(f"set {code}, as torch advises", "environment", code) for code in names)
@@ -236,7 +235,7 @@ def _advised(hint: str) -> tuple[Remedy, ...]:
 
 
 def of_words(words: str) -> tuple[Remedy, ...]:
-    """Return the remedies of a sentence: its settings and variables, and what is left by hand.
+    """Return the remedies in a sentence: its settings and variables; the rest is by hand.
 
     >>> [r.kind for r in of_words("call it outside, or set torch._dynamo.config.allow_rnn = True")]
     ['by hand', 'setting']
@@ -257,7 +256,7 @@ def of_words(words: str) -> tuple[Remedy, ...]:
 def with_hints(remedies: Sequence[Remedy], hints: Sequence[str]) -> tuple[Remedy, ...]:
     """Return remedies with the settings that torch's hints name, each once.
 
-    What can be tried comes first, ours before torch's.
+    Remedies that can be tried come first, ours before torch's.
     """
     known = {remedy.code for remedy in remedies}
     advised = dict.fromkeys(found for hint in hints for found in _advised(hint))
@@ -269,7 +268,7 @@ def with_hints(remedies: Sequence[Remedy], hints: Sequence[str]) -> tuple[Remedy
 
 
 def together(groups: Sequence[Sequence[Remedy]]) -> tuple[Remedy, ...]:
-    """Return the remedies of one cause at several lines: an edit changes all of them."""
+    """Return the remedies of one cause at several lines; an edit changes all of them."""
 
     def whole(remedy: Remedy) -> Remedy:
         same = (remedy.kind, remedy.words, remedy.target and remedy.target.file)

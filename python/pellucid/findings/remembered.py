@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What trials of remedies showed, kept beside the record of the capture: every view shows it."""
+"""Trial results, stored beside the capture's record so that every view shows them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .remedy import Remedy, Trial, tried
 
 
 def remember(directory: Path, findings: Sequence[Finding]) -> None:
-    """Keep what came of the remedies of some findings; what was kept of others stays."""
+    """Store the trial results of some findings; stored results of other findings are kept."""
     kept = _kept(directory)
     for finding in findings:
         for remedy in finding.remedies:
@@ -31,7 +31,7 @@ def remember(directory: Path, findings: Sequence[Finding]) -> None:
 
 
 def with_trials(directory: Path, findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings with what is known of their remedies, those that work first."""
+    """Return findings with their stored trial results, remedies that work first."""
     kept = _kept(directory)
     if not kept:
         return list(findings)
@@ -44,7 +44,7 @@ def with_trials(directory: Path, findings: Sequence[Finding]) -> list[Finding]:
 
 
 def forget(findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings as if nothing had been tried."""
+    """Return findings without any trial results."""
     return [f.with_remedies([replace(r, trial=None) for r in f.remedies]) for f in findings]
 
 
@@ -53,7 +53,7 @@ def _key(finding: Finding, remedy: Remedy) -> tuple[str, ...]:
 
 
 def _kept(directory: Path) -> dict[tuple[str, ...], Trial]:
-    """What is known of each remedy; nothing if the trials were made on a different capture."""
+    """Return the stored trial of each remedy; nothing if they belong to a different capture."""
     try:
         record = json.loads((directory / TRIALS).read_text(encoding="utf-8"))
         if record["of"] != _record(directory):

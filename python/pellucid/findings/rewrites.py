@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of the program, written anew where their syntax tree allows it; empty where it does not."""
+"""Rewrites of the user's lines, by their syntax trees; empty if a line's form does not allow it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBERS = ("item", "tolist", "int", "float", "bool", "round", "len", "range")
 
 
 def branch_shape(program: Program, place: Place | None) -> str:
-    """Say what decides at a line: ``if``, ``while``, ``assert``, ``leaves loop``, or nothing."""
+    """Return the test on a line: ``if``, ``while``, ``assert``, ``leaves loop``, or empty."""
     node = None if place is None else program.statement(place)
     if isinstance(node, ast.While):
         return "while"
@@ -37,14 +37,14 @@ def _loop_around(program: Program, place: Place | None, node: ast.stmt) -> bool:
 
 
 def block_around(program: Program, place: Place | None) -> str:
-    """Say in which block a line stands in which torch cannot go on: ``try``, ``with`` or none."""
+    """Return the block around a line in which torch cannot resume: ``try``, ``with``, or empty."""
     if place is None:
         return ""
     tree = program.tree(place.file)
     around = ""
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, (ast.Try, ast.With)):
-            # The line of a `with` itself is outside of its body.
+            # The line of a `with` itself is outside its body.
             body = [*node.body, *(getattr(node, "handlers", ())), *(getattr(node, "finalbody", ()))]
             if any(part.lineno <= place.line <= (part.end_lineno or 0) for part in body):
                 around = "try" if isinstance(node, ast.Try) else "with"
@@ -52,7 +52,7 @@ def block_around(program: Program, place: Place | None) -> str:
 
 
 def as_where(program: Program, place: Place | None) -> str:
-    """Write an ``if`` that gives one name one of two values with ``torch.where``."""
+    """Rewrite an ``if`` that assigns one of two values to a name with ``torch.where``."""
     node = None if place is None else program.statement(place)
     if place is None or not isinstance(node, ast.If) or branch_shape(program, place) != "if":
         return ""
@@ -76,7 +76,7 @@ def as_where(program: Program, place: Place | None) -> str:
 
 
 def _assigned(node: ast.stmt, write: Callable[[ast.AST], str]) -> tuple[str, str] | None:
-    """The name and the value of an assignment to one name, or of a return."""
+    """Return the name and value of an assignment to one name, or of a return."""
     if (
         isinstance(node, ast.Assign)
         and len(node.targets) == 1
@@ -107,7 +107,7 @@ _SIGNS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"
 
 
 def as_assert(program: Program, place: Place | None) -> str:
-    """Write an ``assert`` of a tensor's value with ``torch._assert``."""
+    """Rewrite an ``assert`` on a tensor's value with ``torch._assert``."""
     node = None if place is None else program.statement(place)
     if place is None or not isinstance(node, ast.Assert):
         return ""
@@ -118,7 +118,7 @@ def as_assert(program: Program, place: Place | None) -> str:
 
 
 def without_line(program: Program, place: Place | None, name: str) -> str:
-    """Remove a statement that only calls ``name`` and is not all there is in its block."""
+    """Remove a statement that only calls ``name``, unless it is the only one in its block."""
     node = None if place is None else program.statement(place)
     if place is None or not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
         return ""
@@ -138,7 +138,7 @@ def without_line(program: Program, place: Place | None, name: str) -> str:
 def without_decorator(
     program: Program, place: Place | None, function: str, name: str
 ) -> tuple[str, Place | None]:
-    """Remove a decorator from the only function of a name in a file; also where it stands."""
+    """Remove a decorator from the only function of a name in a file; return its line too."""
     named = [f for f in program.functions(place.file) if f.name == function] if place else []
     for part in named[0].decorator_list if len(named) == 1 else ():
         called = part.func if isinstance(part, ast.Call) else part
@@ -149,7 +149,7 @@ def without_decorator(
 
 
 def scalar_call(program: Program, place: Place | None) -> str:
-    """Return what makes a number of a tensor on a line: ``.item()``, ``int()``."""
+    """Return the call that turns a tensor into a number on a line: ``.item()``, ``int()``."""
     for call in _calls(program, place):
         name = _name(call.func).rpartition(".")[2] or getattr(call.func, "attr", "")
         if name in _NUMBERS:
@@ -161,7 +161,7 @@ _GROWING = ("append", "extend", "add", "update", "insert", "setdefault", "append
 
 
 def grows(program: Program, place: Place | None, name: str) -> bool:
-    """Whether functions of a file make a list, a set or a dict longer, by its last name."""
+    """Return true if functions of a file grow the list, set or dict with this last name."""
     return place is not None and any(
         _grows_by(node, name) for part in program.functions(place.file) for node in ast.walk(part)
     )
@@ -176,7 +176,7 @@ def _grows_by(node: ast.AST, name: str) -> bool:
 
 
 def computed_in(function: ast.FunctionDef | ast.AsyncFunctionDef, source: str) -> bool:
-    """Whether a function gives the name with which a source begins its value, and is not given it.
+    """Return true if a function assigns a source's base name and does not take it as an argument.
 
     >>> code = ast.parse("def f(x, n):\\n    w = int(x)\\n    return w + n").body[0]
     >>> computed_in(code, "w"), computed_in(code, "n"), computed_in(code, "w[0]")
@@ -191,7 +191,7 @@ def computed_in(function: ast.FunctionDef | ast.AsyncFunctionDef, source: str) -
 
 
 def counts_to(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
-    """Whether a function loops over ``range`` of a name, so that each value is other code.
+    """Return true if a function loops over ``range`` of a name, so each value unrolls differently.
 
     >>> code = ast.parse("def f(x, n):\\n    for _ in range(n): x = x + 1").body[0]
     >>> counts_to(code, "n"), counts_to(code, "x")
@@ -206,7 +206,7 @@ def counts_to(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bo
 
 
 def sets(program: Program, place: Place | None, source: str) -> bool:
-    """Whether the function in which a line stands gives an attribute or a global a value."""
+    """Return true if the function around a line assigns an attribute or a global."""
     function = None if place is None else program.function(place)
     name = source.replace("global ", "")
     if function is None or (name.isidentifier() and not source.startswith("global ")):
@@ -216,7 +216,7 @@ def sets(program: Program, place: Place | None, source: str) -> bool:
 
 
 def is_argument(program: Program, place: Place | None, name: str) -> bool:
-    """Whether the function that begins at a line has an argument of this name."""
+    """Return true if the function that begins at a line has an argument of this name."""
     function = None if place is None else program.function(program.start(place))
     arguments = None if function is None else function.args
     if arguments is None:
@@ -226,7 +226,7 @@ def is_argument(program: Program, place: Place | None, name: str) -> bool:
 
 
 def with_tensor(program: Program, place: Place | None, keyword: str) -> tuple[str, Place | None]:
-    """Give a tensor for the only keyword of a name in a file; also where it stands."""
+    """Wrap the value of the only keyword of a name in a file in a tensor; return its line too."""
     tree = None if place is None else program.tree(place.file)
     found = [n for n in (ast.walk(tree) if tree else ()) if _gives(n, keyword)]
     if place is None or len(found) != 1:
@@ -250,7 +250,7 @@ def _gives(node: ast.AST, keyword: str) -> bool:
 
 
 def with_call_renamed(program: Program, file: str, old: str, new: str) -> tuple[str, Place | None]:
-    """Give the only call of a name in a file another name; also where it stands."""
+    """Rename the only call of a name in a file; return its line too."""
     tree = program.tree(file)
     found = [
         n
@@ -273,7 +273,7 @@ def _is_stored(node: ast.Name) -> bool:
 
 
 def loops_over(program: Program, place: Place | None, name: str) -> bool:
-    """Whether the function in which a line stands loops over what has this last name."""
+    """Return true if the function around a line loops over a value with this last name."""
     function = None if place is None else program.function(place)
     for node in ast.walk(function) if function is not None else ():
         if isinstance(node, (ast.For, ast.comprehension)) and any(
@@ -304,7 +304,7 @@ def test_of_size(program: Program, place: Place | None, bounds: Sequence[int]) -
 
 
 def called_name(program: Program, place: Place | None, ending: str) -> str:
-    """Return the name of the first call on a line whose name ends so; empty for none."""
+    """Return the first called name on a line that ends with ``ending``; empty if there is none."""
     for call in _calls(program, place):
         name = _name(call.func)
         if name and name.endswith(ending):
@@ -322,7 +322,7 @@ def _calls(program: Program, place: Place | None) -> Iterator[ast.Call]:
 
 
 def _name(node: ast.AST) -> str:
-    """A dotted name; empty for what is no name, such as the method of a call's result."""
+    """Return a dotted name; empty if it is not one, such as the method of a call's result."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program's own text, as far as a capture has it: lines, syntax trees, and diffs of them."""
+"""The user's source text, as far as a capture has it: lines, syntax trees, and diffs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ N = TypeVar("N", bound=ast.stmt)
 
 
 def _kept(method: Callable[[Any, K], V]) -> Callable[[Any, K], V]:
-    """Let a method of a program remember its results, as long as the program is there."""
+    """Cache a method's results on its program."""
     name = method.__name__
 
     @functools.wraps(method)
@@ -42,7 +42,7 @@ def _kept(method: Callable[[Any, K], V]) -> Callable[[Any, K], V]:
 
 
 class Program:
-    """The program that was captured, as text."""
+    """The captured program, as text."""
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
@@ -54,14 +54,14 @@ class Program:
             self._sources.setdefault(source.file, []).append(source)
 
     def compiles(self, folder: str, function: str) -> bool:
-        """Return true if torch compiled a function of that name, of a file in that folder."""
+        """Return true if torch compiled a function of that name from a file in that folder."""
         frames = self._frames.values()
         places = [f.place for f in frames if f.place.function == function]
         return any(folder in place.file.replace("\\", "/") for place in places)
 
     @_kept
     def lines(self, file: str) -> tuple[str, ...]:
-        """Return the lines of a file of the program's; none if it is unknown."""
+        """Return the lines of one of the program's files; none if unknown."""
         parts = self._sources.get(file)
         if parts is not None:
             found: list[str] = []
@@ -70,8 +70,8 @@ class Program:
                 found[part.first - 1 :] = part.text.split("\n")
             return tuple(found)
         if self._is_of_log:
-            return ()  # whoever wrote the log named the file
-        # A dump that does not have the program's text: the file as it is, if it is that old.
+            return ()  # the log's author named the file: do not read it
+        # The dump lacks the program's text: read the file, unless it changed after the capture.
         try:
             made = os.stat(str(self._capture.directory / _RECORD)).st_mtime
         except OSError:
@@ -85,7 +85,7 @@ class Program:
             return ()
 
     def code(self, place: Place | None) -> str:
-        """Return the text of a line, without its indentation; empty if it is unknown."""
+        """Return the text of a line without its indentation; empty if unknown."""
         if place is None:
             return ""
         lines = self.lines(place.file)
@@ -93,16 +93,16 @@ class Program:
 
     @_kept
     def tree(self, file: str) -> ast.Module | None:
-        """Return the syntax tree of a file; None where it has none that this Python can read."""
+        """Return the syntax tree of a file; None if this Python cannot parse it."""
         if self._is_of_log and any(not part.sha256 for part in self._sources.get(file, ())):
-            return None  # lines that a log has shown, of a file that nobody has seen
+            return None  # single lines quoted in a log, not the whole file
         try:
             return ast.parse("\n".join(self.lines(file)) + "\n") if self.lines(file) else None
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 
     def own(self, frames: Sequence[Place], otherwise: Place | None = None) -> Place | None:
-        """Return the innermost place that is the program's own, through files of the dump."""
+        """Return the innermost place in user code, mapped back through files of the dump."""
         for frame in reversed(frames):
             found = self.through(frame)
             if found is not None and is_own(found.file):
@@ -113,7 +113,7 @@ class Program:
         return None
 
     def through(self, place: Place) -> Place | None:
-        """Return the program's place for one in a transformed file of this dump; None for none."""
+        """Return the user's place for a place in a transformed file; None if there is none."""
         frame = self._frames.get(os.path.basename(place.file))
         if frame is None:
             return place
@@ -121,13 +121,14 @@ class Program:
         links = [link for link in frame.links if link.kind == "user"]
         if links:
             above = [link for link in links if link.line <= place.line]
-            # What stands before the first of them is a part of its statement.
+            # Lines above the first link belong to its statement.
             nearest = max(above, key=_line) if above else min(links, key=_line)
             file, _, line = nearest.target.rpartition(":")
             return Place(file, int(line), function) if line.isdigit() else None
         text = self._capture.text(frame.file).split("\n")
         near = text[max(place.line - 6, 0) : place.line]
-        # A call whose result the rest of the function is given stands before what names its line.
+        # A call whose result is passed to the resume function comes before the comment with its
+        # line.
         for line in (*reversed(near), *text[place.line : place.line + 3]):
             found = _IN_COMMENT.search(line)
             if found is not None:
@@ -135,11 +136,11 @@ class Program:
         return None
 
     def statement(self, place: Place) -> ast.stmt | None:
-        """Return the innermost statement in which a line stands."""
+        """Return the innermost statement at a line."""
         return self._statements_by_line(place.file).at(place.line)
 
     def function(self, place: Place) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-        """Return the innermost function in which a line stands."""
+        """Return the innermost function at a line."""
         return self._functions_by_line(place.file).at(place.line)
 
     @_kept
@@ -171,11 +172,11 @@ class Program:
         return [] if tree is None else walk(tree)
 
     def text_of(self, file: str, node: ast.AST) -> str:
-        """Return the text of an expression as the program writes it."""
+        """Return the source text of an expression."""
         return ast.get_source_segment("\n".join(self.lines(file)) + "\n", node) or ""
 
     def diff(self, file: str, first: int, last: int, new: Sequence[str]) -> str:
-        """Return the diff that puts ``new`` in the place of some lines."""
+        """Return the diff that replaces some lines by ``new``."""
         lines = list(self.lines(file))
         if not lines or not 0 < first <= last + 1 <= len(lines) + 1:
             return ""
@@ -201,15 +202,15 @@ def _line(link: Link) -> int:
 
 
 class _Innermost(Generic[N]):
-    """Which of some statements is the innermost on a line."""
+    """A lookup of the innermost statement by line."""
 
     def __init__(self, nodes: Iterable[N]) -> None:
         self._lines: list[int] = []
-        """Where that changes, ascending."""
+        """The lines where the innermost statement changes, ascending."""
         self._nodes: list[N | None] = []
-        """What it is from there on."""
+        """The innermost statement from that line on."""
         open_nodes: list[N] = []
-        # Outer ones come first: of those that begin on one line, ast.walk() has them first.
+        # Outer nodes first: among nodes that begin on one line, ast.walk() yields them first.
         for node in sorted(nodes, key=_first):
             self._close(open_nodes, _first(node))
             open_nodes.append(node)
@@ -217,7 +218,7 @@ class _Innermost(Generic[N]):
         self._close(open_nodes, sys.maxsize)
 
     def _close(self, open_nodes: list[N], line: int) -> None:
-        """Take out what ends before a line."""
+        """Close the nodes that end before a line."""
         while open_nodes and _last(open_nodes[-1]) < line:
             ended = _last(open_nodes.pop())
             while open_nodes and _last(open_nodes[-1]) <= ended:
@@ -229,7 +230,7 @@ class _Innermost(Generic[N]):
         self._nodes.append(node)
 
     def at(self, line: int) -> N | None:
-        """Return the innermost of them in which a line stands; None for none."""
+        """Return the innermost node at a line; None if there is none."""
         number = bisect.bisect_right(self._lines, line) - 1
         return self._nodes[number] if number >= 0 else None
 
@@ -244,5 +245,5 @@ def _first(node: ast.stmt) -> int:
 
 
 def root_of(frame: Frame) -> str:
-    """Return the name of the function that a frame is of, also when it goes on after a break."""
+    """Return the name of a frame's function; for a resume function, that of the original."""
     return broken_function(frame.place.function)[0]

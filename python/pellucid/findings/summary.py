@@ -19,11 +19,11 @@ from .kinds import KINDS
 from .words import file_name, sentence, times, where
 
 _MOST = 3
-"""So many findings are shown, and so many functions named."""
+"""The number of findings shown, and of functions named."""
 
 
 class Line(NamedTuple):
-    """A line of a summary, and how a terminal may show it."""
+    """A line of a summary, and its terminal style."""
 
     text: str
     style: str = ""
@@ -37,7 +37,7 @@ def has_compiled(captures: Sequence[Capture]) -> bool:
 def summary(
     captures: Sequence[Capture], findings: Sequence[Finding], width: int = 100
 ) -> list[Line]:
-    """Return the lines of a summary; notes on caches and on precision are left out."""
+    """Return the lines of a summary; notes (on caches, on precision) are left out."""
     told = [finding for finding in findings if KINDS[finding.kind].tone != "note"]
     lines: list[Line] = []
     for title, text in (
@@ -60,7 +60,7 @@ def summary(
 
 
 def _often(finding: Finding) -> str:
-    """How often a cause was met, where it does not say so itself."""
+    """Return how often a cause occurred, unless the cause already says so."""
     if finding.count == 1 or finding.kind in ("recompile", "limit", "slow"):
         return ""
     compiles = len(finding.keys)
@@ -90,7 +90,7 @@ def _compiled(captures: Sequence[Capture]) -> str:
 
 
 def _quoted(name: str) -> str:
-    """The name of a function, and of what it is inside, as code."""
+    """Quote the name of a function, and of its wrapper, as code."""
     return f"`{name}`".replace(", inside ", "`, inside `")
 
 

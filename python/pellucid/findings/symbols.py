@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of numbers that only run time knows, as a person would write them, and what they are of."""
+"""Tests of unbacked symbols in Python syntax, and the lines that created the symbols."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMPUTED = {"Mod": "%", "PythonMod": "%", "FloorDiv": "//", "IntTrueDiv": "/"}
 
 
 def as_python(test: str) -> str:
-    """Return a test of symbols with operators in place of torch's functions.
+    """Return a test of symbols with operators in place of SymPy's functions.
 
     >>> as_python("Eq(Mod(u1, 2), 0)"), as_python("u0 < 2"), as_python("Eq(u0")
     ('u1 % 2 == 0', 'u0 < 2', 'Eq(u0')
@@ -32,7 +32,7 @@ def as_python(test: str) -> str:
 
 
 class _Written(ast.NodeTransformer):
-    """Puts an operator in the place of each function that stands for one."""
+    """Replace each function that stands for an operator."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
@@ -49,7 +49,7 @@ class _Written(ast.NodeTransformer):
 
 
 def origins(capture: Capture, program: Program, key: CompileKey, test: str) -> str:
-    """Return which lines made the symbols of a test, in words; empty where torch does not say."""
+    """Return the lines that created the symbols of a test, in words; empty if unknown."""
     found: list[str] = []
     for symbol in dict.fromkeys(_SYMBOL.findall(test)):
         event = _made(capture.of(Unbacked, key), symbol)
@@ -61,5 +61,5 @@ def origins(capture: Capture, program: Program, key: CompileKey, test: str) -> s
 
 
 def _made(events: Sequence[Unbacked], symbol: str) -> Unbacked | None:
-    # An attempt that starts over makes the same symbols again.
+    # A restarted attempt creates the same symbols again: use the last.
     return next((event for event in reversed(events) if event.symbol == symbol), None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings as text and as JSON: what ``pellucid explain`` prints."""
+"""Findings as text and as JSON: the output of ``pellucid explain``."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .remedy import has_failed, in_order, titled
 from .words import sentence, short, times, where
 
 _AT_ONCE = 7
-"""So many findings are told in the first ten lines."""
+"""The number of findings listed in the first ten lines."""
 _WIDTH = 100
 _LISTED = 40
-"""So many lines of one finding are listed."""
+"""The number of lines listed per finding."""
 
 
 def explanation(
@@ -34,9 +34,9 @@ def explanation(
 
     Args:
         captures: the captures.
-        findings: what was found in them.
-        width: columns of the terminal, which limits each line; if None, lines of the summary have
-            any length.
+        findings: their findings.
+        width: the columns of the terminal, which limit each line; if None, lines of the summary can
+            have any length.
     """
     processes = f", {len(captures)} processes" if len(captures) > 1 else ""
     compiled = counts_of(captures, findings).compiled
@@ -63,14 +63,14 @@ def explanation(
 
 
 def one_line(finding: Finding) -> str:
-    """Return a finding in one line: where, what, and what to change."""
+    """Return a finding on one line: where, what, and what to change."""
     at = f"{where(finding)}  " if finding.place is not None else ""
     text = f"{sentence(finding.cause)} {sentence(finding.remedy)} {_tried(finding)}"
     return at + " ".join(text.split())
 
 
 def _tried(finding: Finding) -> str:
-    """What trials showed of what is told first, in a few words; empty if none was made."""
+    """Return the trial results in a few words; empty if nothing was tried."""
     if not any(remedy.trial for remedy in finding.remedies):
         return ""
     if all(has_failed(remedy) for remedy in finding.remedies):
@@ -111,7 +111,7 @@ def _details(number: int, finding: Finding, width: int) -> list[str]:
 
 
 def _listed(finding: Finding) -> list[str]:
-    """The lines of a finding that has several, each with its text."""
+    """Return the lines of a finding that has several, each with its text."""
     shown = finding.lines[:_LISTED]
     width = max(len(short(line.place)) for line in shown)
     lines = [f"      {short(line.place):{width}}  {line.code}".rstrip() for line in shown]
@@ -120,7 +120,7 @@ def _listed(finding: Finding) -> list[str]:
 
 
 def _trials(finding: Finding, width: int) -> list[str]:
-    """Each remedy apart, with what came of it: those that work first, those that failed last."""
+    """Return each remedy with its trial result: those that work first, those that failed last."""
     lines: list[str] = []
     for title, remedy in titled(finding.remedies):
         lines += _wrapped(f"{title}: {sentence(remedy.told)}".lstrip(": "), "   ", width)
@@ -153,7 +153,7 @@ def _functions(captures: Sequence[Capture]) -> str:
 
 
 def _calls(captures: Sequence[Capture]) -> str:
-    """How often each version of each function ran, where that was counted."""
+    """Return how often each version of each function ran, if that was counted."""
     told: dict[str, list[str]] = {}
     for capture in captures:
         numbers = {event.key: event.number for event in capture.of(Calls)}

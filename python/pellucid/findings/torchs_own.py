@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors that torch's own code raises while it compiles, told apart from those of the program's."""
+"""Errors raised by torch's own code during a compile, as opposed to errors in the program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .remedy import Remedy, by_hand
 
 _ORIGINAL = re.compile(r"^Original traceback:\n(?P<calls>(?:[ \t].*\n?|\n)+)", re.MULTILINE)
 _TOLD = ("TorchRuntimeError", "Unsupported", "UserError", "UncapturedHigherOrderOpError")
-"""The classes of what torch says of the program itself."""
+"""The exception classes that torch uses for errors in the program."""
 _NEST = "invoke_subgraph"
 _REPORT = (
     "report it to PyTorch with the smallest program that fails, its output under "
@@ -22,14 +22,14 @@ _MOST = 200
 
 
 def traced_line(event: Skipped) -> Place | None:
-    """Return the line that torch names where it was executing a node (`Original traceback`)."""
+    """Return the line that torch names as the one it was executing (`Original traceback`)."""
     found = _ORIGINAL.search(event.reason)
     calls = () if found is None else calls_of(found["calls"])
     return calls[-1] if calls else None
 
 
 def fault_of_torch(event: Skipped) -> tuple[str, tuple[Remedy, ...]] | None:
-    """Return cause and remedies of an error that torch's own code raised; None for others."""
+    """Return cause and remedies of an error that torch's own code raised; None for other errors."""
     if not event.inside or event.kind.rpartition(".")[2] in _TOLD:
         return None
     words = " ".join(event.reason.partition("\nWhile executing")[0].split())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remedies of recompiles, tried: what two versions differ in beside the guard that failed."""
+"""Static trials of recompile remedies: whether two versions differ only in the failed guard."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _IN_SIZE = re.compile(r"\.(?:(?:size|stride)\(\d+\)|requires_grad|dtype|device)$
 
 
 def entry_of(capture: Capture, key: CompileKey | None) -> CacheEntry | None:
-    """Return the cache entry of a compile, where the capture has it."""
+    """Return the cache entry of a compile; None if the capture does not have it."""
     for entries in capture.caches.values():
         for entry in entries:
             if entry.key == key:
@@ -30,10 +30,10 @@ def entry_of(capture: Capture, key: CompileKey | None) -> CacheEntry | None:
 
 
 def only_difference(capture: Capture, failure: GuardFailure, newer: CompileKey) -> bool:
-    """Say whether two versions are one but for the guard that failed.
+    """Return true if two versions are equal except for the guard that failed.
 
-    With the guards on that value left out, each guard of one is a guard of the other; the older
-    one's sizes pass the shape guards of the newer; and both graphs have the same operations.
+    Apart from guards on that value, both have the same guards; the older version's sizes satisfy
+    the newer one's shape guards; and both graphs have the same operations.
     """
     old, new = entry_of(capture, failure.version), entry_of(capture, newer)
     if old is None or new is None or not old.guards or not new.guards:
@@ -48,7 +48,7 @@ def only_difference(capture: Capture, failure: GuardFailure, newer: CompileKey) 
 
 
 def value_in(entry: CacheEntry | None, source: str) -> str:
-    """Return the value that a version expects of a source; empty where it expects none."""
+    """Return the value that a version expects of a source; empty if it expects none."""
     for guard in entry.guards if entry is not None else ():
         text = guard.text
         left, equals, right = text.partition(" == ")
@@ -64,12 +64,12 @@ def _others(entry: CacheEntry, source: str, kind: str) -> frozenset[str]:
     for guard in entry.guards:
         about = as_written(guard.source) if guard.source else ""
         if _ABOUT_SHAPES.search(guard.text) and guard.kind in ("LAMBDA_GUARD", "SHAPE_ENV"):
-            continue  # asked by _passes
+            continue  # checked by _passes
         if about == source:
             if guard.kind == "TENSOR_MATCH" and kind in ("size", "stride", "shape"):
                 texts.add(_same(_LAYOUT.sub("", guard.text)))
             continue
-        if guard.kind == "NO_TENSOR_ALIASING":  # worded by the order, which torch changes
+        if guard.kind == "NO_TENSOR_ALIASING":  # its text depends on an order that torch changes
             texts.add(f"no alias of {about}")
             continue
         if not about and as_written(guard.text.partition(" == ")[0]) == source:
@@ -83,7 +83,7 @@ def _same(text: str) -> str:
 
 
 def _passes(old: CacheEntry, new: CacheEntry) -> bool:
-    """Whether the sizes of the older version pass the newer one's shape guards."""
+    """Return true if the sizes of the older version satisfy the newer one's shape guards."""
     sizes = _sizes(old)
     for guard in new.guards:
         if guard.kind not in ("LAMBDA_GUARD", "SHAPE_ENV") or not _ABOUT_SHAPES.search(guard.text):
@@ -104,7 +104,7 @@ def _sizes(entry: CacheEntry) -> Mapping[tuple[str, int], int]:
 
 
 def _holds(guard: Guard, sizes: Mapping[tuple[str, int], int]) -> bool | None:
-    """Whether a shape guard holds for sizes; None where it asks for more than these."""
+    """Return whether a shape guard holds for these sizes; None if it needs more than them."""
     text = _SIZE_OF.sub(
         lambda m: str(sizes.get((m["source"], int(m["index"])), "unknown")), guard.text
     )
@@ -155,7 +155,7 @@ def _known(op: ast.cmpop) -> bool:
 
 
 def _operations(capture: Capture, key: CompileKey) -> list[tuple[str, str]] | None:
-    """The operations of a compile's graphs in order; None where the capture has no nodes of it."""
+    """Return the operations of a compile's graphs in order; None if its nodes are unknown."""
     files = dict.fromkeys(
         g.file for g in capture.of(Graph) if g.key == key and g.stage == "captured"
     )

@@ -15,7 +15,7 @@ from .finding import Finding
 
 
 def short(place: Place | None) -> str:
-    """Return a place with its file's name alone.
+    """Return a place with only the name of its file.
 
     >>> short(Place("/home/me/model.py", 7))
     'model.py:7'
@@ -26,7 +26,7 @@ def short(place: Place | None) -> str:
 
 
 def where(finding: Finding, most: int = 4) -> str:
-    """Return the lines of a finding in short.
+    """Return the lines of a finding in short form.
 
     >>> from .finding import Finding, Line
     >>> lines = [Place("/home/me/model.py", line) for line in (7, 9, 12)]
@@ -53,7 +53,7 @@ def file_name(file: str) -> str:
 
 
 def named(names: Sequence[str], most: int) -> str:
-    """Return names as code, and how many are left out.
+    """Return names as code, and the number left out.
 
     >>> named(["x", "y", "z"], 2)
     '`x`, `y` and 1 more'
@@ -63,7 +63,7 @@ def named(names: Sequence[str], most: int) -> str:
 
 
 def times(number: int) -> str:
-    """Return how often, in words.
+    """Return a number of times, in words.
 
     >>> times(1), times(2), times(3)
     ('once', 'twice', '3 times')
@@ -75,7 +75,7 @@ _TORCH, _WORD = re.compile(r"torch (?!\.)"), re.compile(r"[a-z][a-z'-]*(?= |$)")
 
 
 def sentence(text: str) -> str:
-    """Return a cause or a remedy as a sentence; names of code keep their case.
+    """Return a cause or a remedy as a sentence; code names keep their case.
 
     >>> sentence("pass `n` as a tensor"), sentence("torch gives no reason")
     ('Pass `n` as a tensor.', 'PyTorch gives no reason.')
@@ -94,7 +94,7 @@ _INDEXED = re.compile(r"\.(size|stride)\(\)\[(\d+)\]")
 
 
 def difference(failure: GuardFailure, actual: str = "") -> str:
-    """Say how a call differed from what the compiled version expects.
+    """Return how a call differed from what the compiled version expects.
 
     >>> difference(GuardFailure(None, "size", "x.size(0)", "2", "5", "", None))
     '`x.size(0)` changed from 2 to 5'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of findings: a file each, with what finds them, their words, rank and documentation."""
+"""The kinds of findings, one file each: its function, words, rank and documentation."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def in_order(kinds: Iterable[Kind]) -> Mapping[str, Kind]:
 KINDS = in_order(
     import_module(f"{__name__}.{module.name}").KIND for module in iter_modules(__path__)
 )
-"""The kinds by name, in the order in which findings are listed: the most expensive first."""
+"""The kinds by name, in the order in which findings are listed: the most severe first."""
 
 
 def listed() -> str:
-    """Return what the kinds mean as plain text, a line each."""
+    """Return the meaning of each kind as plain text, one line each."""
     width = max(map(len, KINDS))
     return "".join(f"{kind.name:{width}}  {kind.means}\n" for kind in KINDS.values())

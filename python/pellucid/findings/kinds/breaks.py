@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graph breaks: each cause once, with the program's line, and what to change there."""
+"""Graph breaks: each cause once, with the user's line and what to change there."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MANAGER = "Unsupported context manager"
 
 
 def breaks(capture: Capture, program: Program) -> list[Finding]:
-    """Find why graphs were cut."""
+    """Find the graph breaks."""
     groups: dict[tuple[Place | None, str], list[Break]] = {}
     functions = {frame.key: frame.place for frame in capture.of(Frame)}
     callers = {start.key: start.stack[:-1] for start in capture.of(Started)}
@@ -36,7 +36,7 @@ def breaks(capture: Capture, program: Program) -> list[Finding]:
             place = _inside(capture, program, event, function) or place
         at_no_line = place is None or not (place.line or is_own(place.file))
         if at_no_line and function is not None and is_own(function.file):
-            place = program.start(function)  # what torch itself cuts
+            place = program.start(function)  # the cut comes from torch itself
         groups.setdefault((place, event.kind), []).append(event)
     # The remedy moves the whole `with` out, and with it the breaks in creating the manager.
     for place, kind in [group for group in groups if group[1] == _MANAGER]:
@@ -53,7 +53,7 @@ def breaks(capture: Capture, program: Program) -> list[Finding]:
 
 
 def _inside(capture: Capture, program: Program, event: Break, function: Place) -> Place | None:
-    """The line of the function itself, where torch's stack has its caller's and no line of it."""
+    """Return the function's own line if torch's stack has only its caller's line."""
     if not is_own(function.file):
         return None
     for frame in capture.of(Frame):
@@ -64,7 +64,7 @@ def _inside(capture: Capture, program: Program, event: Break, function: Place) -
 
 
 def _merged(found: list[Finding]) -> list[Finding]:
-    """Join what has one cause and one remedy, at however many lines."""
+    """Merge findings with the same cause and remedy, however many lines they cover."""
     groups: dict[tuple[str, str, str, str], list[Finding]] = {}
     for finding in found:
         what = (finding.kind, finding.cause, finding.remedy, finding.sure)
@@ -127,7 +127,7 @@ def _finding(
 
 
 def _gave_up(event: Break, skipped: Skipped, block: str) -> str:
-    """Why torch does not continue after the break, in words."""
+    """Return why torch does not resume after the break, in words."""
     name = "the function" if skipped.place is None else f"`{label(skipped.place.function)}`"
     if "loop" in event.then:
         return f"the break is in a loop, so all of {name} runs uncompiled"

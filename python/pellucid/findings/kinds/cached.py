@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``functools.lru_cache`` and ``cache`` in compiled code: torch looks through them."""
+"""``functools.lru_cache`` and ``cache`` in compiled code: torch ignores them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch's compile caches had, and why one was bypassed."""
+"""torch's compile caches: hits, and the reasons why one was bypassed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..source import Program
 
 
 def caches(capture: Capture, program: Program) -> list[Finding]:
-    """Find hits (what is shown was compiled elsewhere) and caches that were passed by."""
+    """Find cache hits (the code was compiled elsewhere) and bypassed caches."""
     groups: dict[tuple[str, str, str], list[CacheUse]] = {}
     for event in capture.of(CacheUse):
         if event.result != "miss":

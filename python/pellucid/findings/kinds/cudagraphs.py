@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA graphs that Inductor did not make."""
+"""CUDA graphs that Inductor skipped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FOUND_FROM = re.compile(r"\.?\s*Found from\b")
 
 
 def cudagraphs(capture: Capture, program: Program) -> list[Finding]:
-    """Find why graphs run without CUDA graphs."""
+    """Find graphs that run without CUDA graphs."""
     groups: dict[tuple[str, Place | None], list[Metrics]] = {}
     for event in capture.of(Metrics):
         reason = str(event.values.get("cudagraph_skip_reason") or "")
@@ -52,7 +52,7 @@ def cudagraphs(capture: Capture, program: Program) -> list[Finding]:
 
 
 def place_in(program: Program, reason: str) -> Place | None:
-    """Return the program's line that a reason of torch's names, if it does."""
+    """Return the user's line named in one of torch's reasons; None if it names none."""
     calls = [Place(file, int(line), name) for file, line, name in _CALL.findall(reason)]
     return program.own(calls)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where compiled code computes something else than the program, as ``find_difference`` saw."""
+"""Differences between compiled code and the program, as recorded by ``find_difference``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..source import Program
 
 
 def differences(capture: Capture, program: Program) -> list[Finding]:
-    """Find the operations whose results differ from eager's, where a capture has looked."""
+    """Find operations whose results differ from eager, if the capture checked them."""
     result = []
     for event in capture.of(Parting):
         what = event.operation or "results"

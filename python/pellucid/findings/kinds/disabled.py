@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that the program excludes from compilation: each is a graph break of its caller."""
+"""Functions that the program excludes from compilation: each call breaks its caller's graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..source import Program
 
 
 def disabled(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
-    """Return what is said of a call of such a function, which is found among the breaks."""
+    """Return advice on a call of such a function; torch reports it as a graph break."""
     why = re.search(r"Reason: (.+?)(?:\.\s|$)", event.reason)
     because = f" ({why[1].strip()})" if why and why[1].strip() not in ("", "None") else ""
     told_name = re.search(r"<(?:function|bound method) (?:[\w.<>]*\.)?(\w+)", event.context)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames that run uncompiled though nothing was raised and no break is told."""
+"""Frames that run uncompiled although torch raised no error and reported no break."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _QUIET = (
     "custom frame execution strategy",
     "already started executing",
     "no tensor-related",
-    "No ops traced",  # there is nothing to compile in it
+    "No ops traced",  # nothing in it to compile
     "exec()",
     "namedtuple",
     "__setattr__",
@@ -40,7 +40,7 @@ _QUIET = (
 
 
 def eager(capture: Capture, program: Program) -> list[Finding]:
-    """Find the program's functions that torch left uncompiled."""
+    """Find the user's functions that torch left uncompiled."""
     return [*_left(capture, program), *_passed(capture, program)]
 
 
@@ -83,7 +83,7 @@ def _passed(capture: Capture, program: Program) -> list[Finding]:
         if any(word in event.reason for word in _QUIET):
             continue
         if not compiled and "tracing is disabled" in event.reason:
-            continue  # which is why there is nothing at all
+            continue  # the finding `nothing` reports this
         cause, remedy = _WORDS.get(event.reason, (f"torch: {event.reason}", ""))
         result.append(
             Finding(

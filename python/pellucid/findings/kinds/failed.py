@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles that ended in an error which the program saw."""
+"""Compiles that ended in an error raised to the program."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ _NO_CONSTANT = re.compile(r"^(?P<what>\w+)\(.*\) is not a constant$", re.MULTILI
 _TORCHS_OWN = re.compile(r"\b\w*(?:Variable|VariableTracker)\b|InternalTorchDynamoError")
 
 _Told = Tuple[str, Tuple[Remedy, ...], str, Optional[Place]]
-"""Cause, remedies, how sure that is, and the line if it is not the failure's."""
+"""The cause, the remedies, the confidence, and the line if it differs from the failure's."""
 
 
 def failed(capture: Capture, program: Program) -> list[Finding]:
-    """Find what could not be compiled at all, where that stopped the program."""
+    """Find compiles that failed and stopped the program."""
     groups: dict[tuple[Place | None, str, str], list[Skipped]] = {}
     for event in capture.of(Skipped):
         if event.raised and not event.limit:
@@ -124,7 +124,7 @@ def _fault_of_torch(event: Skipped) -> _Told | None:
 
 
 def _asks_for_something(event: Skipped) -> bool:
-    """Whether torch says what the program has to do, however it says it."""
+    """Return true if torch's error asks the program for something specific."""
     patterns = (_GOT, _NO_FAKE, _DATA_DEPENDENT, _CONSTANT, _NARROWED, _EQUAL, _NO_CONSTANT)
     return any(pattern.search(event.reason) for pattern in patterns)
 
@@ -145,7 +145,7 @@ def _backend(capture: Capture, event: Skipped) -> _Told | None:
 
 
 def _mentioned(capture: Capture, key: CompileKey, words: str) -> Place | None:
-    """The line of the operation that an error names, where it is one of the graph's."""
+    """Return the line of the operation that an error names, if it is in the graph."""
     for graph in capture.of(Graph):
         if graph.key != key or graph.stage != "captured":
             continue
@@ -178,7 +178,7 @@ def _constraint(capture: Capture, program: Program, event: Skipped) -> _Told | N
 
 
 def _hint_only(program: Program, event: Skipped, words: str) -> tuple[Remedy, ...]:
-    """What ends an error of a size that was marked: the words, or a mark that torch may ignore."""
+    """Return remedies for a marked size: a mark that torch may ignore, or the words."""
     file = event.place.file if event.place is not None else ""
     diff, at = with_call_renamed(program, file, "mark_dynamic", "maybe_mark_dynamic")
     hint = "call maybe_mark_dynamic instead of mark_dynamic: torch may ignore that hint"
@@ -186,7 +186,7 @@ def _hint_only(program: Program, event: Skipped, words: str) -> tuple[Remedy, ..
 
 
 def _narrowed(program: Program, place: Place | None, event: Skipped) -> _Told | None:
-    """A size that was marked dynamic, and that the code lets have only some of its values."""
+    """Explain a size marked dynamic for which the code allows only some values."""
     equal = _EQUAL.search(event.reason)
     if equal is not None:
         size, other = as_written(equal["source"]), as_written(equal["other"])
@@ -235,7 +235,7 @@ def _data_dependent(capture: Capture, program: Program, event: Skipped) -> _Told
 def _operator(event: Skipped) -> _Told | None:
     got = _GOT.search(event.reason)
     operator = _OPERATOR.search(event.reason)
-    # What torch does not support need not be wrong: that only an error of the operation says.
+    # Unsupported code need not be wrong; only an error of the operation shows that it is.
     if got is None and (operator is None or _is_break(event)):
         head = accounts_of(event.reason)[0]
         if "making fake tensor call" not in head.kind or not head.explanation:
@@ -279,7 +279,7 @@ def _short(words: str) -> str:
 
 
 def _torchs_own(event: Skipped) -> _Told | None:
-    """Where torch's own code does not cope with the line."""
+    """Explain an error of torch's own code on this line."""
     if _NO_CONSTANT.search(event.reason):
         return (
             "the line needs the value of a number that is only known at run time, such as one "
@@ -303,7 +303,7 @@ def _torchs_own(event: Skipped) -> _Told | None:
 
 
 def _is_break(event: Skipped) -> bool:
-    """Whether this is a graph break where none is allowed."""
+    """Return true if this is a graph break where none is allowed."""
     return event.kind.rpartition(".")[2] in (
         "Unsupported",
         "UserError",
@@ -336,7 +336,7 @@ def _break(program: Program, place: Place | None, event: Skipped) -> _Told | Non
 
 
 def _backward(capture: Capture, program: Program) -> list[Finding]:
-    """Backward graphs that failed to compile while the forward pass was compiled."""
+    """Find backward graphs that failed to compile along with the forward pass."""
     groups: dict[str, list[BackwardFailure]] = {}
     for event in capture.of(BackwardFailure):
         groups.setdefault(event.reason, []).append(event)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guards of code compiled ahead of time that failed in a call."""
+"""Failed guards of code compiled ahead of time."""
 
 from __future__ import annotations
 

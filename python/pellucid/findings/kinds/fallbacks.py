@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations for which Inductor generates no code: they run eager's kernels, and nothing fuses."""
+"""Operations without Inductor code: they call eager kernels and do not fuse."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..source import Program
 from ..words import named
 
 _ATEN = re.compile(r"torch\.ops\.aten\.(?P<name>\w+)")
-# Of these a library's kernel is what is wanted, and views cost nothing.
+# For these a library kernel is the intended choice, and views cost nothing.
 _WANTED = re.compile(r"attention|convolution|_?cudnn|mkldnn|^view_as_|^set_|rng|^rand")
 _NAMED = 5
 
 
 def fallbacks(capture: Capture, program: Program) -> list[Finding]:
-    """Find the calls in Inductor's programs of kernels that eager has for an operation."""
+    """Find the calls of eager kernels in Inductor's programs."""
     groups: dict[bool, list[tuple[ExternCall, str, Place | None]]] = {}
     for event in capture.of(ExternCall):
         found = _ATEN.match(event.name)
@@ -36,7 +36,7 @@ def fallbacks(capture: Capture, program: Program) -> list[Finding]:
 
 
 def _nodes(capture: Capture, event: ExternCall) -> list[Node]:
-    """The nodes that a call computes, in the graph nearest to the program."""
+    """Return the nodes that a call computes, from the graph closest to the user's code."""
     names = event.exact or event.nodes
     for graph in reversed(capture.of(Graph, event.key)):
         table = capture.nodes_by_name(graph.file) if not graph.is_program else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guards that the program's own ``guard_filter_fn`` drops."""
+"""Guards dropped by the user's ``guard_filter_fn``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMED = 3
 
 
 def filtered(capture: Capture, program: Program) -> list[Finding]:
-    """Find compiled versions that still run after values that they depend on have changed."""
+    """Find compiled versions that keep running after values they depend on have changed."""
     frames = {frame.key: frame for frame in capture.of(Frame)}
     groups: dict[tuple[str, str], list[FilteredGuards]] = {}
     for event in capture.of(FilteredGuards):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hooks that a module got after it was compiled: torch does not look for them."""
+"""Hooks added to a module after it was compiled: torch does not check for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORDS = {
 
 
 def hooks(capture: Capture, program: Program) -> list[Finding]:
-    """Find the hooks that do not run because the module's code was compiled without them."""
+    """Find hooks that do not run because the module's code was compiled without them."""
     return [
         Finding(
             id=identify("hook", event.place, f"{event.module} {event.kind}"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The limit of recompiles: what was compiled runs on, everything else runs uncompiled."""
+"""The recompile limit: existing versions keep running, all other calls run uncompiled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .recompiles import causes_of, recompiles
 
 
 def limits(capture: Capture, program: Program) -> list[Finding]:
-    """Find the functions that torch compiles no more because it had to too often."""
+    """Find the functions that hit a recompile limit."""
     groups: dict[tuple[str, Place | None], list[Skipped]] = {}
     for event in capture.of(Skipped):
         if event.limit:
@@ -26,7 +26,7 @@ def limits(capture: Capture, program: Program) -> list[Finding]:
 
 
 def _shared(versions: list[Frame], why: str) -> str:
-    """Who shares the limit, where that is more than one function or module; else nothing."""
+    """Return which functions or modules share the limit, in words; empty if only one does."""
     names = list(dict.fromkeys(f"`{root_of(frame)}`" for frame in versions))
     if len(names) > 1:
         wrapper = f" of the wrapper `{versions[0].wrapper}`" if versions[0].wrapper else ""
@@ -78,7 +78,7 @@ def _finding(capture: Capture, program: Program, events: list[Skipped]) -> Findi
 
 
 def _ends_recompiles(found: Sequence[Finding], again: Sequence[Recompile]) -> tuple[Remedy, ...]:
-    """The remedies of the most frequent cause that a program can apply."""
+    """Return the remedies of the most frequent cause that a program can apply."""
     keys = {str(event.key) for event in again}
     causes = [finding for finding in found if keys.intersection(finding.keys)]
     most = max(causes, key=lambda finding: finding.count, default=None)
@@ -86,7 +86,7 @@ def _ends_recompiles(found: Sequence[Finding], again: Sequence[Recompile]) -> tu
 
 
 def _raised(limit: str, number: str) -> tuple[Remedy, ...]:
-    """A higher limit, which is right where the functions or modules that share it are few."""
+    """Return a higher limit, which is right if only a few functions or modules share it."""
     value = max(64, 4 * int(number)) if number.isdigit() else 64
     line = f"torch._dynamo.config.{limit} = {value}"
     return (setting(line, "set {}, if no more versions than that are needed (one per module)"),)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forward graphs that keep much for their backward graphs."""
+"""Forward graphs that save a lot of memory for their backward graphs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..kind import Kind
 from ..source import Program
 
 _LARGE = 64 * 2**20
-"""So many bytes of a graph are told, if they are also …"""
+"""The number of saved bytes from which a graph is reported, if it is also …"""
 _TIMES = 2
-"""… so many times what the graph is given: its parameters and inputs."""
+"""… this many times the size of the graph's parameters and inputs."""
 _BUDGET = "torch._functorch.config.activation_memory_budget"
 
 
 def memory(capture: Capture, program: Program) -> list[Finding]:
-    """Find graphs that keep more for the backward pass than a few times their parameters."""
+    """Find graphs that save several times the size of their parameters for the backward pass."""
     largest: dict[tuple[str, int], Saved] = {}
     groups: dict[tuple[str, int], list[str]] = {}
     for saved in capture.of(Saved):
@@ -36,7 +36,7 @@ def memory(capture: Capture, program: Program) -> list[Finding]:
 
 
 def _dearest(saved: Saved) -> tuple[Place | None, list[SavedTensor]]:
-    """The line of the program that keeps most, and what it keeps, the largest first."""
+    """Return the line that saves the most, and the tensors it saves, the largest first."""
     lines: dict[Place | None, list[SavedTensor]] = {}
     for tensor in saved.tensors:
         if tensor.is_extra:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NaN and Inf that an operation of a compiled graph made."""
+"""NaN and Inf produced by an operation of a compiled graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..source import Program
 
 
 def nans(capture: Capture, program: Program) -> list[Finding]:
-    """Find the operations that made NaN or Inf, where a capture has looked for them."""
+    """Find the operations that produced NaN or Inf, if the capture looked for them."""
     result = []
     for event in capture.of(NonFinite):
         did = "was given" if event.stage == "input" else "made"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing was compiled at all."""
+"""Captures in which nothing was compiled."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SWITCHES = (
     "os.environ['TORCH_COMPILE_DISABLE']",
 )
 _LIBRARY = "skipfiles"
-"""torch's word for code that it compiles only as a part of another function."""
+"""torch's word for code that it compiles only as part of another function."""
 _SHARDING = ("/fsdp/", "/_composable/")
 
 
@@ -29,23 +29,23 @@ NO_CALL = (
     "no compiled function was called while the capture was open, or every call used code that was "
     "compiled before"
 )
-"""What is said if the capture knows no more."""
+"""The cause if the capture does not show a better one."""
 
 
 def is_known(finding: Finding) -> bool:
-    """Return true if a finding of this kind says why nothing was compiled."""
+    """Return true if a finding of this kind states why nothing was compiled."""
     return finding.cause != NO_CALL
 
 
 def nothing(capture: Capture, program: Program) -> list[Finding]:
-    """Find why a capture has not a single graph of a function of the program's."""
+    """Find why a capture has no graph of any user function."""
     frames = capture.of(Frame)
     if capture.of(Graph) or any(is_own(frame.place.file) for frame in frames):
         return []
     passed = capture.of(Passed)
     why = _no_graphs(frames, capture.of(Break)) if frames else _switched_off(capture, passed)
     if why is None and capture.of(Skipped):
-        return []  # what torch looked at and left, or what failed, says why
+        return []  # other findings report what torch skipped and what failed
     why = why or _only_libraries(passed)
     if why is None and capture.of(Stance):
         return []
@@ -96,7 +96,7 @@ def _switched_off(capture: Capture, passed: Sequence[Passed]) -> tuple[str, str,
 
 
 def _only_libraries(passed: Sequence[Passed]) -> tuple[str, str, str] | None:
-    """Where all that ran is code which torch compiles only as a part of the program's."""
+    """Return the cause if all that ran is code that torch compiles only as part of user code."""
     library = [e for e in passed if _LIBRARY in e.reason and not is_own(e.place.file)]
     forwards = [e for e in library if e.place.function == "forward"]
     names = ", ".join(dict.fromkeys(f"`{_line(e)}`" for e in forwards[:3]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where Inductor computes more precisely than eager does, so that results differ."""
+"""Results that differ from eager because Inductor keeps a higher precision."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EMULATED = "torch._inductor.config.emulate_precision_casts"
 
 
 def precision(capture: Capture, program: Program) -> list[Finding]:
-    """Find compiled chains of operations in half precision: Inductor rounds once, eager at each."""
+    """Find chains of half-precision operations: Inductor rounds once, eager after each."""
     if capture.configuration.get(_EMULATED) == "True":
         return []
     compiled = {graph.key for graph in capture.of(Graph) if graph.is_program}

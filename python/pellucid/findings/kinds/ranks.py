@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which ranks of a job compile something else than the others, and what is the first of it."""
+"""Ranks of a job that compile different code, and the first difference."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _REMEDY = (
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that a capture has done: what is compared, and what is told."""
+    """One step of a capture: the key to compare, and the words to show."""
 
     key: object
     words: str
@@ -52,7 +52,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Parting:
-    """Where one capture parts from another one."""
+    """The first difference between two captures."""
 
     cause: str
     place: Place | None
@@ -61,7 +61,7 @@ class Parting:
 
 
 def ranks(captures: Sequence[Capture]) -> list[Finding]:
-    """Find the ranks of a job that compile something else than most of them do."""
+    """Find the ranks of a job that compile something different from most."""
     known = [capture for capture in captures if capture.rank is not None and not capture.process]
     if len(known) < 2:
         return []
@@ -70,7 +70,7 @@ def ranks(captures: Sequence[Capture]) -> list[Finding]:
         return []
     usual, *others = sorted(groups, key=lambda group: (-len(group), group[0].rank))
     if len(groups) == len(known):
-        others = others[:1]  # each is other than each, and none of them the odd one
+        others = others[:1]  # all ranks differ from each other, so none is the odd one out
     found = []
     for group in others[:_MOST]:
         parting = parting_of(usual[0], group[0], _names(usual), _names(group))
@@ -80,9 +80,9 @@ def ranks(captures: Sequence[Capture]) -> list[Finding]:
 
 
 def parting_of(usual: Capture, other: Capture, a: str, b: str) -> Parting | None:
-    """Return the first thing that is other in ``other``; None where nothing is.
+    """Return the first thing that differs in ``other``; None if nothing does.
 
-    ``a`` and ``b`` are what the captures are called.
+    ``a`` and ``b`` are the names of the captures.
     """
     settings = settings_apart(usual, other)
     step = _first_step(usual, other, a, b)
@@ -130,7 +130,7 @@ def _names(group: Sequence[Capture]) -> str:
 
 
 def _grouped(captures: Sequence[Capture]) -> list[list[Capture]]:
-    """Return captures by what they have compiled, those of the first rank first."""
+    """Group captures by what they compiled, the group of the first rank first."""
     found: dict[object, list[Capture]] = {}
     for capture in sorted(captures, key=lambda capture: capture.rank or 0):
         steps = tuple(step.key for step in _steps(capture))
@@ -143,9 +143,9 @@ def _grouped(captures: Sequence[Capture]) -> list[list[Capture]]:
 
 
 def settings_apart(one: Capture, other: Capture) -> list[tuple[str, str, str]]:
-    """Return the settings that two captures have not in common: name, one's, the other's.
+    """Return the settings that differ between two captures: name, one's value, the other's.
 
-    Folders are of one process, and so is what the environment has of them.
+    Paths, and environment variables that hold paths, are specific to a process and are left out.
     """
     mine, theirs = _settings(one), _settings(other)
     names = [*mine, *(name for name in theirs if name not in mine)]
@@ -163,7 +163,7 @@ def _settings(capture: Capture) -> Mapping[str, str]:
 
 
 def is_folder(value: str) -> bool:
-    """Return true if the value of a setting is a path, which a process may well have to itself."""
+    """Return true if a setting's value is a path, which may well differ between processes."""
     return _FOLDER.match(value) is not None
 
 
@@ -175,7 +175,7 @@ def _cached(capture: Capture) -> tuple[tuple[str, str, str], ...]:
 
 
 def _caches(usual: Capture, other: Capture, a: str, b: str) -> Parting | None:
-    """The first compile for which a cache had something in one of them alone."""
+    """Return the first compile for which only one of them had a cache hit."""
     mine = {(u.key, u.cache): u for u in other.of(CacheUse)}
     theirs = {(u.key, u.cache): u for u in usual.of(CacheUse)}
     for at in dict.fromkeys([*theirs, *mine]):
@@ -226,7 +226,7 @@ _ASSIGNED = re.compile(r"^\w+(?:: \"[^\"]*\")? = ")
 
 
 def _collectives(capture: Capture, graph: Graph) -> list[tuple[str, Place | None]]:
-    """The collective operations of a graph in order, as they are printed, without their names."""
+    """Return the collective operations of a graph in order, as printed, without result names."""
     lines = _lines(capture, graph)
     nodes = capture.nodes(graph.file)
     found = []
@@ -242,7 +242,7 @@ def _collectives(capture: Capture, graph: Graph) -> list[tuple[str, Place | None
 def _other_collectives(
     usual: Capture, theirs: Graph, other: Capture, mine: Graph, a: str, b: str
 ) -> tuple[str, str, Place | None] | None:
-    """What is other in the collective operations of two graphs; None where they are the same."""
+    """Return how the collectives of two graphs differ; None if they are the same."""
     one, two = _collectives(usual, theirs), _collectives(other, mine)
     x, y = [line for line, _ in one], [line for line, _ in two]
     if x == y:
@@ -260,7 +260,7 @@ def _other_collectives(
 def _graphs(
     usual: Capture, theirs: Graph, other: Capture, mine: Graph, a: str, b: str
 ) -> tuple[str, str, Place | None]:
-    """What is other in two graphs: the first line that is, with its place."""
+    """Return the first line that differs between two graphs, and its place."""
     found = _other_collectives(usual, theirs, other, mine, a, b)
     if found is not None:
         return found
@@ -275,7 +275,7 @@ def _graphs(
 
 
 def _lines(capture: Capture, graph: Graph) -> list[tuple[str, Place | None]]:
-    """The nodes of a graph as they are printed, each with its place."""
+    """Return the nodes of a graph as printed, each with its place."""
     text = capture.text(graph.file).split("\n")
     found = []
     for node in capture.nodes(graph.file):
@@ -288,7 +288,7 @@ def _lines(capture: Capture, graph: Graph) -> list[tuple[str, Place | None]]:
 
 
 def _steps(capture: Capture) -> list[Step]:
-    """What a capture consists of, in order."""
+    """Return the steps of a capture, in order."""
     steps: list[Step] = []
     program = Program(capture)
     latest = {(g.key, g.stage, g.file): g for g in capture.of(Graph)}
@@ -350,7 +350,7 @@ _COUNT = re.compile(r"rank (\d+): (\d+) call_function nodes")
 
 
 def mismatches(capture: Capture, program: Program) -> list[Finding]:
-    """Find graphs that torch's own check says differ between ranks."""
+    """Find graphs that differ between ranks according to torch's own check."""
     found: dict[str, Finding] = {}
     for event in capture.of(RankMismatch):
         place = _function_of(capture, event.key)
@@ -369,7 +369,7 @@ def mismatches(capture: Capture, program: Program) -> list[Finding]:
 
 
 def _first_of(text: str) -> str:
-    """The first difference that a report of torch's names."""
+    """Return the first difference named in torch's report."""
     differs = _DIFFERS.search(text)
     if differs is not None:
         number, one, mine, other, theirs = differs.groups()

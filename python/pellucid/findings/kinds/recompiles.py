@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recompiles: which value was another one, at which line it counts, and what ends that."""
+"""Recompiles: which value changed, on which line it matters, and how to avoid it."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ from ..words import difference, times
 
 @dataclass
 class Group:
-    """Recompiles of one cause."""
+    """Recompiles with one cause."""
 
     kind: str
     source: str
     place: Place | None
     function: Place | None
-    """The program's function, also where it goes on after a break."""
+    """The user's function, also for a resume function."""
     code: Place | None
-    """The same by the name of its code: that of what wraps it."""
+    """The same under the name of its code object, which may be a wrapper's."""
     places: list[Place] = field(default_factory=list)
-    """All lines for which the guards were made."""
+    """All lines for which the guards were created."""
     failures: list[tuple[CompileKey, GuardFailure]] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
 
     @property
     def values(self) -> list[str]:
-        """What the value was, in order, each once."""
+        """The values seen, in order, each once."""
         seen = [f.expected for _, f in self.failures] + [
             f.actual for _, f in self.failures if f.actual
         ]
@@ -56,7 +56,7 @@ class Group:
 
 
 def recompiles(capture: Capture, program: Program) -> list[Finding]:
-    """Find why functions were compiled again."""
+    """Find why functions were recompiled."""
     refused = {event.key for event in capture.of(Skipped) if event.limit}
     events = [event for event in capture.of(Recompile) if event.key not in refused]
     return [_finding(capture, program, group) for group in groups_of(capture, program, events)]
@@ -73,7 +73,7 @@ def causes_of(
 
 
 def groups_of(capture: Capture, program: Program, events: Sequence[Recompile]) -> list[Group]:
-    """Return recompiles by their cause; those of resumed functions belong to the function's own."""
+    """Group recompiles by cause; those of resume functions belong to the original function."""
     frames = {frame.key: frame for frame in capture.of(Frame)}
     by_number: dict[str, Frame] = {}
     for known in frames.values():
@@ -101,9 +101,10 @@ def groups_of(capture: Capture, program: Program, events: Sequence[Recompile]) -
 
 
 def _told(capture: Capture, event: Recompile, frame: Frame | None) -> GuardFailure:
-    """The failure of the newest version, which torch tries first, with what came instead.
+    """Return the failure of the newest version, which torch tries first, with the actual value.
 
-    Of torch's state, all of which one guard compares, the version tells most that is most alike.
+    For the global state, one guard compares everything, so the version with the fewest differences
+    is the most informative.
     """
     if not event.failures:
         words = event.reasons[0] if event.reasons else NO_REASON
@@ -129,7 +130,7 @@ def _told(capture: Capture, event: Recompile, frame: Frame | None) -> GuardFailu
 def _place(
     program: Program, failure: GuardFailure, function: Place | None, calls: Sequence[Place]
 ) -> Place | None:
-    """The line that the guard is for, the function's, or the line that calls a library's."""
+    """Return the guard's line, the function's line, or the user's line that calls a library."""
     if failure.place is not None:
         found = program.through(failure.place)
         if found is not None and is_own(found.file):
@@ -140,7 +141,7 @@ def _place(
 
 
 def _merged(groups: list[tuple[tuple[object, ...], Group]]) -> list[Group]:
-    """Join sizes that change together: those which a function hands on to where it is resumed."""
+    """Merge sizes that change together: a function passes them on to its resume functions."""
     kept: list[tuple[object, Group]] = []
     for (root, *_), group in groups:
         pairs = {(f.expected, f.actual) for _, f in group.failures}
@@ -174,7 +175,7 @@ def _cause(group: Group) -> str:
 def _finding(capture: Capture, program: Program, group: Group) -> Finding:
     tried = [key for key, failure in group.failures if only_difference(capture, failure, key)]
     name = label(group.function.function) if group.function is not None else "?"
-    # One call may recompile a function and what resumes it after a break: that is one time.
+    # One call may recompile a function and its resume functions: count that once.
     number = max(Counter(key.frame for key, _ in group.failures).values())
     keys = tuple(dict.fromkeys(str(key) for key, _ in group.failures))
     often = f" {times(number)}" if number > 1 else ""
@@ -235,7 +236,7 @@ _SHARED = (
 
 
 def _shares_code(capture: Capture, group: Group) -> str:
-    """Which functions share one code object, if that is why a version did not fit; else nothing."""
+    """Return which functions share a code object, if that made a guard fail; else empty."""
     frames = {frame.key: frame for frame in capture.of(Frame)}
     names: dict[str, str] = {}
     for key, failure in group.failures:
@@ -253,7 +254,7 @@ def _shares_code(capture: Capture, group: Group) -> str:
 
 
 def first_line(failure: GuardFailure) -> str:
-    """Return torch's words for a failure, in one line."""
+    """Return torch's text for a failure, on one line."""
     return scrub(" ".join(failure.text.split()))[:200]
 
 
@@ -265,7 +266,7 @@ KIND = Kind(
     many="recompiles",
     tone="again",
     judged="adds",
-    claim=20,  # also of what resumes after a break
+    claim=20,  # includes resume functions
     is_compared=False,
     find=recompiles,
 )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions whose compile takes long, and which part of it does.
+"""Functions that take long to compile, and the phase that takes longest.
 
-Restarts, autotuning, guards and the recording of CUDA graphs are told by themselves where they take
-long: each has a remedy of its own.
+Restarts, autotuning, guards and CUDA graph recording get separate findings if they take long, since
+each has a different remedy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..parts import (
 from ..source import Program, root_of
 
 _LONG = 30.0
-"""So many seconds of one function are told; all compiles of its versions count."""
+"""The number of seconds from which a function is reported, over all compiles of its versions."""
 _BACKEND = "backend_compile_time"
 _BLOCK = "where one block repeats, compile the block instead of the model (block.compile())"
 
@@ -67,7 +67,7 @@ def _start(program: Program, frames: dict[CompileKey, Frame], keys: list[Compile
 
 
 def _listed(capture: Capture, keys: list[CompileKey], whole: float) -> str:
-    """What of it is told by itself, in words; empty for nothing of weight."""
+    """Return the phases worth naming, in words; empty if none is large enough."""
     parts = [
         ("attempts that came to nothing", lost_attempts(capture, keys).seconds),
         ("autotuning", autotuning(capture, keys).seconds),
@@ -78,14 +78,14 @@ def _listed(capture: Capture, keys: list[CompileKey], whole: float) -> str:
 
 
 _LOST, _TUNED, _GUARDED, _RECORDED = 5.0, 10.0, 5.0, 8
-"""From so many seconds, and so many recordings, a cause is told by itself."""
+"""The thresholds of the separate findings: seconds, and a number of recordings."""
 _TOLD = 3
 
 
 def _causes(
     capture: Capture, program: Program, place: Place, name: str, keys: list[CompileKey]
 ) -> list[Finding]:
-    """The causes that have a remedy of their own, for one function."""
+    """Find the causes that have a separate remedy, for one function."""
     found: list[Finding] = []
     metrics = [event.values for key in keys for event in capture.of(Metrics, key)]
 
@@ -183,7 +183,7 @@ def _finding(
 
 
 def _count(value: object) -> int:
-    """The number that a log gives for a count; 0 for anything else."""
+    """Return a count from a log; 0 if it is not a number."""
     return value if isinstance(value, int) else 0
 
 
@@ -194,7 +194,7 @@ KIND = Kind(
     words="slow compile",
     many="slow compiles",
     tone="warn",
-    claim=50,  # what no other finding explains
+    claim=50,  # only the time that no other finding explains
     is_compared=False,
     find=slow,
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guards that torch leaves out of code that it saves."""
+"""Guards that torch leaves out of the code it saves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REMEDIES = {
 
 
 def dropped_guards(capture: Capture, program: Program) -> list[Finding]:
-    """Find guards that torch does not save: compiled code does not see when their values change."""
+    """Find guards that torch does not save: the saved code misses changes of their values."""
     groups: dict[tuple[str, Place | None], list[FilteredGuards]] = {}
     for event in capture.of(FilteredGuards):
         frame = next(iter(capture.of(Frame, event.key)), None)
