@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two captures compared: runs, releases of torch, or ranks.  PyTorch is not needed."""
+"""Comparison of two captures: runs, releases of torch, or ranks.  PyTorch is not needed."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How two captures differ: as plain values, in words, and as JSON."""
+"""Differences between two captures: as plain values, in words, and as JSON."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ KINDS = (
     "cache key",
     "finding",
 )
-"""The kinds of changes, in the order in which they are told."""
+"""The kinds of changes, in the order in which they are listed."""
 _SHOWN = 12
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a difference: of the first capture, of the second, or of both."""
+    """One line of a difference, from the first capture, the second, or both."""
 
     sign: str
-    """``-`` for the first capture alone, ``+`` for the second alone."""
+    """``-`` if only the first capture has it, ``+`` if only the second has it."""
     text: str
     file: str = ""
-    """The dumped file in which it stands; empty for none."""
+    """The dumped file that contains it; empty for none."""
     line: int = 0
 
 
@@ -48,7 +48,7 @@ class Change:
     kind: str
     """One of :data:`KINDS`."""
     where: str
-    """What it is about: a function with its compile, or the name of a setting."""
+    """The subject: a function with its compile id, or the name of a setting."""
     words: str
     """One sentence."""
     lines: tuple[Line, ...] = ()
@@ -80,12 +80,12 @@ class Comparison(Report):
         return [change for change in self.changes if change.kind == kind]
 
     def as_json(self) -> str:
-        """Return all of it as JSON."""
+        """Return the comparison as JSON."""
         plain = {"tool": "pellucid", "different": bool(self), **asdict(self)}
         return json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
 
     def __str__(self) -> str:
-        """Return it in words; nothing if there is no difference."""
+        """Return the comparison in words; empty if there is no difference."""
         if not self.changes:
             return ""
         count = len(self.changes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``pellucid diff A B``: what the command line does with it."""
+"""``pellucid diff A B``: the subcommand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ be read or the page cannot be written"""
 
 
 def add_diff(commands: Any, formatter: Any) -> None:
-    """Add the command to those of ``pellucid``."""
+    """Add the subcommand to ``pellucid``."""
     add = commands.add_parser(
         "diff",
         help="compare two captures",

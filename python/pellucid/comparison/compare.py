@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How two captures differ: each cause with what follows from it.
+"""Comparison of two captures: each cause with its consequences.
 
-A change in a function changes every later graph of it, its kernels and the keys of its caches.
-Only the first difference is reported, with what follows from it.  How long something took, and
-whether a cache was warm, do not count.
+A change in a function changes all its later graphs, its kernels and its cache keys.  Only the first
+difference is reported, with the rest as consequences.  Timings, and whether a cache was warm, do
+not count as differences.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def compare(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> Co
 
 
 def compare_captures(one: Capture, two: Capture) -> list[Change]:
-    """Return the differences between two captures that were loaded."""
+    """Return the differences between two loaded captures."""
     changes = [*_tables("version", one.versions, two.versions)]
     settings = [*_tables("setting", one.configuration, two.configuration)]
     changes += settings
@@ -73,11 +73,11 @@ def compare_captures(one: Capture, two: Capture) -> list[Change]:
 
 
 def _merged(changes: Sequence[Change]) -> list[Change]:
-    """The same change in several functions once, with where else it is."""
+    """Merge the same change in several functions; the other functions are listed in it."""
     found: dict[object, Change] = {}
     for change in changes:
         lines = tuple((line.sign, line.text) for line in change.lines if line.sign.strip())
-        # What is of no lines is told of one function each.
+        # A change without lines is specific to one function.
         same = (change.kind, lines) if lines else change
         first = found.get(same)
         if first is None:
@@ -102,7 +102,7 @@ def _tables(kind: str, one: Mapping[str, str], two: Mapping[str, str]) -> Iterat
 
 
 def _operators(capture: Capture) -> dict[str, str]:
-    """The schemas of the operators that are not torch's own, by their names."""
+    """Return the schemas of custom operators by name."""
     return {event.name: "; ".join(event.schemas) for event in capture.of(Operator)}
 
 
@@ -120,7 +120,7 @@ def _pairs(
         else:
             lone += one[i1:i2]
             new += two[j1:j2]
-    # What comes in another order is the same function still.
+    # A function at a different position is still the same function.
     for function in list(lone):
         other = next((f for f in new if f.name == function.name), None)
         if other is not None:
@@ -134,7 +134,7 @@ def _pairs(
 def _lone(one: Function | None, two: Function | None) -> list[Change]:
     function = one or two
     if function is None or not function.frames:
-        return []  # left alone, which is told
+        return []  # skipped, which skipped_changes reports
     has = "second" if one is None else "first"
     versions = len(function.frames)
     times = f" in {versions} versions" if versions > 1 else ""
@@ -144,7 +144,7 @@ def _lone(one: Function | None, two: Function | None) -> list[Change]:
 def _function_changes(
     one: Capture, two: Capture, mine: Function, other: Function, explained: bool
 ) -> list[Change]:
-    """How one function differs: a break or a recompile explains the differences of its frames."""
+    """Return how one function differs; a break or recompile explains differences in frames."""
     changes = break_changes(mine, other)
     if changes:
         frames = abs(len(mine.frames) - len(other.frames))
@@ -160,6 +160,6 @@ def _function_changes(
 
 
 def _first_frames(mine: Function, other: Function) -> tuple[tuple[str, str], ...]:
-    """The files of what runs in place of a function, in both captures."""
+    """Return the files of the function's first frame in both captures."""
     files = [function.frames[0].file for function in (mine, other) if function.frames]
     return ((files[0], files[1]),) if len(files) == 2 else ()

@@ -13,15 +13,15 @@ from pellucid.torch.model.events import Break, CompileKey, Frame, Recompile, Sta
 
 @dataclass
 class Version:
-    """One compile of a function, or of its continuation after a graph break."""
+    """One compile of a function or of a resume function."""
 
     key: CompileKey
     frame: Frame | None
     part: int
-    """0 for the function itself, 1 for its continuation after its first graph break."""
+    """0 for the function itself, 1 for the resume function of its first graph break."""
 
     def label(self, function: Function) -> str:
-        """Return how it is called: the function with the compile's id."""
+        """Return the display name: the function and the compile id."""
         part = f", part {self.part + 1}" if self.part else ""
         return f"{function.label} [{self.key}]{part}"
 
@@ -31,7 +31,7 @@ class Function:
     """One function of the program."""
 
     name: str
-    """The name of its file without folder, and its own."""
+    """The name of its file without folders, and the function's name."""
     label: str
     versions: list[Version] = field(default_factory=list)
     breaks: list[Break] = field(default_factory=list)
@@ -39,11 +39,11 @@ class Function:
 
     @property
     def frames(self) -> list[Frame]:
-        """What was compiled of it."""
+        """Return the compiled frames of the function."""
         return [version.frame for version in self.versions if version.frame is not None]
 
     def matched(self, other: Function) -> Iterator[tuple[InFunction, InFunction]]:
-        """Yield the versions of two captures that stand for the same: by part and by order."""
+        """Yield the corresponding versions of two captures, matched by part and order."""
         for part in sorted({version.part for version in self.versions}):
             mine = [v for v in self.versions if v.part == part]
             theirs = [v for v in other.versions if v.part == part]
@@ -60,19 +60,19 @@ class InFunction:
 
     @property
     def key(self) -> CompileKey:
-        """The compile."""
+        """Return the compile."""
         return self.version.key
 
     @property
     def label(self) -> str:
-        """How it is called."""
+        """Return the display name."""
         return self.version.label(self.function)
 
 
 def functions_of(capture: Capture) -> list[Function]:
-    """Return the functions of a capture, in the order in which torch looked at them first.
+    """Return the functions of a capture, in the order in which torch first compiled them.
 
-    Functions of one name in one file are told apart by their first lines.
+    Functions with the same name in one file are distinguished by their first lines.
     """
     frames = {frame.key: frame for frame in capture.of(Frame)}
     places = {started.key: started.place for started in capture.of(Started)}
@@ -89,7 +89,7 @@ def functions_of(capture: Capture) -> list[Function]:
         identity = (place.file, name, own)
         same = [i for i in found if i[:2] == identity[:2]]
         if line is not None and same:
-            identity = same[-1]  # the continuation after a graph break, whatever its line
+            identity = same[-1]  # a resume function, whatever its line
         function = found.get(identity)
         if function is None:
             number = f" {len(same) + 1}" if same else ""
@@ -112,5 +112,5 @@ def functions_of(capture: Capture) -> list[Function]:
 
 
 def _is_reported(capture: Capture, key: CompileKey) -> bool:
-    """Whether something is known of a compile that gave no frame."""
+    """Return true if a break is known for a compile that produced no frame."""
     return any(stop.key == key for stop in capture.of(Break))

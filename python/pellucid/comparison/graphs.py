@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two graphs, or the kernels of two programs, compared by what they compute and not by names."""
+"""Comparison of two graphs, or of two programs' kernels, by what they compute, not by names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DELETED = re.compile(r";  (?:\w+ = )+None(?:  #.*)?$")
 
 
 class _Read(NamedTuple):
-    """One node: what it does, what it takes, and how its line reads."""
+    """One node: its meaning, its arguments, and its printed line."""
 
     meaning: tuple[object, ...]
     takes: tuple[int, ...]
@@ -31,7 +31,7 @@ class _Read(NamedTuple):
 
 
 def graph_lines(one: Capture, two: Capture, first: Graph, second: Graph) -> list[Line]:
-    """Return how two graphs differ; nothing when they have the same operations, shapes and edges.
+    """Return how two graphs differ; empty if they have the same operations, shapes and edges.
 
     Args:
         one, two: the captures.
@@ -50,7 +50,7 @@ def graph_lines(one: Capture, two: Capture, first: Graph, second: Graph) -> list
         same.update(zip(range(i1, i2), range(j1, j2)) if tag == "equal" else ())
         mine, theirs = list(a[i1:i2]), list(b[j1:j2])
         if tag == "replace" and i2 - i1 == j2 - j1:
-            # Of nodes that differ in shape alone the first is reported; the others follow from it.
+            # Report only the first node that differs just in shape; the others follow from it.
             pairs = [(n, m) for n, m in zip(mine, theirs) if lines and _only_shapes(n, m)]
             reshaped += len(pairs)
             mine = [n for n in mine if all(n is not pair[0] for pair in pairs)]
@@ -71,7 +71,7 @@ def graph_lines(one: Capture, two: Capture, first: Graph, second: Graph) -> list
 
 
 def _inputs_first(one: list[_Read], two: list[_Read]) -> tuple[list[_Read], list[_Read]]:
-    """Leave out nodes that differ in shape alone, where an input before them does."""
+    """Leave out nodes that differ only in shape if an input before them does too."""
     given = any(n.node.op == "placeholder" for n in one)
     pairs = [
         (n, m)
@@ -82,12 +82,12 @@ def _inputs_first(one: list[_Read], two: list[_Read]) -> tuple[list[_Read], list
 
 
 def _only_shapes(one: _Read, two: _Read) -> bool:
-    """Whether two nodes do the same to values of other shapes or types."""
+    """Return true if two nodes do the same to values of different shapes or types."""
     return one.meaning[:2] == two.meaning[:2] and one.meaning != two.meaning
 
 
 def _same_edges(one: Sequence[int], two: Sequence[int], same: Mapping[int, int]) -> bool:
-    """Whether two nodes take the same arguments; one that differs itself is reported there."""
+    """Return true if two nodes take the same arguments, apart from arguments that changed."""
     if len(one) != len(two):
         return False
     return all(a not in same or same[a] == b for a, b in zip(one, two))
@@ -137,7 +137,7 @@ def _given(node: Node) -> str:
 
 
 def kernel_lines(one: Capture, two: Capture, first: Graph, second: Graph) -> list[Line]:
-    """Return how the kernels and library calls of two programs differ, in their order."""
+    """Return how the kernels and library calls of two programs differ, in order."""
     a, b = _kernels(one, first), _kernels(two, second)
     matcher = difflib.SequenceMatcher(None, [k[1] for k in a], [k[1] for k in b], autojunk=False)
     lines: list[Line] = []
@@ -149,7 +149,7 @@ def kernel_lines(one: Capture, two: Capture, first: Graph, second: Graph) -> lis
 
 
 def _kernels(capture: Capture, program: Graph) -> list[tuple[str, str, str, int]]:
-    """The name, what is compared, the file and the line of each call of a program's, in order."""
+    """Return the name, comparison key, file and line of each kernel call of a program, in order."""
     found = []
     for event in capture.events:
         if isinstance(event, KernelFile) and event.program == program.file:
@@ -162,5 +162,5 @@ def _kernels(capture: Capture, program: Graph) -> list[tuple[str, str, str, int]
 
 
 def _plain(text: str) -> str:
-    """A kernel's text without what another directory of the cache, or a number, makes other."""
+    """Return a kernel's text without paths of the cache directory."""
     return re.sub(r"/[^\s\"']*/torchinductor[^\s\"']*", "…", text)

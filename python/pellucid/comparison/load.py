@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The captures of one directory: of the first process, and of ranks and children below it."""
+"""Load the captures of a directory: of the first process, its ranks and its child processes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pellucid.torch.store.record import RECORD
 
 
 def captures_in(directory: str | os.PathLike[str]) -> dict[str, Capture]:
-    """Load all captures of a directory, by their paths below it; the first process has none.
+    """Load all captures of a directory by their paths below it; the first process has none.
 
     Raises:
-        NotADump: it has no capture, or one that cannot be read.
+        NotADump: the directory has no capture, or one that cannot be read.
     """
     below = captures_below(directory)
     found: dict[str, Capture] = {}
@@ -29,5 +29,5 @@ def captures_in(directory: str | os.PathLike[str]) -> dict[str, Capture]:
 
 
 def told_process(name: str) -> str:
-    """Return how a change names the process of a capture below its directory."""
+    """Return the display name of a process's capture."""
     return name.replace("_", " ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two captures side by side, as one HTML file that asks for nothing else and has no script."""
+"""Two captures side by side, as a self-contained HTML file without scripts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PLURALS = {"break": "graph breaks", "cache key": "cache keys", "process": "proc
 
 @dataclass(frozen=True)
 class Pair:
-    """A dumped file, or one of the user's, of both captures."""
+    """A file of both captures: a dumped file or a user's source file."""
 
     names: tuple[str, str]
     runs: tuple[Run, ...]
@@ -45,7 +45,7 @@ def page_of(found: Comparison) -> str:
     """Return the page of a comparison.
 
     Raises:
-        NotADump: one of the captures is gone since it was compared.
+        NotADump: a capture has been removed since the comparison.
     """
     one, two = captures_in(found.first), captures_in(found.second)
     style = style_text() + squeezed((_HERE / "static" / "sides.css").read_text(encoding="utf-8"))
@@ -63,7 +63,7 @@ def page_of(found: Comparison) -> str:
 
 
 def _counted(found: Comparison) -> Iterator[tuple[int, str]]:
-    """Yield how many changes there are of each kind, in words."""
+    """Yield the number of changes of each kind, in words."""
     for kind, number in Counter(change.kind for change in found.changes).items():
         yield number, kind if number == 1 else _PLURALS.get(kind, f"{kind}s")
 
@@ -71,7 +71,7 @@ def _counted(found: Comparison) -> Iterator[tuple[int, str]]:
 def _facts(
     one: Mapping[str, Capture], two: Mapping[str, Capture]
 ) -> Iterator[tuple[str, str, str, bool]]:
-    """Yield what is counted of both captures: its name, both numbers, whether they are equal."""
+    """Yield the counts of both captures: the name, both numbers, and whether they are equal."""
     tables = [_numbers(captures) for captures in (one, two)]
     for name in dict.fromkeys([*tables[0], *tables[1]]):
         first, second = (table.get(name, "") for table in tables)
@@ -130,7 +130,7 @@ def _runs(
 
 
 def _lines(lines: Sequence[Line]) -> Iterator[Row]:
-    """Yield the lines of a change in two columns: what was told together is in one row."""
+    """Yield the lines of a change in two columns; lines that replace each other share a row."""
     left: list[Line] = []
     right: list[Line] = []
 
@@ -159,7 +159,7 @@ def _lines(lines: Sequence[Line]) -> Iterator[Row]:
 
 
 def _user_files(one: Mapping[str, Capture], two: Mapping[str, Capture]) -> Iterator[Pair]:
-    """Yield the files of the user's that both captures keep and that differ."""
+    """Yield the user's files that both captures contain and that differ."""
     first, second = _sources(one), _sources(two)
     for path, other in _paired(list(first), list(second)):
         mine, theirs = first[path], second[other]
@@ -169,7 +169,7 @@ def _user_files(one: Mapping[str, Capture], two: Mapping[str, Capture]) -> Itera
 
 
 def _paired(one: Sequence[str], two: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Pair paths: equal ones, then those with the longest end in common, where that is one.
+    """Pair paths: equal ones first, then those with the longest common suffix, if it is unique.
 
     >>> list(_paired(["/w1/a/m.py", "/w1/b/m.py", "/x.py"], ["/w2/b/m.py", "/w2/a/m.py"]))
     [('/w1/a/m.py', '/w2/a/m.py'), ('/w1/b/m.py', '/w2/b/m.py')]
@@ -186,7 +186,7 @@ def _paired(one: Sequence[str], two: Sequence[str]) -> Iterator[tuple[str, str]]
 
 
 def _common_end(one: str, two: str) -> int:
-    """How many parts two paths have in common at their ends."""
+    """Return the number of parts that two paths share at their ends."""
     pairs = zip(reversed(one.split("/")), reversed(two.split("/")))
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 

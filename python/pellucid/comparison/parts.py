@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Breaks, recompiles, frames that are left alone, and findings of two captures."""
+"""Breaks, recompiles, skipped frames, and findings that differ between two captures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 def _lone(
     one: Iterable[T], two: Iterable[T], sign: Callable[[T], object]
 ) -> tuple[list[T], list[T]]:
-    """What only one of two collections has, each as often as it has it more."""
+    """Return the items that only one collection has, counting duplicates."""
     first, second = list(one), list(two)
     counts = Counter(map(sign, first)), Counter(map(sign, second))
     more = counts[0] - counts[1], counts[1] - counts[0]
@@ -42,7 +42,7 @@ def _short(place: Place | None) -> str:
 
 
 def break_changes(one: Function, two: Function) -> list[Change]:
-    """Return the graph breaks that one of two captures has alone, of one function."""
+    """Return the graph breaks of a function that only one capture has."""
     lone, new = _lone(one.breaks, two.breaks, _break)
     changes = []
     for has, function, breaks in (("first", one, lone), ("second", two, new)):
@@ -61,7 +61,7 @@ def _break(stop: Break) -> object:
 
 
 def recompile_changes(one: Function, two: Function) -> list[Change]:
-    """Return the recompiles that one of two captures has alone, of one function."""
+    """Return the recompiles of a function that only one capture has."""
     lone, new = _lone(one.recompiles, two.recompiles, _recompile)
     changes = []
     for has, function, found in (("first", one, lone), ("second", two, new)):
@@ -80,7 +80,7 @@ def _recompile(again: Recompile) -> object:
 
 
 def frame_changes(one: Function, two: Function) -> list[Change]:
-    """Return how often a function was compiled, where that differs for no reason that is told."""
+    """Return how often a function was compiled if the numbers differ without a reported cause."""
     if len(one.versions) == len(two.versions):
         return []
     times = [f"{len(function.versions)} times" for function in (one, two)]
@@ -89,7 +89,7 @@ def frame_changes(one: Function, two: Function) -> list[Change]:
 
 
 def skipped_changes(one: Capture, two: Capture) -> list[Change]:
-    """Return the frames that one of two captures alone left uncompiled."""
+    """Return the frames that only one capture left uncompiled."""
     lone, new = _lone(one.of(Skipped), two.of(Skipped), _skipped)
     changes = []
     for has, found in (("first", lone), ("second", new)):
@@ -107,11 +107,11 @@ def _skipped(event: Skipped) -> object:
 
 
 def findings_of(one: Capture, two: Capture, changed: set[str]) -> list[Change]:
-    """Return the findings that one of two captures has alone.
+    """Return the findings that only one capture has.
 
     Args:
         one, two: the captures.
-        changed: the functions of which something else is told, which explains what was found there.
+        changed: functions with other reported changes, which explain their findings.
     """
     found = [[f for f in find(capture) if KINDS[f.kind].is_compared] for capture in (one, two)]
     lone, new = _lone(found[0], found[1], _finding)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two texts side by side: their lines in pairs, and runs of equal lines folded."""
+"""Two texts side by side: lines in pairs, and runs of equal lines folded."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Collection, Iterator, Sequence
 
 CONTEXT = 3
-"""How many equal lines stay visible before and after a difference."""
+"""The number of equal lines shown before and after a difference."""
 MOST_FOLDED = 2000
-"""Runs of more equal lines than this are only counted."""
+"""Longer runs of equal lines are only counted."""
 _MOST_PAIRED = 20_000
 _NUMBER = re.compile(r"\d+")
 
@@ -22,33 +22,33 @@ class Side:
     """One line of one text."""
 
     number: int
-    """From 1."""
+    """Starts at 1."""
     text: str
     differs: bool
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the first text, the line of the second beside it, or both."""
+    """A line of the first text, a line of the second, or both."""
 
     first: Side | None
     second: Side | None
 
     @property
     def differs(self) -> bool:
-        """Whether it is part of the difference."""
+        """Return true if the row is part of the difference."""
         return any(side is not None and side.differs for side in (self.first, self.second))
 
 
 @dataclass(frozen=True)
 class Run:
-    """Rows that follow one another."""
+    """Consecutive rows."""
 
     rows: tuple[Row, ...]
     folded: bool
-    """True for equal lines that are too far from a difference to be read with it."""
+    """True for equal lines too far from any difference."""
     left_out: int = 0
-    """How many equal lines stand here instead of their rows."""
+    """The number of equal lines left out of ``rows``."""
 
 
 def rows_of(
@@ -57,15 +57,15 @@ def rows_of(
     told: tuple[Collection[int], Collection[int]] | None = None,
     starts: tuple[int, int] = (1, 1),
 ) -> list[Row]:
-    """Pair the lines of two texts; numbers in a line do not keep it from its partner.
+    """Pair the lines of two texts; lines that differ only in numbers still match.
 
     Args:
         first, second: the texts.
-        told: the numbers of the lines that differ, of each text.  None: those whose text does.
-        starts: the number of the first line of each.
+        told: the numbers of the lines that differ, for each text; by default, by their text.
+        starts: the number of the first line of each text.
 
     Returns:
-        All lines of both in order, each once.
+        All lines of both texts in order, each once.
     """
     one, two = _lines(first), _lines(second)
     rows: list[Row] = []
@@ -94,13 +94,13 @@ def rows_of(
 
 
 def _lines(text: str) -> list[str]:
-    """The lines as an editor counts them: a form feed ends none."""
+    """Split text into lines as an editor does: a form feed does not end a line."""
     lines = text.split("\n")
     return lines if lines[-1] else lines[:-1]
 
 
 def _aligned(one: Sequence[str], two: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
-    """Align two texts; what they start and end with alike costs nothing."""
+    """Align two texts; common lines at the start and end are skipped first."""
     head = 0
     while head < min(len(one), len(two)) and one[head] == two[head]:
         head += 1
@@ -118,7 +118,7 @@ def _aligned(one: Sequence[str], two: Sequence[str]) -> list[tuple[str, int, int
 
 
 def folded(rows: Sequence[Row]) -> Iterator[Run]:
-    """Group rows: what differs with the lines around it, and the runs of equal lines between."""
+    """Group rows: differences with context, and the runs of equal lines between them."""
     near = [False] * len(rows)
     for i, row in enumerate(rows):
         if row.differs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One compiled version in two captures: its guards, its graphs, its kernels, its cache keys."""
+"""Comparison of one compiled version: its guards, graphs, kernels, and cache keys."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def version_changes(
     Args:
         one, two: the captures.
         first, second: the version in each.
-        explained: whether another setting or release may be why keys of caches differ.
+        explained: whether a different setting or release can explain different cache keys.
     """
     guards, of_values = _guards(one, two, first, second)
     graph, follows = _graphs(one, two, first, second)
@@ -54,12 +54,12 @@ def version_changes(
         follows.append(f"{len(keys)} part{_s(keys)} of cache keys")
     state = _state_of_process(guards)
     if state:
-        # It holds for everything that is compiled, and changes guards and graphs.
+        # It affects everything that is compiled, and changes guards and graphs.
         follows[:0] = ["its guards and graphs"] if graph is not None else []
         words = "it is compiled for a different state of the process"
         return [Change("guard", second.label, words, tuple(state), tuple(follows))]
     if graph is not None and not of_values:
-        # What a graph is given is what its guards ask of tensors.
+        # The guards on tensors follow from the inputs of the graph.
         follows[:0] = ["its guards"] if guards else []
         return [replace(graph, follows=tuple(follows))]
     if guards:
@@ -84,10 +84,10 @@ def _s(items: Sequence[object]) -> str:
 def _guards(
     one: Capture, two: Capture, first: InFunction, second: InFunction
 ) -> tuple[list[Line], bool]:
-    """The guards that are other, and whether one of them asks for more than shapes and types."""
+    """Return the guards that differ, and whether one of them checks more than shapes and types."""
     a, b = _entry(one, first.key), _entry(two, second.key)
     if a is None or b is None:
-        return [], False  # what was dropped in the meantime has none to compare
+        return [], False  # a dropped version has no guards to compare
     counts = Counter(map(_guard, a.guards)), Counter(map(_guard, b.guards))
     lines, of_values = [], False
     for sign, entry, left in (("-", a, counts[0] - counts[1]), ("+", b, counts[1] - counts[0])):
@@ -100,7 +100,7 @@ def _guards(
 
 
 def _state_of_process(lines: Sequence[Line]) -> list[Line]:
-    """The parts of the state of the process that are other, such as grad mode and autocast."""
+    """Return the parts of the global state that differ, such as grad mode and autocast."""
     found: dict[str, dict[str, object]] = {"-": {}, "+": {}}
     for line in lines:
         head, _, state = line.text.partition(" against ")
@@ -143,10 +143,10 @@ def _guard(guard: Guard) -> object:
 def _graphs(
     one: Capture, two: Capture, first: InFunction, second: InFunction
 ) -> tuple[Change | None, list[str]]:
-    """The first graph that is other, and what follows of it."""
+    """Return the first graph that differs, and the later differences."""
     a, b = _by_stage(one, first.key), _by_stage(two, second.key)
     if _has_hit(one, first.key) or _has_hit(two, second.key):
-        # What a cache had was not made again.
+        # A cache hit skips the stages that produce these graphs.
         a = {stage: graphs for stage, graphs in a.items() if stage in b}
         b = {stage: graphs for stage, graphs in b.items() if stage in a}
     found: Change | None = None
@@ -185,7 +185,7 @@ def _rank(stage: str) -> tuple[int, int, str]:
     for number, name in enumerate(_ORDER):
         if stage == name or stage.startswith(f"{name}_"):
             return number, backward, stage
-    return 1, backward, stage  # somebody else's stage
+    return 1, backward, stage  # a stage that torch does not define
 
 
 def _named(stage: str) -> str:
@@ -196,11 +196,12 @@ def _has_hit(capture: Capture, key: CompileKey) -> bool:
     return any(use.key == key and use.result == "hit" for use in capture.of(CacheUse))
 
 
-# -- keys of caches --------------------------------------------------------------------------------
+# # -- cache keys
+# ------------------------------------------------------------------------------------
 
 
 def _keys(one: Capture, two: Capture, first: CompileKey, second: CompileKey) -> list[Line]:
-    """The parts of the keys of caches that are other."""
+    """Return the parts of cache keys that differ."""
     a, b = _uses(one, first), _uses(two, second)
     lines: list[Line] = []
     for cache in a:
