@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ``torch.compile`` side of pellucid, in folders that each know only those before them.
+"""The ``torch.compile`` side of pellucid: a stack of packages, each importing only earlier ones.
 
 ==============  ====================================================================================
-:mod:`model`     what a capture consists of: plain values, their names, torch's names; pure text
-:mod:`taps`      all that knows what torch looks like inside
+:mod:`model`     the data of a capture: plain values, their names, torch's names; pure text
+:mod:`taps`      all knowledge of torch's internals
 :mod:`dynamo`    one transformed frame: from Dynamo's bytecode to source
-:mod:`guards`    a tree of guards as Python, and what that Python calls
-:mod:`store`     a capture on disk: opened, written, loaded again
-:mod:`text`      events to the text of files
-:mod:`capture`   hook calls to events and files, while the program runs
+:mod:`guards`    a tree of guards as Python, and the functions that this Python calls
+:mod:`store`     a capture on disk: opening, writing, loading
+:mod:`text`      from events to the text of files
+:mod:`capture`   from hook calls to events and files, while the program runs
 :mod:`logs`      the same from a log of torch's trace, without torch
-:mod:`api`       what a user calls
-:mod:`trying`    remedies, applied to a copy of the program that runs in a process of its own
+:mod:`api`       the public functions
+:mod:`trying`    remedies, tried on a copy of the program in a separate process
 ==============  ====================================================================================
 
-Importing this imports neither torch nor what talks to it; a name is loaded when it is first used.
+Importing this package imports neither torch nor the modules that need it; names are loaded on first
+use.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The decompiler as one function, in the form that round-trip harnesses take."""
+"""The decompiler as one function, with the signature that round-trip harnesses expect."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class NotProven(ValueError):
-    """The decompiled source is less than equivalent to the bytecode."""
+    """The verdict on the decompiled source is below ``equivalent``."""
 
 
 def roundtrip(original: CodeType, transformed: CodeType) -> CodeType:
     """Decompile Dynamo's code and return the recompiled code to run in its place.
 
-    Raises whatever went wrong, and :class:`NotProven` on a verdict below ``equivalent``.
+    Raises the original error, or :class:`NotProven` if the verdict is below ``equivalent``.
     """
     rewriting = rewrite(transformed, origins.origin_in_hook(original))
     if rewriting.source is None:
@@ -39,14 +39,15 @@ def roundtrip(original: CodeType, transformed: CodeType) -> CodeType:
 
 
 def decompile_generated(value: Any, name: str | None = None) -> Decompilation | None:
-    """Decompile what Dynamo generated as a capture does; return None for anything else.
+    """Decompile code that Dynamo generated, as a capture does; return None for other code.
 
-    ``value`` is code, or what has code; ``name`` takes the place of the function's own.
+    ``value`` is a code object, or an object that has one; ``name`` replaces the function's own
+    name.
     """
     from pellucid.code_objects import code_of
 
     value = origins.runs(value)
-    with contextlib.suppress(Exception):  # what goes wrong here goes without what is known
+    with contextlib.suppress(Exception):  # on an error, decompile without this information
         code = code_of(value)
         running = decompilation_behind(code) if name is None else None
         origin = None if running else origins.origin_of(code)

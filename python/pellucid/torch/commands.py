@@ -29,7 +29,7 @@ function raises, or if nothing was compiled"""
 
 
 def add_explain(commands: Any, formatter: Any) -> None:
-    """Add the command to those of ``pellucid``."""
+    """Add the ``explain`` subcommand to ``pellucid``."""
     add = commands.add_parser(
         "explain",
         help="list the problems in a capture, and what to change",
@@ -72,7 +72,7 @@ def add_explain(commands: Any, formatter: Any) -> None:
 
 
 def add_find_difference(commands: Any, formatter: Any) -> None:
-    """Add the command to those of ``pellucid``."""
+    """Add the ``find-difference`` subcommand to ``pellucid``."""
     add = commands.add_parser(
         "find-difference",
         help="find the first operation where compiled code and eager disagree",
@@ -94,7 +94,7 @@ def add_find_difference(commands: Any, formatter: Any) -> None:
 
 
 def add_find_nan(commands: Any, formatter: Any) -> None:
-    """Add the command to those of ``pellucid``."""
+    """Add the ``find-nan`` subcommand to ``pellucid``."""
     add = commands.add_parser(
         "find-nan",
         help="find the first operation of compiled code that produces a NaN or Inf",
@@ -120,7 +120,7 @@ def _kinds(text: str) -> tuple[str, ...]:
 
 
 class _Kinds(argparse.Action):
-    """Lists the kinds of findings."""
+    """The action of ``--kinds``: list the kinds of findings."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, help=help)
@@ -152,7 +152,7 @@ STYLES = {
     r"(?i)\btried: does not help": "red",
     r"(?m)^   confidence: .*": "dim",
 }
-"""The styles of `explain` on a terminal, by what they apply to."""
+"""The terminal styles of `explain`, by regular expression."""
 
 
 def explain(arguments: argparse.Namespace) -> int:
@@ -186,7 +186,7 @@ def explain(arguments: argparse.Namespace) -> int:
 def _tried(
     arguments: argparse.Namespace, captures: Sequence[Capture], findings: list[Finding]
 ) -> list[Finding]:
-    """The findings with what came of their remedies, if that was asked for."""
+    """Return the findings with trial results, if ``--try`` was given."""
     if not arguments.tries:
         if arguments.program:
             raise CannotTry("a program after -- is for --try")
@@ -252,7 +252,7 @@ def _found(
     asking: Callable[[], Callable[[Any], Any]],
     as_json: bool,
 ) -> int:
-    """Ask about the function that was named, and print the report; the exit status."""
+    """Run the check on the named function and print the report; return the exit status."""
     script, name = arguments.target
     why = ""
     if not os.path.isfile(script):
@@ -260,7 +260,7 @@ def _found(
     elif importlib.util.find_spec("torch") is None:
         why = "PyTorch is not installed. Install it with: pip install torch"
     else:
-        ask = asking()  # imported before modules next to the script can hide others
+        ask = asking()  # imported before modules next to the script can shadow its imports
         sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
         try:
             function = getattr(_loaded(script), name, None)
@@ -279,7 +279,7 @@ def _loaded(script: str) -> ModuleType:
     """Run a script as a module that stays in ``sys.modules``, where its classes are looked up."""
     path = os.path.abspath(script)
     name = os.path.splitext(os.path.basename(path))[0]
-    if name in sys.modules:  # of a library, which still needs it
+    if name in sys.modules:  # a library's module, which is still needed
         name = f"{name} of {os.path.dirname(path)}"
     loader = importlib.machinery.SourceFileLoader(name, path)
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)

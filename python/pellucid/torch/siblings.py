@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where dumped files of older releases look for what is in :mod:`pellucid.dumped`."""
+"""The module name in dumped files of older releases; replaced by :mod:`pellucid.dumped`."""
 
 from pellucid.dumped import *  # noqa: F403

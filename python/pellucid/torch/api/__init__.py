@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user calls: ``prepare_debug``, ``debug``, ``find_nan``, the command line."""
+"""The public functions: ``prepare_debug``, ``debug``, ``find_nan``, the command line."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program's own compiled code, compared with eager at each call that the program makes of it.
+"""Comparison of a program's own compiled code with eager, at each call that the program makes.
 
-The program runs once, as it is.  After each call of its compiled code what the call could reach is
-put back to what it was before, the original function runs eager, and then all is put where the
-compiled call has left it, so that the program continues unaffected.
+The program runs once, unmodified.  After each compiled call, the reachable state is restored to its
+value before the call, the original function runs eager, and then the state is set to what the
+compiled call left, so that the program continues unaffected.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from .stages import EAGER, Outcome, Stages, differentiable, named_results
 from .stale import cause_of
 
 _MOST_CALLS = 1000
-"""So many calls of one function are compared."""
+"""The number of calls per function that are compared."""
 
 
 class AsItRuns:
-    """What one run of a program has called compiled, and the first call that differs from eager."""
+    """The compiled calls of one run of a program, and the first call that differs from eager."""
 
     def __init__(self, session: Session, reference: Any, tolerance: Tolerance) -> None:
         self._session, self._reference, self._tolerance = session, reference, tolerance
@@ -46,7 +46,7 @@ class AsItRuns:
         self._found: Difference | None = None
 
     def enter(self, call: Call) -> calls.Leave | None:
-        """Look at a call before it is made; returns what looks at its result."""
+        """Prepare for a call before it runs; return a callback for its result."""
         count, function = self.seen.enter(call), self.seen.function(call)
         if self._found is not None or function.calls > _MOST_CALLS:
             function.passed_by += 1
@@ -89,7 +89,7 @@ class AsItRuns:
             self._search(call, number, search, parted, changes)
 
     def _gradients(self, call: Call, stages: Stages, eager: Outcome, own: Outcome) -> None:
-        """Call once more for the gradients: the program's own backward pass is still to come."""
+        """Repeat the call to compute gradients: the program's own backward pass has not run yet."""
         again = Outcome(OWN, {}, {})
         why = _not_again(call)
         if not why:
@@ -144,7 +144,7 @@ class AsItRuns:
     def _stale(
         self, call: Call, search: Search, parted: list[Parted], changes: list[StateChange]
     ) -> Difference:
-        """The program's own code differs, and what is compiled of it now does not."""
+        """Report that the program's own code differs although a fresh compile does not."""
         cause, remedy = cause_of(call, search)
         agreeing = [stage for stage in search.run_stages if stage != OWN]
         return Difference(
@@ -159,7 +159,7 @@ class AsItRuns:
     # -- the report --
 
     def report(self) -> Difference:
-        """Return what was found, and what was looked at and what was not."""
+        """Return the difference, and what was compared and what was not."""
         found = self._found or Difference()
         stages = [*self._stages, *(s for s in found.stages if s not in self._stages)]
         return replace(
@@ -185,7 +185,7 @@ class AsItRuns:
 
 
 def _line(call: Call) -> tuple[Place | None, str]:
-    """The line of the program that makes a call."""
+    """Return the user's line that makes a call."""
     place = next((place for place in call.callers if is_users(place.file)), None)
     return place, "" if place is None else linecache.getline(place.file, place.line).strip()
 
@@ -195,7 +195,7 @@ def _is_gradient(name: str) -> bool:
 
 
 def _not_again(call: Call) -> str:
-    """Why compiled code must not be called once more; empty where it may."""
+    """Return why compiled code must not be called again; empty if it may."""
     settings = getattr(call.context, "compiler_config", None)
     if torch.cuda.is_available() and settings and settings.get("triton.cudagraphs"):
         return "CUDA graphs would overwrite the program's own results"

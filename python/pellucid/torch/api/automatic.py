@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A capture that nobody has opened in the program: :mod:`pellucid._autodump` begins and ends it.
+"""A capture that the program did not open: :mod:`pellucid._autodump` begins and ends it.
 
-It is the outermost one of its process, opens when something compiles, and says nothing: neither
-warnings, nor to programs that ask whether they are inside ``prepare_debug``.
+It encloses all other captures of its process, opens at the first compile, and is silent: it issues
+no warnings, and programs that check whether they are inside ``prepare_debug`` do not see it.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from . import prepare
 
 
 class Origin(Protocol):
-    """What the process was told when it started (:class:`pellucid._autodump.Origin`)."""
+    """The settings passed to the process at startup (:class:`pellucid._autodump.Origin`)."""
 
     @property
     def directory(self) -> str:
-        """Where the captures of the run go; empty where only progress is to be shown."""
+        """The directory for the captures of the run; empty if only progress is to be shown."""
 
     @property
     def run(self) -> str:
-        """The run that the process belongs to."""
+        """The id of the run."""
 
     @property
     def process(self) -> int:
-        """The process that was told; another number means a fork of it."""
+        """The id of the process that got these settings; a different process is a fork of it."""
 
     @property
     def first(self) -> bool:
-        """Whether the directory, or that of the rank below it, is for this process."""
+        """Whether this process may use the directory itself, or its rank's directory below it."""
 
     @property
     def asked(self) -> bool:
@@ -52,7 +52,7 @@ _begun: list[Origin] = []
 
 
 def begin(origin: Origin) -> None:
-    """Capture what compiles from now on, or only show it; a second call does nothing."""
+    """Start capturing, or only showing progress; a second call does nothing."""
     if _begun:
         return
     _begun.append(origin)
@@ -82,7 +82,7 @@ def _session(origin: Origin) -> Session:
 
 
 def end(origin: Origin) -> None:
-    """Close the captures of this process, and say how it went where that was asked for."""
+    """Close the captures of this process, and print the outcome if it was asked for."""
     if not origin.directory:
         return
     here = os.getpid() == origin.process
@@ -90,7 +90,7 @@ def end(origin: Origin) -> None:
     wanted = asked or (origin.first and here and hooks.asked_to_compile())
     try:
         if wanted and not CAPTURE.automatic() and not captures_below(origin.directory):
-            begin(origin)  # to say that nothing was compiled
+            begin(origin)  # to report that nothing was compiled
             CAPTURE.open_sessions()
         for session in CAPTURE.automatic():
             finish(session)
@@ -100,6 +100,6 @@ def end(origin: Origin) -> None:
 
 
 def why_nothing() -> str:
-    """Return why this process compiled nothing, as far as that is known."""
+    """Return why this process compiled nothing, if known."""
     why = ending.ONLY_WRAPPED if hooks.asked_to_compile() else ending.NO_CALL_SEEN
     return ending.nothing_compiled(why, ending_error())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``install()`` / ``uninstall()``: decompiled source in torch's bytecode log.
 
-``TORCH_LOGS=+bytecode`` prints what Dynamo makes as a disassembly; installed, pellucid adds the
-source of it to the same log, with its verdict.  Nothing that runs is changed.
+``TORCH_LOGS=+bytecode`` prints Dynamo's bytecode as a disassembly.  After ``install()``, pellucid
+adds the decompiled source and its verdict to the same log.  The code that runs is not changed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def uninstall() -> None:
 
 
 def log_source(original: CodeType, transformed: CodeType) -> None:
-    """Write the source of one transformed frame to the log; the hook that is installed."""
+    """Write the source of one transformed frame to the log; this is the installed hook."""
     try:
         log = hooks.bytecode_log()
         if log is None or not log.isEnabledFor(logging.DEBUG):

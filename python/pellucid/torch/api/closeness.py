@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When two values are the same within a tolerance, and by how much they are not."""
+"""Comparison of values within a tolerance, and the distance between values."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ RTOL: Mapping[torch.dtype, float] = {
     torch.float16: 1e-2,
     torch.bfloat16: 3e-2,
 }
-"""The relative tolerance of each type where none is given."""
+"""The default relative tolerance of each type."""
 _FLOOR = 0.01
-"""The absolute one that is allowed in any case, as a share of the relative one."""
+"""The least absolute tolerance, as a fraction of the relative tolerance."""
 
 
 class Tolerance(NamedTuple):
-    """How far two values may be apart.
+    """The allowed distance between two values.
 
-    Elements a and b are the same when |a - b| <= atol + rtol * |a|.  Where ``atol`` is not given it
-    is the relative tolerance's share of the root mean square of all the elements, so that an
-    element that is nearly 0 among larger ones is held to what these are computed to.
+    Elements a and b are equal if |a - b| <= atol + rtol * |a|.  By default, ``atol`` is ``rtol``
+    times the root mean square of all elements, so an element near 0 is compared with the precision
+    of the larger ones.
     """
 
     rtol: float | None = None
@@ -36,13 +36,13 @@ class Tolerance(NamedTuple):
 
     @property
     def is_default(self) -> bool:
-        """Whether neither was given."""
+        """Return true if neither was given."""
         return self.rtol is None and self.atol is None
 
     def part(self, one: torch.Tensor, other: torch.Tensor) -> bool:
-        """Return true if two tensors are not the same within this tolerance.
+        """Return true if two tensors differ by more than this tolerance.
 
-        What has no values, on the device ``meta``, has none that differ.
+        Tensors on the device ``meta`` have no values, so they never differ.
         """
         return bool(self._parted(one, other).any()) if one.shape == other.shape else True
 
@@ -64,14 +64,14 @@ class Tolerance(NamedTuple):
         return torch.where(both, far, ~_alike(a, b))
 
     def distance(self, one: torch.Tensor, other: torch.Tensor) -> Distance:
-        """Return how far two tensors of one shape are apart."""
+        """Return the distance between two tensors of the same shape."""
         if one.shape != other.shape or not one.numel() or one.is_meta or other.is_meta:
             return Distance(one.numel(), one.numel(), None, None, None, ())
         one, other = _comparable(one, other)
         parted = self._parted(one, other)
         apart = (_wide(one) - _wide(other)).abs()
         apart = torch.where(torch.isnan(apart), torch.zeros_like(apart), apart)
-        # Where it parts most; two infinities are not apart by a number.
+        # The index of the largest difference; two infinities have no distance.
         at = int(torch.where(parted, apart, torch.full_like(apart, -1.0)).argmax())
         index = tuple(int(i) for i in torch.unravel_index(torch.tensor(at), one.shape))
         first, second = (float(_real(value).flatten()[at]) for value in (one, other))
@@ -79,7 +79,7 @@ class Tolerance(NamedTuple):
         return Distance(int(parted.sum()), one.numel(), most, first, second, index)
 
     def part_values(self, one: Any, other: Any) -> bool:
-        """Return true if two results, of any kind, are not the same within this tolerance."""
+        """Return true if two results of any type differ by more than this tolerance."""
         if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
             if (one.dtype, one.device, one.layout) != (other.dtype, other.device, other.layout):
                 return True
@@ -90,9 +90,9 @@ class Tolerance(NamedTuple):
 
 
 def same_kind(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Return true if two tensors can differ by rounding alone.
+    """Return true if two tensors could differ by rounding alone.
 
-    That is, they are of one shape and type, and what is not finite in one is the same in the other.
+    That is, they have the same shape and type, and the same non-finite elements.
     """
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
@@ -102,10 +102,10 @@ def same_kind(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def errors(one: torch.Tensor, other: torch.Tensor, true: torch.Tensor) -> tuple[float, float]:
-    """Return the root mean square of the distance of two values from the true one.
+    """Return the root mean square errors of two values, relative to the true one.
 
-    Elements that are NaN in both, or the same infinity, are left out; where one alone is not
-    finite, its distance is infinite.  NaN where no element is left.
+    Elements that are NaN in both, or the same infinity, are left out; if only one is not finite,
+    the distance is infinite.  The result is NaN if no element is left.
     """
     one, other = _comparable(one, other)
     a, true = map(_wide, _comparable(one, true))
@@ -122,7 +122,7 @@ def _size(apart: torch.Tensor) -> float:
 
 
 def is_numeric(value: Any) -> bool:
-    """Whether a value is a tensor of fractions."""
+    """Return true if a value is a floating-point or complex tensor."""
     return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
 
 
@@ -140,7 +140,7 @@ def _alike(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 def _comparable(one: torch.Tensor, other: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two tensors as dense ones on one device."""
+    """Return two tensors as dense tensors on one device."""
     if one.is_meta or other.is_meta:
         return torch.empty(0), torch.empty(0)
     one, other = _dense(one), _dense(other)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of one call, cut out of the graph of autograd's that the program has built."""
+"""The arguments of one call, detached from the program's autograd graph."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from . import kept
 
 
 class Cut:
-    """The arguments of a call, with a leaf in the place of each tensor that was computed.
+    """The arguments of a call, with a leaf in place of each computed tensor.
 
-    So the gradients of the call can be asked for and the program's own graph stays as it is.
+    The gradients of the call can then be computed without changing the program's own graph.
     """
 
     def __init__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
@@ -23,11 +23,11 @@ class Cut:
         self.kwargs: dict[str, Any] = self._cut(dict(kwargs))
 
     def others(self, tensors: Iterable[kept.Tensor]) -> list[kept.Tensor]:
-        """Those of a program's tensors that are in its graph and were not cut out of it."""
+        """Return the tensors that are in the program's graph and were not detached."""
         return [t for t in tensors if t.grad_fn is not None and id(t.tensor) not in self._copies]
 
     def write_back(self) -> None:
-        """Write what the call has written into the copies into the program's own tensors."""
+        """Copy what the call wrote into the copies back into the program's tensors."""
         with torch.no_grad():
             for own, copy in self._copies.values():
                 if not torch.equal(own, copy):
@@ -46,13 +46,13 @@ class Cut:
         if id(tensor) not in self._copies:
             leaf = tensor.detach().clone().requires_grad_()
             self.leaves.append(leaf)
-            # A leaf itself must not be written into, and the call may do that.
+            # The call may write into its argument, and a leaf cannot be written into.
             self._copies[id(tensor)] = tensor, leaf.clone()
         return self._copies[id(tensor)][1]
 
 
 def is_cut(tensor: torch.Tensor) -> bool:
-    """Whether a tensor was computed in a graph of autograd's and can be copied as it lies."""
+    """Return true if a tensor has an autograd history and can be copied with its layout."""
     if tensor.grad_fn is None or type(tensor) is not torch.Tensor:
         return False
     return tensor.layout is torch.strided and tensor.clone().stride() == tensor.stride()

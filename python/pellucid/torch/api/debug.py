@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``debug()``: pause so that breakpoints can be set in the dumped files.
 
-The files run by themselves (:mod:`~connection`); what is left to do is to stop once,
-say which files there are, and never ask where nobody can answer.
+The files run by themselves (:mod:`~connection`).  What remains is to stop once, list the files, and
+not prompt if there is no one to answer.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ..taps import hooks
 from .prepare import last_session
 
 if TYPE_CHECKING:
-    # At run time only when there is one: programs ask `sys.modules` whether they are debugged.
+    # Not imported at run time: programs look for `bdb` in `sys.modules` to detect a debugger.
     import bdb
 
 Leave = Callable[[], None]
 _DEBUGGER_MODULES = ("pydevd", "_pydevd_bundle", "debugpy")
 
 
-class debug:  # a context manager that reads as a function
+class debug:  # a context manager that is used like a function
     """Pause at the start of the block, to set breakpoints in the files of the last capture.
 
     An attached debugger (``pdb``, ``debugpy`` or PyCharm) stops.  Otherwise ``pdb`` starts, if
@@ -62,7 +62,7 @@ class debug:  # a context manager that reads as a function
 
 
 def cannot_prompt() -> str:
-    """Say why nobody could answer a prompt here; empty when somebody can."""
+    """Return why there can be no prompt here; empty if there can."""
     if hooks.rank() > 0:
         return f"rank {hooks.rank()} has no prompt, rank 0 has"
     if os.environ.get("PYTHONBREAKPOINT") == "0":
@@ -80,7 +80,7 @@ def _terminal() -> bool:
 
 
 def _answers_wait() -> bool:
-    """Whether the standard input is a file or a pipe that holds something to read."""
+    """Return true if standard input is a file or pipe with data to read."""
     try:
         number = sys.stdin.fileno()
         kind = os.fstat(number)
@@ -94,12 +94,12 @@ def _answers_wait() -> bool:
         waiting = fcntl.ioctl(number, termios.FIONREAD, bytes(4))
         return int.from_bytes(waiting, sys.byteorder) > 0
     except (AttributeError, ImportError, OSError, ValueError):
-        # None, closed, replaced by something that is no file, or not a POSIX system
+        # None, closed, replaced by an object that is not a file, or not a POSIX system
         return False
 
 
 def debugger_attached() -> bool:
-    """Whether a debugger traces this thread; a coverage tool that traces is none."""
+    """Return true if a debugger traces this thread; coverage tools do not count."""
     if _attached_bdb() is not None:
         return True
     trace: Any = sys.gettrace()
@@ -118,7 +118,8 @@ def _attached_bdb() -> bdb.Bdb | None:
     owner = getattr(sys.gettrace(), "__self__", None)
     if isinstance(owner, bdb.Bdb):
         return owner
-    # `continue` without a breakpoint makes bdb stop tracing; a program started by it is still its.
+    # `continue` without breakpoints makes bdb stop tracing, but a program that it started is still
+    # being debugged.
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code is bdb.Bdb.run.__code__:
@@ -129,9 +130,9 @@ def _attached_bdb() -> bdb.Bdb | None:
 
 
 def _pause(frame: FrameType) -> Leave | None:
-    """Stop in the user's frame, in the debugger that is there already if one is.
+    """Stop in the user's frame, in the attached debugger if there is one.
 
-    Returns what takes away a debugger that was not there.
+    Returns a function that removes a debugger started here.
     """
     attached = _attached_bdb()
     if attached is not None:
@@ -155,7 +156,7 @@ def _pause(frame: FrameType) -> Leave | None:
 
 
 def _trace_no_more(before: Any) -> None:
-    """Let this thread be traced as it was, and by no tool that came since."""
+    """Restore this thread's trace function and remove tracing tools registered since."""
     sys.settrace(before)
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -169,7 +170,7 @@ def _trace_no_more(before: Any) -> None:
 
 
 def _pydevd_stops(frame: FrameType) -> bool:
-    """Have debugpy or PyCharm stop in a frame that its `breakpoint()` would not choose."""
+    """Make debugpy or PyCharm stop in a frame that their `breakpoint()` would not choose."""
     settrace = getattr(sys.modules.get("pydevd"), "settrace", None)
     if settrace is None:
         return False
@@ -180,7 +181,7 @@ def _pydevd_stops(frame: FrameType) -> bool:
             patch_multiprocessing=False,
             stop_at_frame=frame,
         )
-    except TypeError:  # a pydevd from before it had these arguments
+    except TypeError:  # an older pydevd without these arguments
         return False
     return True
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``pellucid demo``: capture the training of a small model, and say what was found.
+"""``pellucid demo``: capture the training of a small model and print the findings.
 
-Two steps: the first compiles the model, the second has another sequence length and makes torch
-recompile it.  The model asks its data which way to go, so there is a graph break as well.
+There are two steps: the first compiles the model, the second has a different sequence length and
+causes a recompile.  The model branches on its data, so there is also a graph break.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _STEPS = ((2, 8), (2, 12))
 def main(name: str) -> int:
     """Run the demo in a directory, numbered if the name is taken; return the exit status.
 
-    The model is a file in that directory, for the user to read and to change. A directory whose
-    model was changed is left alone.
+    The model is written to that directory for the user to read and change.  A directory with a
+    changed model is left alone.
     """
     import torch
 
@@ -71,7 +71,7 @@ def main(name: str) -> int:
         captured = session.path(INDEX).parent
         page = report_at_end(captured)
     tell_lines(console, load_all(captured))
-    # What this torch has not got is no failure of the demo's.
+    # A missing feature of this torch is not a failure of the demo.
     failed = [problem for problem in session.of(Problem) if problem.where != "this torch"]
     for problem in failed:
         complain(problem.where, problem.what)
@@ -88,7 +88,7 @@ def _text() -> bytes:
 
 
 def _may_write(directory: Path) -> bool:
-    """Whether a directory is the demo's to write: empty, or its model is as the demo wrote it."""
+    """Return true if the demo may write to a directory: it is empty, or its model is unchanged."""
     if not directory.is_dir():
         return not os.path.lexists(directory)
     model = directory / MODEL
@@ -98,7 +98,7 @@ def _may_write(directory: Path) -> bool:
 
 
 def _with_model(directory: Path) -> Path:
-    """Write the model into a directory; return its file."""
+    """Write the model to a directory; return its file."""
     directory.mkdir(parents=True, exist_ok=True)
     file = directory.resolve() / MODEL
     file.write_bytes(_text())
@@ -138,7 +138,7 @@ def _progress(console: Console) -> Progress:
 
 
 def _line(event: Any) -> str:
-    """What the compiler does now, for the events that a person waits for."""
+    """Return what the compiler is doing, for events that the user waits for."""
     if isinstance(event, Started):
         place = event.place
         function = label(place.function) if place else "a frame"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model of ``pellucid demo``: a transformer block that looks at its data."""
+"""The model of ``pellucid demo``: a transformer block with a data-dependent branch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch import nn
 
 
 class Block(nn.Module):
-    """Attention and a perceptron, each added to what came in; large activations are scaled down."""
+    """Attention and an MLP with residual connections; large activations are scaled down."""
 
     def __init__(self, width: int = 32, heads: int = 4, limit: float = 0.5) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Block(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         x = x + self.attention(self.norm_in(x))
-        # Which way to go depends on the values, so the compiler must stop here and ask them.
+        # The branch depends on the values of x, so the compiler has to stop the graph here.
         if x.abs().mean() > self.limit:
             x = x * self.limit
         return x + self.mlp(self.norm_out(x))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``find_difference``: at which call, stage, operation and line compiled code leaves eager."""
+"""``find_difference``: the call, stage, operation and line where compiled code leaves eager."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def find_difference(
     made, found = Path(tempfile.mkdtemp(prefix="pellucid_find_difference_")), None
     try:
         with prepare_debug(made) as session:
-            session.warns_when_empty = False  # the report tells
+            session.warns_when_empty = False  # the report says it
             found = _searched(session, fn, args, kwargs, reference, (rtol, atol))
     finally:
         if found is None or not found.names_files:
@@ -139,6 +139,6 @@ def _with_not_put_back(found: Difference, why: dict[str, str]) -> Difference:
 
 
 def _key(session: Session, found: Difference) -> CompileKey:
-    """The compile that a difference is in: the first one, where no graph is named."""
+    """Return the compile that contains a difference; the first one if no graph is named."""
     own = [graph.key for graph in session.of(Graph) if graph.file == found.file]
     return (own or [started.key for started in session.of(Started)] or [CompileKey("")])[0]

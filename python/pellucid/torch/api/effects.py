@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What eager and compiled code leave different in the program, and the line that changes it."""
+"""Differences in the state that eager and compiled code leave, and the lines that cause them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def changed_state(
     other: Mapping[str, Any],
     tolerance: Tolerance,
 ) -> tuple[list[StateChange], list[str]]:
-    """Compare what two runs leave behind.
+    """Compare the states after two runs.
 
     Returns:
-        What Python code sees (the outermost of what is one in the other), and the paths of the
-        tensors that part.
+        The changes that Python code can see (the outermost of nested ones), and the paths of the
+        tensors that differ.
     """
     changes: list[StateChange] = []
     tensors: list[str] = []
@@ -86,14 +86,14 @@ def _told(path: str, image: Mapping[str, Any]) -> str:
 def changing_line(
     state: ProgramState, path: str, run: Callable[[], Any]
 ) -> tuple[Place | None, str]:
-    """Find the line of the program that changes what a path leads into, by running it once more.
+    """Find the user's line that changes the value at a path, by running the program once more.
 
-    The program is put back before and after.
+    The program's state is restored before and after.
 
     Args:
-        state: knows the container.
-        path: the way to what is changed.
-        run: runs the function; whatever it raises is of no interest.
+        state: the state that contains the value.
+        path: the path of the value.
+        run: runs the function; its exceptions are ignored.
     """
     state.restore()
     slot, owner = state.slot(path), state.owner(path)
@@ -131,7 +131,7 @@ def _fingerprint(owner: Any) -> Any:
 
 
 class _Lines:
-    """Looks after every line of the program's own whether something has changed."""
+    """Checks for a change after every line of user code."""
 
     def __init__(self, now: Callable[[], Any]) -> None:
         self.found: Place | None = None

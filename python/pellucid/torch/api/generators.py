@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The states of the generators of random numbers: PyTorch's, Python's and NumPy's."""
+"""The states of random number generators: PyTorch's, Python's and NumPy's."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, Mapping
 import torch
 
 GENERATORS = ("torch's generator", "CUDA's generators")
-"""Those of which operations draw."""
+"""The generators that operations use."""
 OF_PYTHON = ("Python's random", "NumPy's random")
-"""Those of which the program draws itself."""
+"""The generators that the program uses directly."""
 
 
 def random_state() -> dict[str, Any]:
-    """Return the state of each generator, by its name."""
+    """Return the state of each generator, by name."""
     found: dict[str, Any] = {GENERATORS[0]: torch.get_rng_state()}
     if torch.cuda.is_available() and torch.cuda.is_initialized():
         for at, state in enumerate(torch.cuda.get_rng_state_all()):
@@ -30,7 +30,7 @@ def random_state() -> dict[str, Any]:
 
 
 def set_random_state(states: Mapping[str, Any]) -> None:
-    """Put the generators back."""
+    """Restore the generators."""
     for name, state in states.items():
         if name == GENERATORS[0]:
             torch.set_rng_state(state)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of the operations that one kernel of Inductor's computes is the one that parts.
+"""The operation in one Inductor kernel that causes a difference.
 
-Only what a kernel writes can be seen.  So its operations are compiled again, alone and to keep what
-each of them makes, and run on what the graph has computed.
+Only a kernel's outputs can be observed.  So its operations are compiled separately, with every
+result as an output, and run on the values that the graph computed.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ def first_in_kernel(
     inputs: Mapping[str, Any],
     tolerance: Tolerance,
 ) -> str | None:
-    """Return the first node of a kernel whose result parts when the kernel is to keep it.
+    """Return the first node of a kernel whose result differs when the kernel keeps every result.
 
     Args:
         graph: the graph module from which the program was generated.
         names: the nodes that the kernel computes.
-        made: what the nodes of the graph have made when it ran as a graph, by name.
-        inputs: what the graph was given, by name.
-        tolerance: how far two values may be apart.
+        made: the results of the graph's nodes when it ran as a graph, by name.
+        inputs: the inputs of the graph, by name.
+        tolerance: the allowed distance between two values.
 
     Returns:
-        The node, or None where the kernel is right alone, or cannot be compiled apart.
+        The node; None if the kernel is correct on its own, or cannot be compiled separately.
     """
     inside = [node for node in graph.graph.nodes if node.name in set(names)]
     kept = [node for node in inside if _tensor(made, node.name) is not None]
@@ -57,7 +57,7 @@ def _run(
     made: Mapping[str, Made],
     inputs: Mapping[str, Any],
 ) -> Sequence[torch.Tensor] | None:
-    """Compile the operations of a kernel alone, and run them on what the graph has computed."""
+    """Compile the operations of a kernel separately, and run them on the graph's values."""
     cut, values = torch.fx.Graph(), []
     copies: dict[Any, Any] = {}
 
@@ -85,7 +85,7 @@ def _run(
 
 
 def _in_order(cut: torch.fx.Graph) -> torch.fx.Graph:
-    """Put the inputs of a graph first, as graphs have them."""
+    """Move the inputs of a graph to its start, where they belong."""
     first = next(iter(cut.nodes))
     for node in [node for node in cut.nodes if node.op == "placeholder"][::-1]:
         if node is not first:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that are kept as they are, and put back in place: containers, and tensors."""
+"""Saved values of containers and tensors, which can be restored in place."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .reach import ABSENT, LISTS
 
 
 class Held(NamedTuple):
-    """One container that can be reached, as it was."""
+    """The saved content of one reachable container."""
 
     path: str
     owner: Any
     content: Any
 
     def put_back(self) -> None:
-        """Give the container its content again; the same object stays."""
+        """Restore the content of the container; its identity does not change."""
         owner, content = self.owner, self.content
         if isinstance(owner, torch.Generator):
             owner.set_state(content)
@@ -35,7 +35,7 @@ class Held(NamedTuple):
 
 
 def hold(path: str, owner: Any) -> Held:
-    """Keep what a container, or an object with attributes, holds."""
+    """Save the content of a container or the attributes of an object."""
     if isinstance(owner, torch.Generator):
         return Held(path, owner, owner.get_state())
     if isinstance(owner, (dict, set)):
@@ -58,14 +58,14 @@ def _changed(owner: Any, content: Any) -> bool:
 
 
 class Tensor(NamedTuple):
-    """One tensor that can be reached, as it was."""
+    """The saved state of one reachable tensor."""
 
     path: str
     tensor: torch.Tensor
     data: torch.Tensor
-    """Another tensor of the same memory, with the shape and the type that it had."""
+    """Another tensor on the same memory, with the original shape and type."""
     bytes: int
-    """The size of this memory; 0 where it cannot be seen."""
+    """The size of this memory; 0 if it cannot be accessed."""
     content: torch.Tensor
     requires_grad: bool
     grad_fn: Any
@@ -74,26 +74,25 @@ class Tensor(NamedTuple):
 
     @property
     def memory(self) -> int:
-        """The address of this memory; 0 where it cannot be seen."""
+        """Return the address of this memory; 0 if it cannot be accessed."""
         return _memory(self.tensor)[0]
 
     def put_back(self) -> None:
-        """Make the tensor what it was, the same object with the same memory.
+        """Restore the tensor in place: the same object with the same memory.
 
         Raises:
-            RuntimeError: PyTorch refuses, as it does to take a view out of a graph in place, and to
-            put a tensor into the graph that it has left.
+            RuntimeError: PyTorch refuses, for instance to detach a view in place.
         """
         tensor = self.tensor
         with torch.no_grad():
             if _layout(tensor) != _layout(self.data):
                 if tensor.is_leaf:
-                    tensor.grad = None  # it has to be of the type of its tensor
+                    tensor.grad = None  # its type must match the tensor's
                 tensor.data = self.data
             if 0 < self.bytes > _memory(self.data)[1]:
                 self.data.untyped_storage().resize_(self.bytes)
             if tensor.layout is not torch.strided:
-                tensor.data = self.content.clone()  # its memory cannot be written into as a whole
+                tensor.data = self.content.clone()  # its memory cannot be written as a whole
             elif not _same_bits(tensor, self.content):
                 tensor.detach().copy_(self.content)
             if self.grad is not None and self.grad_content is not None:
@@ -116,7 +115,7 @@ class Tensor(NamedTuple):
 
 
 def keep(path: str, tensor: torch.Tensor) -> Tensor:
-    """Keep a tensor as it is now."""
+    """Save the current state of a tensor."""
     grad = tensor.grad if tensor.is_leaf or tensor.retains_grad else None
     return Tensor(
         path,
@@ -139,11 +138,11 @@ def _layout(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def _memory(tensor: torch.Tensor) -> tuple[int, int]:
-    """Where a tensor's memory lies, and its size; 0 for what cannot be seen."""
+    """Return the address and size of a tensor's memory; 0 if it cannot be accessed."""
     try:
         storage = tensor.untyped_storage()
         return storage.data_ptr(), storage.nbytes()
-    except (RuntimeError, NotImplementedError):  # of another layout, or a wrapper around others
+    except (RuntimeError, NotImplementedError):  # a non-strided layout, or a wrapper subclass
         return 0, 0
 
 

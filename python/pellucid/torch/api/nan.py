@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``find_nan``: which operation of a compiled program makes the first NaN or Inf."""
+"""``find_nan``: the operation of a compiled program that produces the first NaN or Inf."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .watch import Watch
 
 _SHOWN = 4
-"""How many of several alike things are told."""
+"""The number of similar items that are listed."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,7 +55,7 @@ class NanReport(Report):
     """What is not finite if the program runs its own compiled code, but finite if its graphs run
     operation by operation."""
     compiled: tuple[Compiled, ...] = ()
-    """What the program runs compiled; empty if the function was compiled for this report."""
+    """The program's compiled functions; empty if the function was compiled for this report."""
     unseen: tuple[str, ...] = ()
     """What was not checked, one sentence each."""
 
@@ -63,20 +63,20 @@ class NanReport(Report):
     def first(self) -> NonFinite | None:
         """The operation to look at first.
 
-        That is the first one whose NaN or Inf reached a result or a gradient; when none did, the
-        first one.
+        This is the first one whose NaN or Inf reached a result or a gradient, or else the first
+        one.
         """
         reached = [finding for finding in self.findings if finding.reached]
         return next(iter(reached or self.findings), None)
 
     @property
     def operation(self) -> str | None:
-        """The name of that operation, ``aten.log.default``; None when there is none."""
+        """The name of that operation, ``aten.log.default``; None if there is none."""
         return None if self.first is None else self.first.operation
 
     @property
     def names_files(self) -> bool:
-        """Whether a file of the dump is named."""
+        """Return true if a dumped file is named."""
         return any(finding.file for finding in self.findings)
 
     def __bool__(self) -> bool:
@@ -164,7 +164,7 @@ def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:
     made, report = Path(tempfile.mkdtemp(prefix="pellucid_find_nan_")), None
     try:
         with prepare_debug(made) as session:
-            session.warns_when_empty = False  # the report tells
+            session.warns_when_empty = False  # the report says it
             report = _watched(session, fn, args, kwargs)
     finally:
         if report is None or not report.names_files:
@@ -193,7 +193,7 @@ def _watched(
             results += _left_odd(state, state.now())
         except Exception as error:
             unseen.append(f"the operations: {brief(error)}")
-            watch = Watch(session)  # what a run has seen that did not end is no finding
+            watch = Watch(session)  # findings of an incomplete run do not count
         finally:
             after.restore()
     findings = tuple(_located(session, finding) for finding in watch.findings)
@@ -217,7 +217,7 @@ def _watched(
 
 
 def _ahead(fn: Any, own: Seen) -> list[str]:
-    """The functions compiled ahead of time, whose graphs cannot be run in another way."""
+    """Return the functions compiled ahead of time, whose graphs cannot be interpreted."""
     names = [name for name, way in own.functions if way == calls.AHEAD]
     is_one = doors.traceable(fn) is not fn
     return [] if is_one else [f"the operations of `{n}`, compiled ahead of time" for n in names]
@@ -226,7 +226,7 @@ def _ahead(fn: Any, own: Seen) -> list[str]:
 def _looked_into(
     fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], watch: Watch, own: Seen
 ) -> list[str]:
-    """Run the program by the graphs of what it compiles; return what is not finite in the end."""
+    """Run the program through interpreted graphs; return the non-finite results and gradients."""
     import torch
 
     from .seen import run
@@ -240,7 +240,7 @@ def _looked_into(
 
 
 def _left_odd(before: ProgramState, after: ProgramState) -> list[str]:
-    """The tensors and gradients that a run has left not finite, and that were finite before."""
+    """Return the tensors and gradients that became non-finite during a run."""
     from .watch import values_of
 
     def odd(state: ProgramState) -> dict[str, str]:
@@ -258,7 +258,7 @@ def _left_odd(before: ProgramState, after: ProgramState) -> list[str]:
 
 
 def _named(line: str) -> str:
-    """What a line of the report is about."""
+    """Return the subject of a line of the report."""
     return line.partition(": ")[0]
 
 
@@ -266,7 +266,7 @@ _NAMES_A_LINE = re.compile(rf"\s*{FILE_COMMENT}")
 
 
 def _located(session: Session, finding: NonFinite) -> NonFinite:
-    """Find the line of the dumped graph on which a value is made."""
+    """Find the line of the dumped graph that computes a value."""
     if not finding.file:
         return finding
     file, place = session.path(finding.file), finding.place
@@ -290,7 +290,7 @@ def located_line(file: Path, node: str, operation: str, place: Place | None = No
         for count, line in enumerate(text.split("\n"), 1):
             told = line if _NAMES_A_LINE.match(line) else told
             if made.match(line):
-                # A graph inside the graph may have a value of the same name.
+                # A nested graph can have a value with the same name.
                 if operation in line and any(place in told for place in places):
                     return count
                 number = number or count
@@ -301,7 +301,7 @@ def located_line(file: Path, node: str, operation: str, place: Place | None = No
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
-    """The tensors in a result, wherever ordinary containers hold them."""
+    """Return the tensors in a result, including those in ordinary containers."""
     import torch
 
     found, pending, seen = [], [value], set()
@@ -332,7 +332,7 @@ def _odd(what: str, tensors: list[torch.Tensor]) -> list[str]:
 
 
 def _names(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[int, str]:
-    """Names of the tensors that a call is known to read, by identity."""
+    """Return names for the tensors that a call is known to read, by identity."""
     import torch
 
     names = {}
@@ -357,7 +357,7 @@ def _full(cell: Any) -> bool:
 
 
 def _gradients(result: Any, watch: Watch, names: dict[int, str]) -> list[str]:
-    """Differentiate a result, unless the program has done so; tell which gradients are not finite.
+    """Differentiate a result unless the program has done so; return the non-finite gradients.
 
     The gradients are those of the sum of everything differentiable.
     """
@@ -383,7 +383,7 @@ def _gradients(result: Any, watch: Watch, names: dict[int, str]) -> list[str]:
 
 
 def _leaves(roots: list[torch.Tensor]) -> list[torch.Tensor]:
-    """The tensors whose ``.grad`` a backward pass from these roots writes."""
+    """Return the tensors whose ``.grad`` is written by a backward pass from these roots."""
     import torch
 
     leaves, pending, seen = [], [root.grad_fn for root in roots], set()
@@ -421,12 +421,12 @@ def _told(finding: NonFinite, directory: Path | None) -> list[str]:
 
 
 def brief(error: BaseException) -> str:
-    """Return an exception in one line."""
+    """Return an exception on one line."""
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
 def left_one(event: Skipped) -> str:
-    """Say which frame was left as it is, and why."""
+    """Return which frame was skipped, and why."""
     where = "" if event.place is None else f"{label(event.place.function)} ({event.place}): "
     return where + event.brief
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first operation of a stage whose result is other in the next one.
+"""The search for the first operation whose result differs between two stages.
 
-What a stage makes of an operation is found by what torch tells of where its nodes come from, and
-for the eager program, which has no nodes, by the order of the operators.
+Operations of graphs are matched by the origins that torch records for nodes; operations of the
+eager program, which has no nodes, by the order of operators.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from .recording import Made
 from .stages import AOT, CAPTURED, POST_GRAD
 
 _MOST_ALIGNED = 4000
-"""So many operators beyond the first that differs are aligned."""
+"""The number of operators that are aligned after the first one that differs."""
 Name = Tuple[int, str, str]
-"""The call of a graph, which of AOTAutograd's graphs it is, and a node of it."""
+"""The call of a graph, which of AOTAutograd's graphs it is, and the name of a node."""
 
 
 class Pair(NamedTuple):
-    """An operation in two stages; one of them may have none."""
+    """An operation in two stages; it may be missing in one of them."""
 
     before: Made | None
     after: Made | None
@@ -33,12 +33,12 @@ class Pair(NamedTuple):
 def first_parted(
     stage: str, before: Sequence[Made], after: Sequence[Made], tolerance: Tolerance
 ) -> Pair | None:
-    """Return the first operation whose result parts; None where none does.
+    """Return the first operation whose result differs; None if there is none.
 
     Args:
-        stage: the later stage, whose operations ``after`` is.
-        before, after: what two stages of the same run have made, in order.
-        tolerance: how far two values may be apart.
+        stage: the later stage, which ran the operations ``after``.
+        before, after: the operations of two stages of the same run, in order.
+        tolerance: the allowed distance between two values.
     """
     if stage == CAPTURED:
         return _in_order(before, after, tolerance)
@@ -48,21 +48,21 @@ def first_parted(
 
 
 def last_write(name_of: int, before: Sequence[Made], after: Sequence[Made]) -> Pair | None:
-    """Return the operation that last wrote into memory, where one of the stages has none."""
+    """Return the operation that last wrote to some memory, if only one of the stages has it."""
     one = next((m for m in reversed(before) if name_of in m.memory and m.writes), None)
     other = next((m for m in reversed(after) if name_of in m.memory and m.writes), None)
     return Pair(one, other) if (one is None) != (other is None) else None
 
 
 def other_draw(before: Sequence[Made], after: Sequence[Made]) -> Pair | None:
-    """Return the first operation that draws random numbers in one of two stages alone."""
+    """Return the first operation that draws random numbers in only one of two stages."""
     one, other = ([m for m in made if m.draws] for made in (before, after))
     signs = [[(m.operator, *_sign(m)[1:]) for m in made] for made in (one, other)]
     pairs = _aligned(*signs)
     names = [{(m.call, m.node) for m in made if m.node} for made in (before, after)]
     lone = [m for at, m in enumerate(one) if at not in {a for a, _ in pairs}]
     new = [m for at, m in enumerate(other) if at not in {b for _, b in pairs}]
-    # Some passes put an operation into another one, which has its name.
+    # Some passes move an operation into another one, which has its name.
     lone = [m for m in lone if (m.call, m.node) not in names[1]]
     new = [m for m in new if (m.call, m.node) not in names[0]]
     if not lone and not new:
@@ -76,7 +76,7 @@ def _agree(one: Made, other: Made, tolerance: Tolerance) -> bool:
 
 
 def _like(one: Made, other: Made) -> bool:
-    """Whether two operations make values of the same kind."""
+    """Return true if two operations produce the same kinds of values."""
     return len(one.values) == len(other.values) and all(
         a is None or b is None or (a.shape == b.shape and a.dtype == b.dtype)
         for a, b in zip(one.values, other.values)
@@ -102,7 +102,7 @@ def _in_order(before: Sequence[Made], after: Sequence[Made], tolerance: Toleranc
 
 
 def _counts(made: Made) -> bool:
-    """Whether an operation computes something, rather than another view of what there is."""
+    """Return true if an operation computes something, rather than a view."""
     return made.operator not in _VIEWS
 
 
@@ -116,7 +116,7 @@ def _sign(made: Made) -> tuple[object, ...]:
 
 
 def _aligned(one: Sequence[Any], other: Sequence[Any]) -> list[tuple[int, int]]:
-    """Pair the places of two lists at which the same stands, in order."""
+    """Pair the indices of equal items in two lists, in order."""
     start, least = 0, min(len(one), len(other))
     while start < least and one[start] == other[start]:
         start += 1
@@ -132,7 +132,7 @@ def _aligned(one: Sequence[Any], other: Sequence[Any]) -> list[tuple[int, int]]:
 def counterpart(
     recorded: Sequence[Made], made: Made, others: Sequence[Made]
 ) -> torch.Tensor | None:
-    """Return the first result of an operation in another run of the same program; None for none."""
+    """Return an operation's first result in another run of the same program; None if not found."""
 
     def signs(operations: Sequence[Made]) -> list[object]:
         return [
@@ -145,7 +145,7 @@ def counterpart(
 
 
 def _of_unmatched(lone: list[Made], new: list[Made], tolerance: Tolerance) -> Pair:
-    """The first of two stages' own operations that makes what none of the other's makes."""
+    """Return each stage's first operation whose result the other stage does not produce."""
 
     def differ(made: Sequence[Made], others: Sequence[Made]) -> list[Made]:
         return [m for m in made if not any(_like(m, o) and _agree(m, o, tolerance) for o in others)]
@@ -155,7 +155,7 @@ def _of_unmatched(lone: list[Made], new: list[Made], tolerance: Tolerance) -> Pa
 
 
 def _unmatched(made: Sequence[Made], number: int, matched: dict[int, int]) -> list[Made]:
-    """The operations that an operation's arguments come from and that the other has not."""
+    """Return the operations that lead to an operation's arguments and have no match."""
     pending, found, seen = list(made[number].takes), [], set()
     while pending:
         at = pending.pop()
@@ -186,7 +186,7 @@ def _by_origin(before: Sequence[Made], after: Sequence[Made], tolerance: Toleran
 
 
 def _leaving(made: Sequence[Made]) -> list[Made]:
-    """Those operators of Dynamo's operations whose results others take, or nobody."""
+    """Return the operators whose results leave their Dynamo operation, or are unused."""
     inside: set[int] = set()
     outside: set[int] = set()
     for user in made:
@@ -197,12 +197,11 @@ def _leaving(made: Sequence[Made]) -> list[Made]:
 
 
 def _handed_on(members: list[Made]) -> list[Made]:
-    """Those parts of an operation whose results others take, or else what the graph returns.
+    """Return the parts of an operation whose results others use, or else the graph's outputs.
 
-    What an operation computes on its way is no result of it, though it may be kept for a backward
-    pass.
+    Intermediate values of an operation are not results, even if they are saved for a backward pass.
     """
-    # What the backward pass computes again is there for the gradients alone.
+    # Operations recomputed in the backward pass only serve the gradients.
     first = [m for m in members if m.direction == "backward" or m.part != "backward"]
     members = first or members
     own = {made.node_object for made in members}
@@ -220,9 +219,9 @@ def _group(made: Made) -> tuple[int, str, str]:
 
 
 def _partner(made: Made, candidates: list[Made], nth: int, is_last: bool) -> Made | None:
-    """What a later stage has made for an operation: of the same operator, or at the end of all."""
+    """Return an operation's counterpart in a later stage: the same operator, or the last one."""
     of_operator = [other for other in candidates if other.operator == made.operator]
-    # An operator that was decomposed has all its parts named by it; the last one is its result.
+    # All parts of a decomposed operator carry its name; the last one computes its result.
     if len(of_operator) > 1 and nth == 0:
         return of_operator[-1]
     if nth < len(of_operator):
@@ -270,7 +269,7 @@ def _by_name(
 
 
 def _outputs(before: Sequence[Made], after: dict[Name, Made], tolerance: Tolerance) -> Pair | None:
-    """Compare the results of the graphs by their places, whatever the nodes are called."""
+    """Compare the results of graphs by position, whatever the names of their nodes."""
     known = {_name(made): made for made in before}
     graphs = {_name(m)[:2]: m.node_object.graph for m in before}
     others = {_name(m)[:2]: m.node_object.graph for m in after.values()}
@@ -285,7 +284,7 @@ def _outputs(before: Sequence[Made], after: dict[Name, Made], tolerance: Toleran
 
 
 def _returned(graph: Any) -> Iterator[Any]:
-    """The nodes that a graph returns; something without a name for what is no node."""
+    """Yield the nodes that a graph returns, and a nameless object for values that are not nodes."""
     output = next(node for node in reversed(graph.nodes) if node.op == "output")
     for value in output.args[0] if isinstance(output.args[0], (list, tuple)) else output.args:
         yield value if hasattr(value, "name") else _NoNode
@@ -306,7 +305,7 @@ def _replaced(
     after: dict[Name, Made],
     tolerance: Tolerance,
 ) -> Pair:
-    """Go back from a value to what was put in the place of what it is computed from."""
+    """Follow a value's inputs back to the operation that was replaced."""
     for _ in range(len(before) + 1):
         step = _step(one, other, before, after, tolerance)
         if step is None:
@@ -329,7 +328,7 @@ def _step(
             continue
         source = before.get((*_name(one)[:2], node.name))
         made = after.get((*_name(other)[:2], given.name))
-        # What both have by its name stands for itself, wherever it is taken.
+        # A node that both stages have by this name represents itself.
         is_known = (*_name(other)[:2], given.name) in before
         if source is None or made is None or is_known or not _like(source, made):
             continue

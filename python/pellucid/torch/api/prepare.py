@@ -27,7 +27,7 @@ _last: Session | None = None
 
 
 def last_session() -> Session | None:
-    """The innermost open capture, or else the one that closed last."""
+    """Return the innermost open capture, or else the one that closed last."""
     return CAPTURE.innermost or _last
 
 
@@ -70,7 +70,7 @@ def prepare_debug(
         yield opened
     finally:
         hide()
-        # A process that was forked inside the block leaves it as well, with a capture of its own.
+        # A process forked inside the block also leaves it, with its own capture.
         session = CAPTURE.own(opened)
         if session is not None:
             _last = session
@@ -80,23 +80,23 @@ def prepare_debug(
 
 
 def _tell_depyf_programs(session: Session) -> None:
-    """Keep the table that programs written for depyf read."""
+    """Update the table that programs written for depyf read."""
     shown = CAPTURE.asked_for
     data["dump_src_dir"] = str((shown or session).directory)
     data["is_inside_prepare_debug"] = shown is not None
 
 
 CALLS = "PELLUCID_CALLS"
-"""The variable of the environment that asks a capture which nobody opens to count calls."""
+"""The environment variable that makes automatic captures count calls."""
 
 
 def wants_calls() -> bool:
-    """Whether the environment asks for calls to be counted."""
+    """Return true if the environment asks for call counts."""
     return os.environ.get(CALLS, "") not in ("", "0")
 
 
 def job() -> Job:
-    """The place of this process in a distributed job."""
+    """Return the place of this process in a distributed job."""
     _, size = hooks.place_in_job()
     return Job(hooks.rank(), size or 1, hooks.is_ranked())
 
@@ -129,7 +129,7 @@ def dump_graph(
 
 
 def _of_json(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The metadata of a graph as JSON has it."""
+    """Return a graph's metadata as JSON values."""
     if metadata is None:
         return None
     table = dict(metadata)
@@ -137,17 +137,17 @@ def _of_json(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
         raise TypeError("dump_graph: metadata keys must be strings")
     try:
         found: dict[str, Any] = json.loads(json.dumps(table))
-    except ValueError as error:  # a value that has itself in it
+    except ValueError as error:  # a value that contains itself
         raise TypeError(f"dump_graph: metadata: {error}") from None
     return found or None
 
 
 _SERIOUS = ("limit", "eager", "hook")
-"""The findings of which a capture warns; breaks and recompiles are counted with them."""
+"""The findings that make a capture warn; breaks and recompiles are then included in the count."""
 
 
 def report(session: Session) -> None:
-    """Say once what went wrong; a warning filter that raises must not reach the program."""
+    """Issue at most one warning; a filter that makes it an error must not affect the program."""
     problems = session.of(Problem)
     found = [finding for finding in session.findings if finding.kind != "cache"]
     serious = any(finding.kind in _SERIOUS for finding in found)

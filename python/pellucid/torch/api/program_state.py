@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a function can reach and change: kept, put back, and compared between two runs.
+"""The state that a function can reach and change: saved, restored, and compared between runs.
 
-The values are reached from the function and from the arguments.  They are put back in place, so
-that objects stay the same ones, and guards of compiled code hold.
+The search starts at the function and its arguments.  Values are restored in place, so objects keep
+their identity and guards of compiled code still hold.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from .generators import random_state, set_random_state
 from .reach import ABSENT, LISTS, PLAIN, Read, Slot
 
 NARROW = (torch.float32, torch.float16, torch.bfloat16)
-"""The types of fractions that are less precise than float64."""
+"""The floating-point types less precise than float64."""
 _MOST = 50_000
-"""So many values are looked at."""
+"""The number of values that are visited."""
 Image = Mapping[str, Any]
-"""What can be reached, by path: plain values, clones of tensors, names of types for the rest."""
+"""The reachable state by path: plain values, copies of tensors, and type names for the rest."""
 
 
 class ProgramState:
-    """What a call can reach, as it was before the first run."""
+    """The state that a call can reach, as it was before the first run."""
 
     def __init__(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         function, args, kwargs = reach.bound(function, args, kwargs)
@@ -48,7 +48,7 @@ class ProgramState:
         self.held: list[kept.Held] = []
         self.tensors: list[kept.Tensor] = []
         self.not_put_back: dict[str, str] = {}
-        """What could not be made what it was, by path, and why."""
+        """The values that could not be restored, by path, and why."""
         for path, value in self._walk():
             self._keep(path, value)
         self._random = random_state()
@@ -61,14 +61,15 @@ class ProgramState:
         elif not isinstance(value, _FIXED):
             self.held.append(kept.hold(path, value))
         if isinstance(value, torch.nn.Module):
-            # What `self.mean = …` binds anew where that is a buffer, a parameter or a module.
+            # Where `self.mean = …` stores a buffer, a parameter or a module.
             hidden = [vars(value)[name] for name in reach.HIDDEN if name in vars(value)]
             self.held += [kept.hold(path, names) for names in hidden]
 
     def restore(self) -> None:
-        """Make everything what it was, in place, the random generators too.
+        """Restore everything in place, including random generators.
 
-        What cannot be put back keeps nothing else from it; :attr:`not_put_back` tells.
+        A value that cannot be restored does not affect the others; it is recorded in
+        :attr:`not_put_back`.
         """
         steps: list[tuple[str, Callable[[], None]]] = []
         for slot, value in self._slots:
@@ -84,7 +85,7 @@ class ProgramState:
         set_random_state(self._random)
 
     def now(self) -> ProgramState:
-        """Return all that can be reached now, or could be before, as it is now."""
+        """Return the current state of everything reachable now or before."""
         state = copy.copy(self)
         known = {id(one.tensor) for one in self.tensors} | {id(held.owner) for held in self.held}
         state._slots = [(slot, slot.read()) for slot, _ in self._slots]
@@ -99,12 +100,12 @@ class ProgramState:
 
     @property
     def has_graph(self) -> bool:
-        """Whether something was computed in a graph of autograd's that is the caller's own."""
+        """Return true if a tensor belongs to an autograd graph of the caller."""
         return any(one.grad_fn is not None for one in self.tensors)
 
     @property
     def draws(self) -> bool:
-        """Whether torch's random numbers have been drawn since."""
+        """Return true if torch's random numbers have been drawn since."""
         now = random_state()
         pairs = [(kept, now.get(name)) for name, kept in self._random.items()]
         pairs += [(held.content, held.owner.get_state()) for held in self._generators()]
@@ -118,15 +119,15 @@ class ProgramState:
 
     @contextlib.contextmanager
     def widened(self) -> Iterator[None]:
-        """Let all fractions that can be reached be float64 inside the block, the same objects."""
+        """Convert all reachable floating-point tensors to float64 inside the block, in place."""
         narrow = [one.tensor for one in self.tensors if one.tensor.dtype in NARROW]
         before = []
         try:
             for tensor in narrow:
-                with contextlib.suppress(RuntimeError):  # whose memory is not to be exchanged
+                with contextlib.suppress(RuntimeError):  # its memory cannot be replaced
                     data, grad = tensor.data, tensor.grad if tensor.is_leaf else None
                     if tensor.is_leaf:
-                        tensor.grad = None  # it has to be of the type of its tensor
+                        tensor.grad = None  # its type must match the tensor's
                     tensor.data = data.double()
                     before.append((tensor, data))
                     if grad is not None:
@@ -139,7 +140,7 @@ class ProgramState:
                 tensor.data = data
 
     def image(self) -> dict[str, Any]:
-        """Return what can be reached now, as values of their own."""
+        """Return copies of all values reachable now."""
         found: dict[str, Any] = {}
         for path, value in self._walk():
             if isinstance(value, torch.Tensor):
@@ -158,16 +159,16 @@ class ProgramState:
         return found
 
     def owner(self, path: str) -> Any:
-        """Return the container that a path leads into; None where it was none before the runs."""
+        """Return the container at the start of a path; None if it was not one before the runs."""
         parents = [held for held in self.held if _leads(held.path, path)]
         return max(parents, key=lambda held: len(held.path)).owner if parents else None
 
     def slot(self, path: str) -> Slot | None:
-        """Return the name that a path is, where that is a global's or a closure's."""
+        """Return the global or closure variable with this path, if it is one."""
         return next((slot for slot, _ in self._slots if slot.path == path), None)
 
     def storing_line(self, path: str) -> Place | None:
-        """Return the line of the program that stores into what a path ends with, by its code."""
+        """Return the user's line that stores into the end of a path, according to the bytecode."""
         name = reach.stored_name(path)
         for function in self._functions:
             line = reach.storing_line(function.__code__, name)
@@ -176,9 +177,9 @@ class ProgramState:
         return None
 
     def _walk(self) -> Iterator[tuple[str, Any]]:
-        """Yield every value once, with its first path, in the order in which they are reached."""
+        """Yield every value once, with its first path, in the order of the search."""
         pending = collections.deque((path, read()) for path, read in self._roots)
-        # The variables of these are roots themselves.
+        # The variables of these functions are roots themselves.
         seen = set(map(id, self._functions))
         count = 0
         while pending and count < _MOST:
@@ -196,7 +197,7 @@ class ProgramState:
 
 
 _FIXED = (*PLAIN, tuple, frozenset, MethodType, BuiltinMethodType)
-"""What has no content of its own that changes."""
+"""The types without mutable content."""
 
 
 def _reading(value: Any) -> Read:

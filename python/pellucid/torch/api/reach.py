@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be reached from a function: its own object, closures, defaults and globals.
+"""The values that can be reached from a function: its object, closures, defaults and globals.
 
-Of the program's own functions and objects everything is reached; of a library's only what modules,
-optimizers, ordinary containers, ``functools.partial`` objects and bound methods hold.
+Functions and objects of user code are searched completely; of a library's objects, only modules,
+optimizers, ordinary containers, ``functools.partial`` objects and bound methods.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ..capture.sources import is_users
 from ..taps import graph_hooks
 
 ABSENT: Any = object()
-"""Stands for the value of a name that has none."""
+"""The value of an unbound name."""
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 LISTS = (list, collections.deque)
 HIDDEN = ("_parameters", "_buffers", "_modules")
-"""The dictionaries in which a module keeps what looks like its attributes."""
+"""The dictionaries in which a module stores parameters, buffers and submodules."""
 _OF_MODULES = frozenset(vars(torch.nn.Module())) - {"training", *HIDDEN}
 _MOST_FUNCTIONS = 500
 _STORES = ("STORE_GLOBAL", "STORE_ATTR", "STORE_DEREF")
@@ -35,12 +35,12 @@ Read = Callable[[], Any]
 
 
 class Slot(NamedTuple):
-    """One name that the program's functions can bind anew: a global, or a closure's variable."""
+    """A name that user functions can rebind: a global or a closure variable."""
 
     path: str
     read: Read
     write: Callable[[Any], None]
-    """Binds the name; ``ABSENT`` unbinds it."""
+    """Bind the name; ``ABSENT`` unbinds it."""
 
 
 # -- functions -------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ class Slot(NamedTuple):
 def bound(
     function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[Any, tuple[Any, ...], Mapping[str, Any]]:
-    """Return what is run in the end and what it is given, without ``functools.partial`` around."""
+    """Return the innermost function and its arguments, with ``functools.partial`` unwrapped."""
     function = graph_hooks.uncompiled(function)
     while isinstance(function, functools.partial):
         args, kwargs = (*function.args, *args), {**function.keywords, **kwargs}
@@ -58,9 +58,9 @@ def bound(
 
 
 def functions_of(function: Any) -> list[FunctionType]:
-    """The program's own functions that a call may run, as far as names and closures tell."""
+    """Return the user functions that a call may run, judged from names and closures."""
     found: dict[int, FunctionType] = {}
-    # Each with the class that it is a method of.
+    # Each with the class that defines it as a method.
     pending: list[tuple[Any, Any]] = [(function, None)]
     while pending and len(found) < _MOST_FUNCTIONS:
         value, owner = pending.pop()
@@ -88,7 +88,7 @@ def functions_of(function: Any) -> list[FunctionType]:
 
 
 def _called_by(function: FunctionType, owner: Any) -> Iterator[tuple[Any, Any]]:
-    """What a function's names and variables stand for, where that may be a function."""
+    """Yield the values of a function's names and variables that may be functions."""
     for name in _names_in(function.__code__):
         yield function.__globals__.get(name), None
         method = inspect.getattr_static(owner, name, None) if owner is not None else None
@@ -105,7 +105,7 @@ def _own_class(value: Any) -> bool:
 
 @functools.lru_cache(maxsize=None)
 def _is_own(module: str) -> bool:
-    """Whether a module is the program's own, and no library's."""
+    """Return true if a module is user code, not a library."""
     loaded = sys.modules.get(module)
     file = getattr(loaded, "__file__", None)
     return module == "__main__" or (isinstance(file, str) and is_users(file))
@@ -120,7 +120,7 @@ def _names_in(code: CodeType) -> set[str]:
 
 
 def storing_line(code: CodeType, name: str) -> int:
-    """Return the line at which code stores into a name or an attribute; 0 where it does not."""
+    """Return the line at which code stores into a name or attribute; 0 if it does not."""
     line = 0
     for instruction in dis.get_instructions(code):
         line = _line_of(instruction) or line
@@ -130,7 +130,7 @@ def storing_line(code: CodeType, name: str) -> int:
 
 
 def _line_of(instruction: dis.Instruction) -> int:
-    """The line that begins with an instruction; 0 for one within a line."""
+    """Return the line that an instruction starts; 0 if it is within a line."""
     starts: Any = instruction.starts_line
     return int(getattr(instruction, "line_number", None) or 0) if starts is True else starts or 0
 
@@ -139,7 +139,7 @@ def _line_of(instruction: dis.Instruction) -> int:
 
 
 def slots_of(functions: Collection[FunctionType], taken: set[str]) -> list[Slot]:
-    """The closures' variables and the globals of functions, each by a path that no other has."""
+    """Return the closure variables and globals of functions, each with a unique path."""
     slots, seen = [], set()
     for function in functions:
         for name, cell in _cells(function):
@@ -155,17 +155,17 @@ def slots_of(functions: Collection[FunctionType], taken: set[str]) -> list[Slot]
 
 
 def slots_in(path: str, function: FunctionType) -> list[Slot]:
-    """The closure's variables of a function that a path leads to."""
+    """Return the closure variables of the function at a path."""
     return [slot_of_cell(f"{path}.{name}", cell) for name, cell in _cells(function)]
 
 
 def slot_of_cell(path: str, cell: Any) -> Slot:
-    """Return the slot that a closure's cell is."""
+    """Return the slot of a closure cell."""
     return Slot(path, functools.partial(_content, cell), functools.partial(_write_cell, cell))
 
 
 def own_path(name: str, source: str, taken: set[str]) -> str:
-    """Return a path for a name of some source that is not yet taken, and take it."""
+    """Return a unique path for a name of some source, and reserve it."""
     longer = f"{name} of {source}"
     numbered = (f"{longer} ({number})" for number in itertools.count(2))
     path = next(path for path in itertools.chain([name, longer], numbered) if path not in taken)
@@ -174,7 +174,7 @@ def own_path(name: str, source: str, taken: set[str]) -> str:
 
 
 def stored_name(path: str) -> str:
-    """Return the name that a path ends with, as code has it."""
+    """Return the name at the end of a path, as it appears in code."""
     return re.split(r"[.\[]", path.partition(" of ")[0])[-1]
 
 
@@ -204,7 +204,7 @@ def _write_global(scope: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _globals_of(functions: Collection[FunctionType]) -> list[tuple[dict[str, Any], str]]:
-    """The globals that the code names and that are data, not functions, classes or modules."""
+    """Return the globals in the code that are data, not functions, classes or modules."""
     found: dict[tuple[int, str], tuple[dict[str, Any], str]] = {}
     code_like = (type, ModuleType, FunctionType, MethodType)
     for inner in functions:
@@ -224,7 +224,7 @@ def _stores(code: CodeType, name: str) -> bool:
 
 
 def owner_of(function: Any) -> Any:
-    """Return the object whose method or call a function is; ABSENT for none."""
+    """Return the object whose method or call a function is; ABSENT if there is none."""
     owner = function if isinstance(function, torch.nn.Module) else ABSENT
     owner = getattr(function, "__self__", owner)
     if owner is ABSENT and not isinstance(function, FunctionType) and callable(function):
@@ -235,7 +235,7 @@ def owner_of(function: Any) -> Any:
 def arguments(
     function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
-    """Yield what a function is called with, by the names of its parameters."""
+    """Yield the arguments of a call by parameter name."""
     names: list[str] = []
     try:
         target = function.forward if isinstance(function, torch.nn.Module) else function
@@ -249,7 +249,7 @@ def arguments(
 
 
 def defaults_of(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield the defaults of a function by the names of its parameters."""
+    """Yield the defaults of a function by parameter name."""
     code, given = function.__code__, function.__defaults__ or ()
     names = code.co_varnames[code.co_argcount - len(given) : code.co_argcount]
     yield from zip(names, given)
@@ -263,7 +263,7 @@ def _variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def inside(value: Any) -> list[tuple[str, Any]] | None:
-    """What a value holds, with the step that leads there; None for what is not looked into."""
+    """Return the values inside a value, each with its path step; None if it is not searched."""
     if isinstance(value, (torch.Tensor, *PLAIN)):
         return None
     if isinstance(value, torch.Generator):

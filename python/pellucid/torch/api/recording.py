@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the operations of one run make: of a program, of a graph, and of Inductor's program."""
+"""Recording of the operations of one run: of a program, a graph, or Inductor's program."""
 
 from __future__ import annotations
 
@@ -24,47 +24,47 @@ from .program_state import NARROW
 from .watch import UNINITIALIZED, user_line
 
 _MOST_BYTES = 4 << 30
-"""So many bytes of values are kept of one run; later ones are not compared."""
+"""The number of bytes of values to keep per run; later values are not compared."""
 
 
 @dataclass
 class Made:
-    """What one operation made."""
+    """The result of one operation."""
 
     number: int
-    """The place in the order of the run."""
+    """The position in the run."""
     call: int
-    """Which call of a graph it was done for, counted from 0; -1 outside of graphs."""
+    """The number of the graph call, counted from 0; -1 outside graphs."""
     direction: str
     node: str
     """Its name in the graph that runs; empty in the eager program."""
     operation: str
     captured: str
-    """The node of Dynamo's graph that it is a part of."""
+    """The node of Dynamo's graph that it belongs to."""
     operator: str
     """The operator before decomposition, without overload: ``silu``."""
     values: list[torch.Tensor | None]
-    """Copies of the results; None for what is no tensor or was too much to keep."""
+    """Copies of the results; None for values that are not tensors or were too large to keep."""
     takes: tuple[int, ...] = ()
-    """The numbers of the operations whose results it takes, where the run tells."""
+    """The numbers of the operations that produce its arguments, if the run knows them."""
     memory: tuple[int, ...] = ()
-    """Where the results lie."""
+    """The addresses of the results."""
     place: Place | None = None
     code: str = ""
     file: str = ""
     line: int = 0
-    """The line of ``file`` that makes it; 0 where that is still to be found."""
+    """The line of ``file`` that computes it; 0 if not located yet."""
     node_object: Any = field(default=None, repr=False)
     writes: bool = False
-    """Whether it writes into what it is given."""
+    """Whether it mutates its arguments."""
     part: str = ""
-    """Which of AOTAutograd's graphs it ran in: ``forward``, ``backward`` or ``inference``."""
+    """Which of AOTAutograd's graphs ran it: ``forward``, ``backward`` or ``inference``."""
     draws: bool = False
     """Whether it draws random numbers."""
 
 
 class Context(NamedTuple):
-    """What a graph's interpreter says of the node that it runs now."""
+    """The node that a graph's interpreter is running."""
 
     call: int
     node: str
@@ -80,7 +80,7 @@ class Recording:
         self.made: list[Made] = []
         self.context: Context | None = None
         self.inputs: dict[tuple[int, str], dict[str, Any]] = {}
-        """What each call of a graph was given, by call, by which graph, and by name."""
+        """The inputs of each graph call, by call and graph, then by name."""
         self._wide = wide
         self._bytes = 0
         self._makers: dict[Identity, int] = {}
@@ -103,7 +103,7 @@ class Recording:
         return kept
 
     def add(self, made: Made) -> None:
-        """Add what an operation has made."""
+        """Add the result of an operation."""
         made.number = len(self.made)
         self.made.append(made)
 
@@ -129,11 +129,11 @@ class Recording:
         sequence = staging.differentiated()
         if sequence is None:
             place, code = (context.place, context.code) if context else calling_line()
-            # What needs no gradient has no number of its own, and takes none away.
+            # Operations without gradients do not have or consume a sequence number.
             self._of_sequence.setdefault(staging.sequence_number() - 1, (context, place, code))
         else:
             context, place, code = self._of_sequence.get(sequence, (None, None, ""))
-            own = calling_line()  # the program's own backward pass of a function of its own
+            own = calling_line()  # the program's own backward pass of a custom function
             place, code = (place, code) if own[0] is None else own
         outputs = list(_tensors(result))
         name = str(operator)
@@ -164,7 +164,7 @@ class Recording:
         return result
 
     def _makers_of(self, tensor: torch.Tensor) -> Iterator[int]:
-        """The operations that made a value, or wrote into the memory where it lies."""
+        """Yield the operations that produced a value, or wrote to its memory."""
         maker = self._makers.get(_identity(tensor))
         if maker is not None:
             yield maker
@@ -182,11 +182,11 @@ class GraphRun(torch.fx.Interpreter):
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         if str(target) == "tag_activation_checkpoint":
-            # As the program has it: the operator leaves to later stages that what is computed
-            # again draws the same numbers.
+            # The operator leaves it to later stages to draw the same numbers in the recomputation,
+            # so call the checkpoint function that the program called.
             return torch.utils.checkpoint.checkpoint(*args, use_reentrant=False)
         if str(target) == "invoke_subgraph":
-            # As the program has it: outside of a compile the operator has no backward pass.
+            # Outside a compile, the operator has no backward pass, so call the subgraph.
             subgraph, _, *operands = args
             return subgraph(*operands)
         return super().call_function(target, args, kwargs)
@@ -206,7 +206,7 @@ class GraphRun(torch.fx.Interpreter):
 
 
 class StageRun(GraphRun):
-    """Runs a graph of AOTAutograd's or of Inductor's, and records what each node makes."""
+    """Runs one of AOTAutograd's or Inductor's graphs, and records the result of each node."""
 
     def __init__(
         self,
@@ -238,10 +238,10 @@ class StageRun(GraphRun):
 
 
 def of_node(n: Any, direction: str, captured: str, call: int, file: str) -> Made:
-    """Describe a node of a graph, without what it makes."""
+    """Return the record of a node without its results."""
     origin = staging.origin_of(n)
     place, code = user_line(n)
-    # In a backward graph stands what is computed again; it belongs to the forward pass.
+    # A backward graph also contains recomputed operations, which belong to the forward pass.
     is_again = direction == "backward" and origin.is_forward
     return Made(
         number=0,
@@ -266,7 +266,7 @@ def of_node(n: Any, direction: str, captured: str, call: int, file: str) -> Made
 
 
 class ProgramRun:
-    """Watches the buffers of one call of a program of Inductor's."""
+    """Observes the buffers during one call of an Inductor program."""
 
     def __init__(self, recording: Recording, describe: Callable[[str, int], Made | None]) -> None:
         self._recording, self._describe = recording, describe
@@ -302,7 +302,7 @@ class ProgramRun:
         return line
 
     def _done(self, statement: Statement, values: Mapping[str, Any], names: frozenset[str]) -> None:
-        """A statement has run: look at the buffers that it is the first to fill."""
+        """Record the buffers that a finished statement was the first to fill."""
         for name in statement.fills:
             value = values.get(name)
             if name in self._seen or name not in names or not isinstance(value, torch.Tensor):
@@ -317,7 +317,7 @@ class ProgramRun:
 
 @functools.lru_cache(maxsize=None)
 def _statements(code: CodeType) -> dict[int, Statement]:
-    """The statements of a program's file by each of their lines."""
+    """Return the statements of a program's file, by each of their lines."""
     with contextlib.suppress(OSError):
         text = Path(code.co_filename).read_text(encoding="utf-8")
         return {
@@ -332,11 +332,11 @@ def _statements(code: CodeType) -> dict[int, Statement]:
 
 
 def wide_values(graph: Any, inputs: Mapping[str, Any]) -> dict[str, torch.Tensor]:
-    """Run a graph of operators in float64, and return what each node makes.
+    """Run a graph of operators in float64, and return the result of each node.
 
     Args:
         graph: the graph module.
-        inputs: what it is given, by the names of its inputs.
+        inputs: the inputs by name.
     """
     found: dict[str, torch.Tensor] = {}
 
@@ -352,14 +352,14 @@ def wide_values(graph: Any, inputs: Mapping[str, Any]) -> dict[str, torch.Tensor
     values = [_widened(inputs.get(name)) for name in names]
     values = [v.clone() if isinstance(v, torch.Tensor) else v for v in values]
     with torch.no_grad(), staging.each_operation(run_wide), contextlib.suppress(Exception):
-        Run(graph).run(*values)  # what was made before one that fails is known
+        Run(graph).run(*values)  # if a node fails, the results before it are still known
     return found
 
 
 def run_wide(operator: Any, args: Any, kwargs: Any) -> Any:
-    """Run an operator in float64, whatever it is given.
+    """Run an operator in float64, whatever its argument types.
 
-    Random numbers are drawn as they are without it, and what is written into stays as it is.
+    Random numbers are drawn as in the original type, and mutated arguments keep their type.
     """
     if is_random(operator):
         return (
@@ -370,7 +370,7 @@ def run_wide(operator: Any, args: Any, kwargs: Any) -> Any:
     written = _written(operator, args, kwargs)
     try:
         return operator(*_map(args, written), **_map(kwargs, written))
-    except Exception:  # no such kernel
+    except Exception:  # no float64 kernel
         return _widened(operator(*args, **kwargs))
 
 
@@ -380,7 +380,7 @@ def is_random(operator: Any) -> bool:
 
 
 def _written(operator: Any, args: Any, kwargs: Any) -> set[int]:
-    """The identities of the arguments that an operator writes into."""
+    """Return the ids of the arguments that an operator mutates."""
     schema = getattr(operator, "_schema", None)
     found = set()
     for at, argument in enumerate(schema.arguments if schema is not None else ()):
@@ -430,13 +430,13 @@ Identity = Tuple[int, int, Tuple[int, ...], Tuple[int, ...]]
 
 
 def _identity(tensor: torch.Tensor) -> Identity:
-    """What tells one view of memory from another."""
+    """Return what distinguishes a view from other views of the same memory."""
     strides = tuple(tensor.stride()) if tensor.layout is torch.strided else ()
     return _address(tensor), int(tensor.storage_offset()), tuple(tensor.shape), strides
 
 
 def plain_name(operator: str) -> str:
-    """Return the name of an operator without namespace, overload and the mark of writing.
+    """Return the name of an operator without namespace, overload and the in-place underscore.
 
     >>> plain_name("aten.add_.Tensor"), plain_name("<built-in function getitem>")
     ('add', 'getitem')
@@ -450,7 +450,7 @@ def plain_name(operator: str) -> str:
 
 
 def named(node: Any) -> str:
-    """Return what a node calls, as a person would write it: ``aten.silu.default``, ``F.silu``."""
+    """Return what a node calls, in readable form: ``aten.silu.default``, ``F.silu``."""
     target = node.target
     if node.op != "call_function":
         return str(target)
@@ -464,25 +464,25 @@ _UNTOLD = frozenset(["detach", "alias", "lift_fresh", "_local_scalar_dense", "is
 
 
 def _is_untold(operator: Any) -> bool:
-    """Whether this is bookkeeping of autograd's, of which the stages have more or less."""
+    """Return true for autograd bookkeeping, which differs between stages."""
     return plain_name(str(operator)) in _UNTOLD
 
 
 def is_mutable(target: Any) -> bool:
-    """Return true if an operator writes into what it is given."""
+    """Return true if an operator mutates its arguments."""
     schema = getattr(target, "_schema", None)
     return schema is not None and bool(schema.is_mutable)
 
 
 def calling_line() -> tuple[Place | None, str]:
-    """The innermost line of the program's own that led here, with its text."""
+    """Return the innermost user line on the stack, with its text."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and ours(frame.f_code.co_filename):
         frame = frame.f_back
     while frame is not None and not ours(frame.f_code.co_filename):
         code = frame.f_code
         if code.co_name == "_engine_run_backward":
-            break  # what asked for gradients is not what computes them
+            break  # the caller of backward() does not compute the gradients
         if _is_users(code.co_filename):
             text = linecache.getline(code.co_filename, frame.f_lineno).strip()
             return Place(code.co_filename, frame.f_lineno, code.co_name), text

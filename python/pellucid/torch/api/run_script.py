@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``pellucid run``: an unmodified script, or a module, and all processes that it starts, captured.
+"""``pellucid run``: capture an unmodified script or module and all processes that it starts.
 
-This process becomes ``python script`` with ``PELLUCID_DUMP`` set, so the script is what it is when
-Python runs it, down to the last frame of a stack that torch prints.
+This process becomes ``python script`` with ``PELLUCID_DUMP`` set, so the script runs exactly as
+under Python, down to the last frame of a stack that torch prints.
 
-Where pellucid is found by its path alone, and is not installed, Python does not look for that
-variable.  There the script runs under ``prepare_debug`` in this process, and sees what it would
-see: ``sys.argv``, ``sys.path``, itself as ``__main__`` until the process ends.  Its exceptions are
-shown with its own frames only, and its exit status is ours.
+If pellucid is not installed but only on the path, Python does not read that variable at startup.
+The script then runs under ``prepare_debug`` in this process, in the environment it expects:
+``sys.argv``, ``sys.path``, and itself as ``__main__`` until the process ends.  Tracebacks show only
+the script's frames, and its exit status becomes ours.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from typing import NoReturn
 
 from pellucid._autodump import environment, named_for_python
 
-_INTERRUPTED = 130  # what a shell makes of a process that SIGINT ended
+_INTERRUPTED = 130  # the exit status that shells use for a process killed by SIGINT
 
 
 def run(target: str, arguments: list[str], directory: str, is_module: bool) -> int:
-    """Run a script (or a folder or a zip with a ``__main__.py``) or a module; the exit status.
+    """Run a script (or a folder or zip with a ``__main__.py``) or a module; return the exit status.
 
     Args:
         target: the path of the script, or the name of the module.
-        arguments: what it finds in ``sys.argv`` behind its own name.
-        directory: where the capture goes.
+        arguments: its ``sys.argv[1:]``.
+        directory: the directory of the capture.
         is_module: whether ``target`` names a module, as after ``python -m``.
 
     Raises:
-        SystemExit: the script's own.
+        SystemExit: if the script raises it.
     """
     directory = os.path.abspath(directory)
     if is_installed():
         _become(target, arguments, directory, is_module)
-    # Not above: this process has no use for them if it becomes another one.
+    # Imported here because a process replaced by _become() does not need them.
     from pellucid.report.ending import tell_end
 
     from .automatic import why_nothing
@@ -54,7 +54,7 @@ def run(target: str, arguments: list[str], directory: str, is_module: bool) -> i
     process, start = os.getpid(), time.time_ns()
     try:
         with prepare_debug(directory, calls=wants_calls()) as session:
-            session.warns_when_empty = False  # it is said at the end
+            session.warns_when_empty = False  # tell_end() says it
             named = ("-m", target) if is_module else (os.path.abspath(target),)
             session.command = (*named, *arguments)
             if is_module:
@@ -64,7 +64,7 @@ def run(target: str, arguments: list[str], directory: str, is_module: bool) -> i
                 sys.path[0] = os.path.dirname(os.path.abspath(target))
                 _run_file(target)
             else:
-                del sys.path[0]  # runpy puts the folder or the zip there
+                del sys.path[0]  # runpy puts the folder or zip there
                 runpy.run_path(target, run_name="__main__")
     except SystemExit:
         raise
@@ -72,13 +72,13 @@ def run(target: str, arguments: list[str], directory: str, is_module: bool) -> i
         _show(error)
         return _INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
     finally:
-        if os.getpid() == process:  # not in what the script forked
+        if os.getpid() == process:  # not in processes that the script forked
             tell_end(directory, start, why_nothing())
     return 0
 
 
 def is_installed() -> bool:
-    """Whether Python reads ``pellucid.pth`` when it starts."""
+    """Return true if Python reads ``pellucid.pth`` at startup."""
     folders = list(site.getsitepackages())
     if site.ENABLE_USER_SITE:
         folders.append(site.getusersitepackages())
@@ -96,7 +96,7 @@ def _become(target: str, arguments: list[str], directory: str, is_module: bool) 
 
 
 def _options() -> list[str]:
-    """The options that this Python was given itself."""
+    """Return the command-line options of this Python."""
     if not hasattr(sys, "orig_argv"):  # before 3.10
         return list(subprocess._args_from_interpreter_flags())  # type: ignore[attr-defined]
     return named_for_python()[0]
@@ -108,8 +108,8 @@ def _is_zip(path: str) -> bool:
 
 
 def _run_file(path: str) -> None:
-    # Not runpy: its `__main__` is gone when the script's last line has run, but threads, atexit and
-    # the pickling of the script's classes want it until the end.
+    # Not runpy: it discards `__main__` after the script's last line, but threads, atexit and the
+    # pickling of the script's classes need it until the end.
     whole = os.path.abspath(path)
     path = whole if sys.version_info >= (3, 9) else path  # as Python names it
     module = ModuleType("__main__")
@@ -127,16 +127,16 @@ def _run_file(path: str) -> None:
 
 
 def _show(error: BaseException) -> None:
-    """Print a traceback as Python would have, without the frames of who ran the script."""
+    """Print a traceback as Python would, without the frames that ran the script."""
     trace = error.__traceback__
     while trace is not None and _is_ours(trace):
         trace = trace.tb_next
-    if trace is None and isinstance(error, ImportError):  # there is nothing to run, runpy says
+    if trace is None and isinstance(error, ImportError):  # runpy found nothing to run
         print(f"pellucid: {error}", file=sys.stderr)
         return
     if trace is None and not isinstance(error, SyntaxError):
         trace = error.__traceback__
-    sys.last_value = error  # as Python leaves it
+    sys.last_value = error  # as Python does
     sys.excepthook(type(error), error.with_traceback(trace), trace)
 
 

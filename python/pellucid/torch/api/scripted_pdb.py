@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A debugger for :mod:`~pellucid.torch.api.debug` where nobody sits at a terminal."""
+"""A debugger for :mod:`~pellucid.torch.api.debug` without a terminal."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pdb
 
 
 class ScriptedPdb(pdb.Pdb):
-    """A pdb whose answers come from a file: when they are used up, the program goes on."""
+    """A pdb that reads commands from a file and continues the program when they run out."""
 
     def do_EOF(self, arg: str) -> bool | None:
-        """Go on at the end of the answers."""
+        """Continue at the end of the commands."""
         self.clear_all_breaks()
         return self.do_continue(arg)

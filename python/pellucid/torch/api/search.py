@@ -34,7 +34,7 @@ from .watch import values_of
 _FULL = Tolerance(0.0, 0.0)
 _MOST_NOTES = 8
 _ROUNDING = 4.0
-"""So many times eager's own distance from float64 is what a compiled result may have."""
+"""How many times eager's own distance from float64 a compiled result may have."""
 
 
 class Search:
@@ -53,18 +53,18 @@ class Search:
         self.graphs = 0
         self.rounding: list[Parted] = []
         self.drawn_again: dict[str, None] = {}
-        """The stages that leave a generator elsewhere, with all results as they were."""
+        """The stages that leave a generator in a different state but compute the same results."""
         self.eager: Outcome
-        """What eager gave."""
+        """The outcome of the eager run."""
         self._true: Outcome | None = None
 
     def run(self) -> Difference:
-        """Search; the program's values are as they were when this returns."""
+        """Search; the program's values are restored on return."""
         self.eager = self.run_stage(EAGER)
         return self.told(*self.staged())
 
     def staged(self) -> tuple[Difference | None, list[StateChange]]:
-        """Compile stage by stage, up to the first that differs from eager, which has run."""
+        """Compile stage by stage up to the first that differs from eager, which has run already."""
         found: Difference | None = None
         changes: list[StateChange] = []
         with self.stages.compiling(programs=False):
@@ -82,16 +82,16 @@ class Search:
         return found, changes
 
     def _compile(self, stage: str) -> None:
-        """Run once for the sake of the compiles; what that gives is looked at in other runs."""
+        """Run once to compile; the results are checked in later runs."""
         outcome = self.stages.run(stage)
         if outcome.error is not None:
             raise outcome.error
 
     def run_stage(self, stage: str) -> Outcome:
-        """Run the function by one stage.
+        """Run the function through one stage.
 
         Raises:
-            Exception: what that run raises.
+            Exception: whatever that run raises.
         """
         outcome = self.stages.run(stage)
         if outcome.error is not None:
@@ -105,7 +105,7 @@ class Search:
     # -- one stage against eager --
 
     def _compared(self, outcome: Outcome, previous: str) -> Difference | None:
-        """Say where a stage parts, when its results are other than eager's."""
+        """Return where a stage diverges; None if its results equal eager's."""
         parted = self.parted(outcome)
         if not parted:
             return None
@@ -121,7 +121,7 @@ class Search:
             pair = self._lost_write(parted, before, after)
             note = "looking for the last that writes there" if pair is not None else ""
         if pair is None and all(part.name.startswith(GENERATORS) for part in parted):
-            # A backward pass may compute random numbers again instead of keeping them.
+            # A backward pass may redraw random numbers instead of saving them.
             self.drawn_again[outcome.stage] = None
             return None
         if pair is None:
@@ -129,7 +129,7 @@ class Search:
         return self._named(replace(found, note=note), pair, before, after)
 
     def parted(self, outcome: Outcome) -> list[Parted]:
-        """Return the results, gradients and tensors that are other than eager's."""
+        """Return the results, gradients and tensors that differ from eager."""
         eager = self.eager
         pairs = [
             (name, eager.results.get(name, _ABSENT), outcome.results.get(name, _ABSENT))
@@ -167,7 +167,7 @@ class Search:
         return Parted(name, _word(one), _word(other), distance, nearer)
 
     def _is_rounding(self, part: Parted) -> bool:
-        """Whether a result is other, and no worse than eager's own."""
+        """Return true if a result differs but is no worse than eager's own."""
         nearer = part.nearer
         if nearer is None or not self.tolerance.is_default:
             return False
@@ -179,7 +179,7 @@ class Search:
         return value if isinstance(value, torch.Tensor) else None
 
     def _wide_run(self) -> Outcome:
-        """The eager program in float64, its operations recorded; it may have failed half-way."""
+        """Return the recorded run of the eager program in float64, which may be incomplete."""
         if self._true is None:
             self._true = self.stages.run(EAGER, Recording(wide=True), wide=True)
         return self._true
@@ -233,7 +233,7 @@ class Search:
         before: torch.Tensor,
         after: torch.Tensor,
     ) -> Nearer | None:
-        """Compare with what the earlier stage makes in the more precise type."""
+        """Compare with the earlier stage's result in the more precise type."""
         true: torch.Tensor | None = None
         if found.previous in (EAGER, CAPTURED):
             true = counterpart(recorded.made, one, self._wide_run().made)
@@ -273,7 +273,7 @@ class Search:
     def _in_kernel(
         self, one: Made, other: Made, before: Outcome
     ) -> tuple[Made, Made, tuple[str, ...], str]:
-        """Tell which of a kernel's operations it is that parts."""
+        """Find the operation inside a kernel that differs."""
         part = self._part_of(other)
         holds = self.session.buffers.get(other.file, {})
         groups = [origin.nodes for origin in holds.values() if origin.own == one.node]
@@ -300,10 +300,10 @@ class Search:
     # -- Python state --
 
     def changes(self, outcome: Outcome) -> list[StateChange]:
-        """Return what Python sees that eager and a stage leave different."""
+        """Return the differences that Python code can see between eager and a stage."""
         before = self.stages.state.image()
         changes, _ = changed_state(before, self.eager.state, outcome.state, self.tolerance)
-        # The generators are told with the results, and with the operation that draws.
+        # Generators are reported with the results and with the operation that draws.
         return [change for change in changes if not change.name.startswith(GENERATORS)]
 
     def _located(self, changes: list[StateChange]) -> list[StateChange]:
@@ -322,7 +322,7 @@ class Search:
         return found
 
     def _in_program(self, path: str, place: Place | None, code: str) -> tuple[Place | None, str]:
-        """The line of the program for which a line of a dumped file stands."""
+        """Map a line of a dumped file back to the user's line."""
         if place is None or Path(place.file).parent != self.session.directory:
             return place, code
         stored = self.stages.state.storing_line(path)
@@ -335,7 +335,7 @@ class Search:
         return place, code
 
     def told(self, found: Difference | None, changes: list[StateChange]) -> Difference:
-        """Return what was found, with what was looked at."""
+        """Return the difference with a description of what was compared."""
         found = found or Difference()
         if changes and not found.stage:
             first = changes[0]
@@ -403,7 +403,7 @@ def worded(tolerance: Tolerance) -> str:
 
 
 def _values(one: Made | None, other: Made | None) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """The results of two operations that are compared: the first that are of one kind."""
+    """Return the results of two operations to compare: the first pair of the same kind."""
     if one is None or other is None:
         return None
     pairs = [

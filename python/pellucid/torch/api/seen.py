@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which compiled functions a run of a program has called, and what of it ran eager."""
+"""The compiled functions that a run called, and the calls that ran eager."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _MOST_LEFT = 4
 
 
 def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
-    """Call a function, and run a generator that it returns to its end."""
+    """Call a function; if it returns a generator, exhaust it."""
     result = function(*args, **kwargs)
     return list(result) if inspect.isgenerator(result) else result
 
 
 @dataclass
 class Function:
-    """One function that is called compiled."""
+    """One compiled function."""
 
     name: str
     way: str
     calls: int = 0
     eager: int = 0
-    """How many of the calls ran no compiled code."""
+    """The number of calls that ran no compiled code."""
     returned: int = 0
     compared: int = 0
     passed_by: int = 0
-    """How many calls were made and not looked at."""
+    """The number of calls that were not compared."""
     versions: set[Any] = field(default_factory=set)
 
 
@@ -48,16 +48,16 @@ class Seen:
         self._session, self._left = session, set(left_alone(session))
 
     def enter(self, call: Call) -> calls.Leave:
-        """Count a call; the form that :func:`.calls.watched` takes."""
+        """Count a call; has the signature that :func:`.calls.watched` expects."""
         self.function(call).calls += 1
         return lambda _: self.leave(call)
 
     def function(self, call: Call) -> Function:
-        """Return what is known of the function that is called."""
+        """Return the record of the called function."""
         return self.functions.setdefault((call.name, call.way), Function(call.name, call.way))
 
     def leave(self, call: Call) -> None:
-        """Count what a call has run."""
+        """Count what a call ran."""
         function = self.function(call)
         function.returned += 1
         function.eager += not call.is_compiled
@@ -66,7 +66,7 @@ class Seen:
 
     @property
     def compiles(self) -> bool:
-        """Whether the program calls anything that torch compiles when it is called."""
+        """Return true if the program calls anything that torch compiles on call."""
         return any(way == calls.JIT for _, way in self.functions)
 
     def compiled(self, compared: bool = False) -> tuple[Compiled, ...]:
@@ -78,7 +78,7 @@ class Seen:
         return tuple(found)
 
     def ran_eager(self) -> list[str]:
-        """Return what ran eager though it was to be compiled, or raised, one sentence each."""
+        """Return the calls that raised or ran eager instead of compiled, one sentence each."""
         told = []
         for f in self.functions.values():
             ended = ((f.calls - f.returned, "raised an exception"), (f.eager, "ran eager"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a function by one stage of its compile: Dynamo's graphs, AOTAutograd's, …, the program."""
+"""Running a function through one stage of its compile, from Dynamo's graphs to the program."""
 
 from __future__ import annotations
 
@@ -21,14 +21,13 @@ from .program_state import ProgramState
 from .recording import GraphRun, Made, ProgramRun, Recording, StageRun, of_node
 
 STAGES = ("eager", "captured", "AOT", "post-grad", "program", OWN)
-"""Each is made of the one before; ``eager`` is the function itself, and the last is what the
-program has compiled itself."""
+"""The stages, each derived from the one before; the last is the program's own compiled code."""
 EAGER, CAPTURED, AOT, POST_GRAD, PROGRAM = STAGES[:5]
 
 
 @dataclass
 class Compiled:
-    """One of AOTAutograd's graphs, and what became of it."""
+    """One of AOTAutograd's graphs, and what was generated from it."""
 
     key: CompileKey
     direction: str
@@ -42,42 +41,42 @@ class Compiled:
 
 @dataclass
 class Dynamo:
-    """One graph of Dynamo's."""
+    """One of Dynamo's graphs."""
 
     key: CompileKey
     graph: Any
     file: str
     of_source: dict[str, str]
-    """The name of each node by what Dynamo calls its operation."""
+    """The name of each node by Dynamo's name of its operation."""
     of_sequence: dict[int, str] = field(default_factory=dict)
-    """The name of each node by autograd's number of it."""
+    """The name of each node by its autograd sequence number."""
     parts: list[Compiled] = field(default_factory=list)
 
 
 @dataclass
 class Outcome:
-    """What one run gave."""
+    """The outcome of one run."""
 
     stage: str
     results: dict[str, Any]
-    """By name: results, gradients."""
+    """Results and gradients, by name."""
     state: dict[str, Any]
-    """What can be reached after it, as :meth:`.ProgramState.image` has it."""
+    """The reachable state after it, as returned by :meth:`.ProgramState.image`."""
     error: BaseException | None = None
     recording: Recording | None = None
-    """What was recorded, in a run that was."""
+    """The recording, if the run was recorded."""
     backward: bool = False
     draws: bool = False
-    """Whether it has drawn torch's random numbers."""
+    """Whether it drew torch's random numbers."""
 
     @property
     def made(self) -> list[Made]:
-        """The operations of the run, in order, where they were recorded."""
+        """Return the recorded operations of the run, in order."""
         return self.recording.made if self.recording is not None else []
 
 
 class Stages:
-    """The stages of all that one function compiles, and how to run it by each of them."""
+    """The compile stages of a function, and methods to run it through each of them."""
 
     def __init__(
         self,
@@ -92,10 +91,10 @@ class Stages:
         self.function, self.args, self.kwargs = function, args, kwargs
         self.state = ProgramState(function, args, kwargs) if state is None else state
         self.own = own
-        """What the program has compiled itself, where one call of it is looked at."""
+        """The program's own compiled function, if one of its calls is examined."""
         self.graphs: list[Dynamo] = []
         self.no_program = ""
-        """Why there is no program; empty while there is one."""
+        """Why there is no program; empty if there is one."""
         self.draws = False
         """Whether a graph draws random numbers."""
         self._stage = CAPTURED
@@ -107,7 +106,7 @@ class Stages:
     # -- compiling --
 
     def backend(self, graph: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
-        """Compile a graph of Dynamo's; the form that ``torch.compile(backend=)`` takes."""
+        """Compile one of Dynamo's graphs; has the signature of a ``torch.compile`` backend."""
         key = self.session.key(hooks.current_compile_id())
         nodes = list(graph.graph.nodes)
         sources = {staging.origin_of(n).source: n.name for n in reversed(nodes)}
@@ -164,9 +163,9 @@ class Stages:
                 part.program_file = event.file
 
     def _file_with(self, graph: Any, key: CompileKey, direction: str) -> str:
-        """The dumped file that has the nodes of one of AOTAutograd's graphs.
+        """Return the dumped file with the nodes of one of AOTAutograd's graphs.
 
-        Inductor's passes over it may come after torch has shown it.
+        Inductor may run passes on the graph after torch has emitted it.
         """
         wanted = {n.name for n in graph.graph.nodes if n.op == "call_function"}
         for stage in (direction, "after_joint_passes"):
@@ -224,7 +223,7 @@ class Stages:
         return results
 
     def run(self, stage: str, recording: Recording | None = None, wide: bool = False) -> Outcome:
-        """Run the function by one stage, from the state that it was found in; or in float64."""
+        """Run the function through one stage, from the saved state; optionally in float64."""
         self.state.restore()
         self._stage, self._recording, self._calls = stage, recording, 0
         self._open.clear()
@@ -252,7 +251,7 @@ class Stages:
         return outcome
 
     def call(self, stage: str, cut: Cut | None = None) -> Any:
-        """Call the function by one stage, and leave what it does."""
+        """Call the function through one stage, without restoring the state."""
         args, kwargs = (self.args, self.kwargs) if cut is None else (cut.args, cut.kwargs)
         if stage == EAGER:
             with staging.all_eager():
@@ -262,10 +261,11 @@ class Stages:
         return self._compiled(*args, **kwargs)
 
     def _gradients(self, result: Any, outcome: Outcome, cut: Cut | None) -> dict[str, torch.Tensor]:
-        """The gradients of a result, unless the program has computed some itself.
+        """Return the gradients of a result, unless the program has computed some itself.
 
-        They are those of the sum of all that can be differentiated, each element of it weighted
-        by a number of its own.  The graph of an argument that the caller computed stays usable.
+        The gradients are those of a weighted sum of everything differentiable, with a distinct
+        weight for each element.  The autograd graph of an argument that the caller computed stays
+        usable.
         """
         roots = differentiable(result)
         found: dict[str, torch.Tensor] = {}
@@ -294,7 +294,7 @@ class Stages:
 
     @contextlib.contextmanager
     def compiling(self, programs: bool) -> Iterator[None]:
-        """Compile anew what runs inside the block; with ``programs``, as far as Inductor goes."""
+        """Recompile whatever runs inside the block; with ``programs``, also through Inductor."""
         self._with_programs, self.graphs = programs, []
         options = staging.options_of(self.function)
         forget = graph_hooks.every_compile_by(self.backend)
@@ -306,7 +306,7 @@ class Stages:
 
 
 class _Captured:
-    """Tells to which node of Dynamo's graph a node of a later one belongs."""
+    """Maps a node of a later graph to its node in Dynamo's graph."""
 
     def __init__(self, dynamo: Dynamo) -> None:
         self._dynamo = dynamo
@@ -321,7 +321,7 @@ class _Captured:
 
 
 def _copied(graph: Any) -> Any:
-    """A graph module of the same nodes, which stays as it is when the other one is changed."""
+    """Return a copy of a graph module that does not change when the original does."""
     nodes = copy.deepcopy(graph.graph)
     for old, new in zip(graph.graph.nodes, nodes.nodes):
         new.meta.update({k: v for k, v in old.meta.items() if k not in new.meta})
@@ -333,7 +333,7 @@ def _is_made(node: Any) -> bool:
 
 
 def _leaves_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """What ordinary containers hold in a result, with the way there."""
+    """Yield the values inside the containers of a result, with their paths."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _leaves_of(item, f"{path}[{key!r}]")
@@ -348,13 +348,13 @@ def _leaves_of(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def differentiable(result: Any) -> list[torch.Tensor]:
-    """The tensors of a result from which a backward pass can start."""
+    """Return the tensors of a result from which a backward pass can start."""
     roots = [value for _, value in _leaves_of(result) if isinstance(value, torch.Tensor)]
     return [root for root in roots if root.requires_grad and root.grad_fn is not None]
 
 
 def named_results(result: Any) -> Iterator[tuple[str, Any]]:
-    """What a call has returned, by the way there, as values of their own."""
+    """Yield copies of the values that a call returned, by path."""
     for path, value in _leaves_of(result):
         if isinstance(value, torch.Tensor):
             yield f"result{path}", value.detach().clone()
@@ -363,7 +363,7 @@ def named_results(result: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _weights(root: torch.Tensor) -> torch.Tensor:
-    """Numbers around 1, the same for the same shape, drawn from no generator of the program's."""
+    """Return deterministic weights around 1 without drawing from a generator."""
     count = torch.arange(root.numel(), dtype=torch.float64, device="cpu").reshape(root.shape)
     weights = 1.0 + 0.5 * torch.sin(count * 1.7 + 0.3)
     return weights.to(device=root.device, dtype=root.dtype)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why compiled code differs from eager that would agree if it were compiled now."""
+"""The cause of a difference that disappears in a fresh compile."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _UNKNOWN = ("A fresh compile of the function agrees with eager.", f"To recompile
 
 
 def cause_of(call: Call, search: Search) -> tuple[str, str]:
-    """Compile a call again in two ways; return the cause and the remedy, in words."""
+    """Recompile a call in two ways; return the cause and the remedy, in words."""
     if call.way == calls.AHEAD:
         return _AHEAD
     backend = call.backend
@@ -53,7 +53,7 @@ def cause_of(call: Call, search: Search) -> tuple[str, str]:
 
 
 def _agrees(search: Search, backend: Any) -> bool:
-    """Whether the program's own backend gives eager's results when it compiles anew."""
+    """Return true if a fresh compile by the program's own backend agrees with eager."""
 
     def anew(graph: Any, inputs: Any) -> Any:
         return backend(graph, inputs)

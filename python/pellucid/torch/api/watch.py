@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run compiled graphs operation by operation, and see which one makes NaN or Inf.
+"""Running compiled graphs operation by operation to find those that produce NaN or Inf.
 
-The graphs are AOTAutograd's, so the backward pass is seen as well.  An operation *makes* NaN when
-no argument holds one, and Inf when no argument holds NaN or Inf: a mask filled with ``-inf`` is
-nobody's fault, what comes of it may be.  Each value that is not finite carries the numbers of the
-findings that it came of, also from graph to graph, so that one that was masked out again can be
-told from one that reached a result.
+The graphs are AOTAutograd's, so the backward pass is covered too.  An operation *makes* NaN if no
+argument contains one, and Inf if no argument contains NaN or Inf.  Filling a mask with ``-inf`` is
+not reported, but a NaN computed from it is.  Each non-finite value carries the numbers of the
+findings that it derives from, also between graphs, so that a value that was masked out later can be
+distinguished from one that reached a result.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ _NAN, _INF = 1, 2
 _USER_LINE = re.compile(r'File "([^"]+)", line (\d+), in ([^\n]*)\n?\s*([^\n]*)')
 _RUN_GRAPHS = frozenset(["cond", "while_loop", "map_impl"])
 UNINITIALIZED = re.compile(r"(?:^|\.)(?:new_)?empty(?:_|\.|$)")
-"""The operations whose results are not computed: whatever lies in memory."""
+"""The operations that return uninitialized memory."""
 
 Origins = FrozenSet[int]
-"""The numbers of the findings that a value came of."""
+"""The numbers of the findings that a value derives from."""
 _NOWHERE: Origins = frozenset()
 
 
 class Input(NamedTuple):
-    """What is known of a value before it comes into a graph."""
+    """The description of a value before it enters a graph."""
 
     name: str
-    """As the program says it."""
+    """The program's name for it."""
     node: str
     """The value's name in the dumped graph."""
     place: Place | None = None
-    """Where the program uses it first, as far as torch tells."""
+    """The line where the program first uses it, if torch records it."""
     code: str = ""
 
 
 class Watch:
-    """What one run of a program made, over all its graphs; the source of a backend."""
+    """The findings of one run of a program, over all its graphs; provides a backend."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -59,18 +59,18 @@ class Watch:
         self._lock = threading.RLock()
         self._findings: list[NonFinite] = []
         self._reached: set[int] = set()
-        # Memory is used again; what lay there before says nothing of what lies there now.
+        # Memory is reused: the origins of a freed tensor do not apply to a new one.
         self._origins: dict[int, tuple[Origins, Callable[[], bool]]] = {}
         self._left: dict[CompileKey, Origins] = {}
 
     @property
     def findings(self) -> list[NonFinite]:
-        """All findings, in the order in which they were made."""
+        """Return all findings, in the order in which they occurred."""
         with self._lock:
             return [replace(f, reached=n in self._reached) for n, f in enumerate(self._findings)]
 
     def backend(self, graph: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
-        """Compile a graph of Dynamo's; the form that ``torch.compile(backend=)`` takes."""
+        """Compile one of Dynamo's graphs; has the signature of a ``torch.compile`` backend."""
         aot = graph_hooks.aot_backend(self._compile_stage)
         if aot is None:
             return graph.forward  # type: ignore[no-any-return]
@@ -90,7 +90,7 @@ class Watch:
             results = compiled(*args)
             for value in results:
                 if _state(value):
-                    # What torch has copied on its way out is none of the graph's own outputs.
+                    # An output that torch copies on return is not one of the graph's own outputs.
                     known = self.origins(value)
                     self.reach(self._left.get(key, _NOWHERE) if known is None else known)
             return results
@@ -99,7 +99,7 @@ class Watch:
 
     def _compile_stage(self, stage: str, graph: Any) -> Callable[[list[Any]], Any]:
         key = self.session.key(hooks.current_compile_id())
-        # Some releases do not show every graph.
+        # Some releases do not emit every graph.
         file = self._file_of(key, stage) or CAPTURE.add_graph(stage, graph) or ""
 
         def run(args: list[Any]) -> Any:
@@ -117,10 +117,10 @@ class Watch:
     # -- where a value came from --
 
     def entered(self, key: CompileKey, given: Input, value: Any, state: int, file: str) -> Origins:
-        """Where a value that came into a graph came from: itself, where no graph has made it.
+        """Return the origins of a value that enters a graph; if no graph produced it, itself.
 
-        Such is an argument, a parameter, or what code between the graphs and backward passes that
-        are not compiled have made.
+        Such a value is an argument, a parameter, or the result of code between the graphs or of an
+        uncompiled backward pass.
         """
         known = self.origins(value)
         if known is None:
@@ -142,7 +142,7 @@ class Watch:
         return known
 
     def add(self, finding: NonFinite) -> Origins:
-        """Keep a finding; the origin of all that comes of it."""
+        """Add a finding; return the origins of all values derived from it."""
         with self._lock:
             if len(self._findings) >= _MOST_FINDINGS:
                 return _NOWHERE
@@ -150,26 +150,26 @@ class Watch:
             return frozenset([len(self._findings) - 1])
 
     def reach(self, origins: Iterable[int]) -> None:
-        """A value of these origins has left the graphs."""
+        """Record that a value with these origins has left the graphs."""
         with self._lock:
             self._reached.update(origins)
 
     def origin(self, value: Any, origins: Origins) -> None:
-        """Remember where a value that leaves a graph came from."""
+        """Record the origins of a value that leaves a graph."""
         self._origins[_address(value)] = origins, graph_hooks.memory_of(value)
 
     def origins(self, value: Any) -> Origins | None:
-        """Where a value came from that a graph has made or got; None if it is not known."""
+        """Return the origins of a value that a graph produced or received; None if unknown."""
         origins, is_held = self._origins.get(_address(value), (None, bool))
         return origins if is_held() else None
 
     def leave(self, key: CompileKey, origins: Origins) -> None:
-        """Remember where all came from that is not finite and leaves a graph's forward pass."""
+        """Record the origins of all non-finite values that leave a graph's forward pass."""
         self._left[key] = origins
 
 
 def _check(graph: Any) -> None:
-    """Say what a graph of Dynamo's does not tell in this torch."""
+    """Report the metadata that this torch does not record in Dynamo's graphs."""
     SHAPES.has("schema of an operator")
     inputs = [node for node in graph.graph.nodes if node.op == "placeholder"]
     calls = [node for node in graph.graph.nodes if node.op.startswith("call_")]
@@ -180,13 +180,13 @@ def _check(graph: Any) -> None:
 
 
 def _given(placeholder: Any) -> Input:
-    """What is known of an input of a graph of Dynamo's."""
+    """Return the description of an input of Dynamo's graph."""
     source = graph_hooks.source_of(placeholder) or str(placeholder.target)
     return Input(as_written(source), placeholder.name, *user_line(placeholder))
 
 
 def _held(graph: Any) -> Iterator[tuple[Input, Any]]:
-    """What a graph of Dynamo's holds itself, with what is known of it."""
+    """Yield the values that Dynamo's graph holds as attributes, with their descriptions."""
     readers = {str(n.target): n for n in graph.graph.nodes if n.op in ("get_attr", "call_module")}
     for name, source, value in graph_hooks.held_by(graph):
         reader = readers.get(name) or readers.get(name.rpartition(".")[0])
@@ -195,7 +195,7 @@ def _held(graph: Any) -> Iterator[tuple[Input, Any]]:
 
 
 class _Run(torch.fx.Interpreter):
-    """One run of one graph, or of one that an operation of such a graph runs (``given``)."""
+    """One run of a graph, or of a nested graph (``given``)."""
 
     def __init__(
         self,
@@ -218,7 +218,7 @@ class _Run(torch.fx.Interpreter):
         if n.op == "output":
             return self._output(n, super().run_node(n))
         self._node = n
-        # Arguments are described before the operation: some write into them.
+        # Arguments are described before the operation, which may mutate them.
         result = super().run_node(n)
         state = _state(result)
         if state:
@@ -232,7 +232,7 @@ class _Run(torch.fx.Interpreter):
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
         node = self._node
-        # What an operation writes into is described before it is run, when it may be to blame.
+        # A mutated argument is described before the operation, while its old value is visible.
         before = None
         if not any(self._states.get(n) for n in node.all_input_nodes) and _writes(target):
             before = _describe(node, self.env)
@@ -247,7 +247,7 @@ class _Run(torch.fx.Interpreter):
         return result
 
     def _call_with_graphs(self, target: Any, args: Any, kwargs: Any) -> tuple[Any, Origins]:
-        """Call an operation that runs graphs, and look at these as well."""
+        """Call an operation that runs nested graphs, and watch these too."""
         given = _NOWHERE.union(*(self._from.get(n, _NOWHERE) for n in self._node.all_input_nodes))
         runs: list[_Run] = []
 
@@ -266,7 +266,8 @@ class _Run(torch.fx.Interpreter):
         except Exception:
             if runs:
                 raise
-            result = super().call_function(target, args, kwargs)  # this torch wants graphs
+            # this torch requires graph modules
+            result = super().call_function(target, args, kwargs)
         return result, _NOWHERE.union(*(run.left for run in runs))
 
     def _judge(
@@ -299,7 +300,7 @@ class _Run(torch.fx.Interpreter):
             code=code,
             file=self._file,
         )
-        # What an Inf becomes is told apart from the Inf itself, and comes of both.
+        # A value derived from an Inf is a separate finding, and inherits the Inf's origins.
         return origins | self._watch.add(finding)
 
     def _output(self, node: Any, results: Any) -> Any:
@@ -325,7 +326,7 @@ class _Run(torch.fx.Interpreter):
 
 
 def _state(value: Any) -> int:
-    """Whether a value holds NaN, Inf, both or neither (0)."""
+    """Return whether a value contains NaN, Inf, both or neither (0)."""
     if isinstance(value, (list, tuple)):
         state = 0
         for item in value:
@@ -349,7 +350,7 @@ def _has_numbers(value: torch.Tensor) -> bool:
 
 
 def _literals(node: Any) -> int:
-    """The state of the numbers that are written into a call: ``full([2], -inf)``."""
+    """Return the state of the literal numbers in a call: ``full([2], -inf)``."""
     state = 0
     pending = [*node.args, *node.kwargs.values()]
     while pending:
@@ -362,7 +363,7 @@ def _literals(node: Any) -> int:
 
 
 def _address(value: Any) -> int:
-    """What identifies a tensor from graph to graph: its memory, for wrappers share it."""
+    """Return a tensor's memory address, which identifies it across wrappers and graphs."""
     if not isinstance(value, torch.Tensor):
         return id(value)
     try:
@@ -400,7 +401,7 @@ def _range(values: torch.Tensor) -> tuple[float, float, float]:
 
 
 def _first(name: str, result: Any) -> Values:
-    """Describe the first part of a result that is not finite."""
+    """Describe the first non-finite part of a result."""
     if isinstance(result, torch.Tensor):
         return values_of(name, result)
     if isinstance(result, (list, tuple)):
@@ -425,7 +426,7 @@ def _writes(target: Any) -> bool:
 
 
 def user_line(node: Any) -> tuple[Place | None, str]:
-    """The user's line that a node computes, with its text.
+    """Return the user's line that a node computes, with its text.
 
     A node of the backward pass has the line of the operation that it differentiates.
     """

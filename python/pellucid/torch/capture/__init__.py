@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hook calls to events, and events to files, while the program runs."""
+"""From hook calls to events, and from events to files, while the program runs."""

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hook calls to events, and events to files while the program runs.
+"""From hook calls to events, and from events to files, while the program runs.
 
-One capture of the process: torch's hooks are installed when the first session opens and removed
-when the last one closes.  Sessions nest; each gets every event, and the innermost one's
-files are the ones that run.  Compiles happen under torch's own lock, but events also come from
-other threads.  Where nobody else listens to torch's trace they come while torch asks whether
-anybody does, under no lock; with ``TORCH_TRACE`` under the lock of our handler, one by one.
+The process has one capture object: it installs torch's hooks when the first session opens and
+removes them when the last one closes.  Sessions nest: each gets every event, and the files of the
+innermost one are the ones that run.  Compiles happen under torch's own lock, but events also arrive
+from other threads.  If there is no other listener on torch's trace, events arrive while torch
+checks for handlers, without a lock; with ``TORCH_TRACE`` they arrive one by one under our handler's
+lock.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ Opener = Callable[[], Session]
 
 
 class Capture:
-    """The process's one connection to torch, shared by all open sessions."""
+    """The process's connection to torch, shared by all open sessions."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -80,24 +81,24 @@ class Capture:
 
     @property
     def innermost(self) -> Session | None:
-        """The session that was opened last and is still open."""
+        """Return the open session that was opened last."""
         with self._lock:
             return self._sessions[-1] if self._sessions else None
 
     def automatic(self) -> list[Session]:
-        """The open sessions of this process that nobody has opened in the program."""
+        """Return the open sessions of this process that the program did not open itself."""
         with self._lock:
             return [session for session in self._sessions if session.is_automatic]
 
     @property
     def asked_for(self) -> Session | None:
-        """The innermost open session that the program itself has opened."""
+        """Return the innermost open session that the program opened itself."""
         with self._lock:
             asked = [session for session in self._sessions if not session.is_automatic]
             return asked[-1] if asked else None
 
     def open(self, session: Session) -> None:
-        """Begin to record into a session."""
+        """Start recording into a session."""
         with self._lock:
             self._sessions.append(session)
             self._outcomes[session] = Outcomes(session)
@@ -105,18 +106,18 @@ class Capture:
 
     @property
     def waits(self) -> bool:
-        """Whether a session is to open once something compiles."""
+        """Return true if a session waits for the first compile to open."""
         with self._lock:
             return bool(self._waiting)
 
     def open_later(self, opener: Opener) -> None:
-        """Begin to record into a session that ``opener`` makes once something compiles."""
+        """Start recording into the session that ``opener`` creates at the first compile."""
         with self._lock:
             self._waiting.append(opener)
             self._connect()
 
     def show_progress(self) -> hooks.Remove:
-        """Show a line that says what compiles, until what is returned is called."""
+        """Show a progress line until the returned function is called."""
         with self._lock:
             self._watchers += 1
             if self._progress is None:
@@ -136,16 +137,16 @@ class Capture:
         return remove
 
     def _only_progress(self) -> frozenset[str] | None:
-        """The events of torch's trace that are wanted where no capture is open or waits."""
+        """Return the trace events that are needed if no capture is open or waiting."""
         return None if self._is_connected else WANTED
 
     def _follow_trace(self) -> None:
         if self._remove_trace is None:
-            self._remove_trace = hooks.no_op  # first, for the same reason as below
+            self._remove_trace = hooks.no_op  # set first, for the same reason as below
             self._remove_trace = hooks.add_trace_handler(self._on_trace, self._only_progress)
 
     def _disconnect(self) -> None:
-        """Remove the hooks that nothing needs any more."""
+        """Remove the hooks that are no longer needed."""
         removes: list[hooks.Remove] = []
         if not self._sessions and not self._waiting:
             PRINTED.forget()
@@ -160,7 +161,7 @@ class Capture:
     def _connect(self) -> None:
         if self._is_connected:
             return
-        self._is_connected = True  # first: what follows may import torch, which may call this
+        self._is_connected = True  # set first: the code below may import torch, which may call this
         SHAPES.forget()
         self._breaks = hooks.break_reasons()
         self._follow_trace()
@@ -170,14 +171,14 @@ class Capture:
             add_reset(self._on_reset),
             graph_hooks.add_formatted_graphs(self._on_formatted),
             generate_interpreted_graphs(graph_hooks.is_followed),
-            # Not `open_sessions`: what torch passes by opens no capture.
+            # Not `open_sessions`: a frame that torch skips opens no capture.
             follow(lambda: [*self._outcomes.values()] or [self._early]),
         ]
 
     def close(self, session: Session) -> bool:
         """Stop recording into a session; the last one removes the hooks.
 
-        Returns False when the session is not open.
+        Returns False if the session is not open.
         """
         with self._lock:
             if session not in self._sessions:
@@ -197,7 +198,7 @@ class Capture:
         return True
 
     def _forked(self) -> None:
-        # Another thread may have had the lock, which the child would wait for for ever.
+        # Another thread may have held the lock, and the child would wait for it forever.
         self._lock = threading.RLock()
         self._busy = threading.local()
         self._unloaded = []
@@ -210,12 +211,12 @@ class Capture:
         hooks.note_fork()
 
     def open_sessions(self) -> tuple[Session, ...]:
-        """The open captures of this process; those that wait for its first event open now."""
+        """Return the open captures of this process; waiting ones are opened now."""
         with self._lock:
             openers, self._waiting = self._waiting, []
             parents, self._before_fork = self._before_fork, []
             opened: list[Session] = []
-            # Without a directory of its own a process goes without a capture.
+            # A process that cannot get a directory has no capture.
             for opener in openers:
                 with contextlib.suppress(Exception):
                     opened.append(opener())
@@ -227,12 +228,12 @@ class Capture:
             for session in opened:
                 self._outcomes[session] = Outcomes(session, self._early)
                 at_exit(lambda session=session: finish(session), session)  # type: ignore[misc]
-            # Around those that the program has opened meanwhile.
+            # They enclose the sessions that the program has opened meanwhile.
             self._sessions[:0] = opened
             return tuple(self._sessions)
 
     def own(self, session: Session) -> Session | None:
-        """The capture that is this process's where its parent had ``session`` open."""
+        """Return this process's own capture if its parent had ``session`` open."""
         if session.here:
             return session
         with self._lock:
@@ -240,7 +241,7 @@ class Capture:
             return next((child for parent, child in self._forks if parent is session), None)
 
     def run_programs(self) -> None:
-        """Take up Inductor's programs that torch has loaded since; it tells of them before."""
+        """Swap in the Inductor programs that torch has loaded since it reported them."""
         with self._lock:
             waiting, self._unloaded = self._unloaded, []
         for session, event, path in waiting:
@@ -273,7 +274,7 @@ class Capture:
         return replacement
 
     def _on_arrival(self, arrival: doors.Arrival) -> CodeType | None:
-        """Take code that came past the bytecode hook, as if it had come through it."""
+        """Handle code that bypassed the bytecode hook as if it had gone through it."""
         sessions = self.open_sessions()
         replacement: CodeType | None = None
         original = arrival.original
@@ -299,7 +300,7 @@ class Capture:
         return replacement
 
     def _on_program(self, text: str, functions: list[FunctionType], compile_id: str | None) -> None:
-        """Take a program that ``torch.compiler.precompile`` has just executed."""
+        """Handle a program that ``torch.compiler.precompile`` has just executed."""
         for session in (sessions := self.open_sessions()):
             with session.guard("dumping a precompiled program"):
                 is_inner = session is sessions[-1]
@@ -318,7 +319,7 @@ class Capture:
             session.record(FailedGuard(key, text, place))
 
     def _in_scope(self, record: TraceRecord) -> TraceRecord:
-        """An event with the id of what its thread works on, where torch has none for that."""
+        """Return an event with the id of its thread's work if torch gave it none."""
         work = doors.scope()
         if work is None:
             return record
@@ -326,12 +327,12 @@ class Capture:
         begins = work.way != doors.PACKAGE and record.kind != "dynamo_start"
         if before is None and known is not None and begins:
             for session in self.open_sessions():
-                session.start(known)  # torch does not say that it begins
+                session.start(known)  # torch does not report that it begins
         return replace(record, compile_id=known)
 
     def _on_trace(self, record: TraceRecord) -> None:
         if getattr(self._busy, "now", False):
-            return  # what our own work makes torch log is no part of the program
+            return  # ignore the log output that our own work causes
         self._busy.now = True
         try:
             record = self._in_scope(record)
@@ -343,12 +344,12 @@ class Capture:
             sessions = self.open_sessions()
             if record.kind == "dynamo_start":
                 with self._lock:
-                    self._breaks.skip()  # those of a compile that no capture was told the end of
+                    self._breaks.skip()  # of a compile whose end no capture saw
             if record.kind.endswith("compilation_metrics"):
                 PRINTED.forget()
             if record.kind == "compilation_metrics" and sessions:
                 with sessions[-1].guard("reading torch's graph breaks"):
-                    self._add_breaks(record.compile_id)  # frames left alone have no bytecode
+                    self._add_breaks(record.compile_id)  # skipped frames have no bytecode
             for session in sessions if record.kind == "dynamo_start" else ():
                 with session.guard("looking for hooks that came late"):
                     self._outcomes[session].look()
@@ -362,25 +363,25 @@ class Capture:
             self._busy.now = False
 
     def _on_reset(self) -> None:
-        """Read the guards that torch is about to forget."""
+        """Read the guards that torch is about to drop."""
         with self._lock:
             sessions = tuple(self._sessions)
         for session in sessions:
             read_caches(session, forgotten=True)
 
     def _add_breaks(self, compile_id: str | None) -> None:
-        """Record the graph breaks of a compile that torch's trace does not tell of."""
+        """Record the graph breaks of a compile that torch's trace does not report."""
         with self._lock:
             texts = self._breaks.take()
         for session in self.open_sessions() if texts else ():
             key = session.key(compile_id)
-            # Where the trace tells of them it has done so by now.
+            # If the trace reports them, it has done so by now.
             if not session.of(Break, key):
                 for text in texts:
                     session.record(break_of(key, text))
 
     def _on_formatted(self, name: str, graph: Any) -> None:
-        """Take a graph that torch, or somebody else, formats for torch's log."""
+        """Handle a graph that is formatted for torch's log, by torch or by other code."""
         if not sent_twice(name):
             self.add_graph(stage_named(name), graph, is_of_compile=True)
 
@@ -391,9 +392,9 @@ class Capture:
         metadata: dict[str, Any] | None = None,
         is_of_compile: bool = False,
     ) -> str | None:
-        """Write a graph into every open session; return its file's name in the innermost one.
+        """Write a graph into every open session; return its file name in the innermost one.
 
-        One of the compile that is going on torch often prints once more, as it is.
+        torch often prints a graph of the current compile once more unchanged.
         """
         sessions = self.open_sessions()
         if not sessions or getattr(self._busy, "now", False):
@@ -416,7 +417,7 @@ class Capture:
 
 
 def _of_variant(session: Session, compile_id: str | None) -> str | None:
-    """The id of one more version: a package has one for all versions of a function."""
+    """Return the id of one more version: all versions of a function in a package share one id."""
     while session.of(Frame, session.key(compile_id)):
         if compile_id is None or not is_compile_id(compile_id):
             break
@@ -432,10 +433,10 @@ CAPTURE = Capture()
 
 @contextlib.contextmanager
 def collector_at_rest() -> Iterator[None]:
-    """Keep Python from looking for garbage in the whole program because of what we allocate.
+    """Disable garbage collection while we allocate, since it would scan the whole program.
 
-    The program's own garbage is collected when it would be without us.  Where the collector is off
-    already, for another thread of ours perhaps, it stays so.
+    The program's own garbage is collected when it would be without us.  If the collector is already
+    off, perhaps by another of our threads, it stays off.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -447,19 +448,19 @@ def collector_at_rest() -> Iterator[None]:
 
 
 def at_exit(action: Callable[[], None], session: Session) -> None:
-    """Do something when this process ends, also where that is a child of ``multiprocessing``."""
+    """Run an action when this process ends, even in a child of ``multiprocessing``."""
     if not session.is_automatic:
         atexit.register(action)
-    else:  # it ends last of all, when torch may have dropped its caches
+    else:  # it ends last, when torch may have dropped its caches
         atexit.register(lambda: read_caches(session))
-    if child_number():  # such a process leaves without a word to atexit
+    if child_number():  # such a process does not run atexit handlers
         multiprocessing.util.Finalize(None, action, exitpriority=10)
 
 
 def read_caches(session: Session, forgotten: bool = False) -> None:
-    """Read torch's cache entries as they are now; those read before stay where there are none.
+    """Read torch's current cache entries; entries read before stay if there are none now.
 
-    With ``forgotten`` they stay in any case.
+    With ``forgotten``, they always stay.
     """
     if session.here:
         with collector_at_rest(), session.guard("reading torch's caches"):
@@ -467,7 +468,7 @@ def read_caches(session: Session, forgotten: bool = False) -> None:
 
 
 def finish(session: Session) -> None:
-    """Close a capture and write what is known only at its end; a second call does nothing."""
+    """Close a capture and write what is only known at its end; a second call does nothing."""
     if not CAPTURE.close(session):
         return
     with collector_at_rest():
@@ -484,11 +485,12 @@ def finish(session: Session) -> None:
 
 
 def _add_what_is_not_traced(session: Session) -> None:
-    """The oldest torch releases trace no recompiles; frames still show them."""
+    """Report recompiles that old torch releases do not trace, as far as frames show them."""
     frames = [f for f in session.of(Frame) if not f.before]
     again = [f.key for f in frames if is_recompile(f.key.id)]
     said = "its trace gives no reason"
-    # Where the trace has them, a frame without one was compiled anew: for another backend, say.
+    # If torch traces recompiles, such a frame was recompiled for another reason, like a new
+    # backend.
     if again and not session.of(Recompile) and not hooks.traces_recompiles():
         session.problem("this torch", f"recompiled frames: {len(again)}; {said}")
         for key in again:

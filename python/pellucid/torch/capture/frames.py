@@ -37,7 +37,7 @@ def write_frame(
 ) -> CodeType | None:
     """Write one transformed version; return the code that may run in its place.
 
-    ``state`` and ``way`` are of code that came past Dynamo's hook.
+    ``state`` and ``way`` are given for code that bypassed Dynamo's hook.
     """
     function, place = session.function(original), place_of(original)
     key = session.key(compile_id)
@@ -77,7 +77,7 @@ def write_frame(
             running = f"{type(error).__name__}: {error}"
             text = _text(session, key, place, rewriting, running, stack)
     session.write(name, text)
-    if swap:  # once, however many captures are open
+    if swap:  # once, whatever the number of open captures
         with session.guard(f"sending {name} to torch's trace"):
             hooks.send_artifact(name.rpartition(".")[0].strip("_"), text)
     source, verdict = rewriting.source, rewriting.verdict
@@ -96,7 +96,7 @@ def write_frame(
 def _wrapped(
     session: Session, key: CompileKey, original: CodeType, state: graph_hooks.FrameState
 ) -> str:
-    """The function that this one wraps, also where it resumes after a break; empty for none."""
+    """Return the function that this one wraps, also for a resume function; empty for none."""
     if not is_resumed(original.co_name):
         return wrapping.wrapped_function(original, state.cells)
     parent = session.resumes.parent(original, key)
@@ -107,7 +107,7 @@ def _wrapped(
 def _compiled(
     session: Session, key: CompileKey, rewriting: Rewriting, text: str, file: str
 ) -> CodeType:
-    """The code that stands in for Dynamo's, which counts its calls where that is asked for."""
+    """Return the code that replaces Dynamo's; it counts its calls if the session asks for that."""
     if session.counts_calls:
         count = session.counter(key)
         with contextlib.suppress(Exception):
@@ -119,7 +119,7 @@ def _compiled(
 
 
 def _broken(session: Session, key: CompileKey, place: Place) -> set[int]:
-    """The lines of a file at which a compile breaks."""
+    """Return the lines of a file at which a compile breaks."""
     texts = [stop.text for stop in session.of(Break, key)]
     found = [match for text in texts for match in _BROKEN.findall(text)]
     return {int(line) for file, line in found if file == place.file}
@@ -129,7 +129,7 @@ _BROKEN = re.compile(r"Graph break in user code at (.+):(\d+)$", re.MULTILINE)
 
 
 def _user_lines(rewriting: Rewriting, text: str) -> list[tuple[int, int]]:
-    """Pairs of a line of the file and the user's, where the bytecode has one."""
+    """Return pairs of a line of the file and a user's line, from the bytecode."""
     shown = (rewriting.source or "").strip("\n")
     first = text.partition(shown)[0].count("\n") if shown else 0
     return [(first + a, b) for a, b in rewriting.lines]
@@ -149,7 +149,7 @@ def _text(
 
 
 def _stack(session: Session, original: CodeType) -> dict[str, str]:
-    """What lay on the stack when a function was broken off, which resumes in ``original``."""
+    """Return the values on the stack at the break after which ``original`` resumes."""
     codes = dict(session.functions())
     before = [
         (frame.source, codes.get(frame.function), str(frame.key))
@@ -160,7 +160,7 @@ def _stack(session: Session, original: CodeType) -> dict[str, str]:
 
 
 def add_compiled_before(session: Session) -> None:
-    """Show what was compiled before the capture began, from torch's cache entries."""
+    """Add the code that was compiled before the capture began, from torch's cache entries."""
     for code in hooks.compiled_before():
         if session.number(code) is not None:
             continue
@@ -170,7 +170,7 @@ def add_compiled_before(session: Session) -> None:
 
 
 def add_made_before(session: Session) -> None:
-    """Show what was compiled ahead of time, or loaded, before the capture began."""
+    """Add the code that was compiled ahead of time or loaded before the capture began."""
     for number, made in enumerate(doors.made_before()):
         raw = hooks.RawEntry(own_id(BEFORE, number), made.code, made.guard_manager)
         with session.guard(f"dumping {made.original.co_name}, compiled before the capture"):
@@ -192,6 +192,6 @@ def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> N
 
 
 def place_of(code: CodeType) -> Place:
-    """Where the function begins whose code this is, or resumes if it is a resume function."""
+    """Return the line where a function begins, or where it resumes if it is a resume function."""
     line = resumed_line(code) if is_resumed(code.co_name) else None
     return Place(code.co_filename, line or code.co_firstlineno, code.co_name)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run a captured graph, and Inductor's program for it, from the dumped file.
+"""Running a captured graph, and Inductor's program for it, from the dumped file.
 
-torch generates a graph's ``forward`` as a string without a file.  Once it has, the readable print
-of the graph (shapes, the user's lines) is compiled under the file's name; when that gives the same
-instructions, constants and names as torch's own, its code takes the place of the other in the very
-same function.  So nothing but file and lines can differ, and that is checked, not assumed.
+torch generates a graph's ``forward`` as a string without a file.  After that, the readable print of
+the graph (shapes, the user's lines) is compiled under the dumped file's name.  If the result has
+the same instructions, constants and names as torch's own code, it replaces the code of the same
+function.  So only file and lines can differ, and that is checked, not assumed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from ..text.dump import compiled, graph_text, named_class, without_imports
 
 
 def follow(session: Session, event: Graph, graph: Any) -> None:
-    """Let ``graph`` run from the file of ``event`` as soon as, and whenever, torch generates it.
+    """Run ``graph`` from the file of ``event`` whenever torch generates its code.
 
-    While a compile goes on torch generates a graph over and over, and for most backends none of
-    these ever runs.  So what is generated then waits for :meth:`Session.settle`.
+    During a compile, torch generates a graph's code repeatedly, and most backends never run it.  So
+    code generated then waits for :meth:`Session.settle`.
     """
     waiting: dict[int, weakref.ref[Any]] = {}
 
@@ -53,7 +53,8 @@ def follow(session: Session, event: Graph, graph: Any) -> None:
             if result not in session.of(GraphRun):  # torch generates some graphs several times
                 session.record(result)
 
-    # AOTAutograd compiles a copy of the backward graph; copies of others are for torch's own use.
+    # AOTAutograd compiles a copy of the backward graph; copies of other graphs are internal to
+    # torch.
     copies = event.stage == "backward"
     if not graph_hooks.after_recompile(graph, generated, copies):
         session.record(GraphRun(event.file, False, "the graph does not have a separate class"))
@@ -63,9 +64,9 @@ def _swap(session: Session, event: Graph, module: Any) -> GraphRun:
     function = graph_hooks.forward_function(module)
     if function is None:
         return GraphRun(event.file, False, "torch has not generated its code")
-    # What was printed while Dynamo worked has the user's lines, which torch drops later.  A backend
-    # that runs AOTAutograd's graphs as Python has them take one list, so they are printed anew; a
-    # graph that has changed otherwise is another one, which the backend made for itself.
+    # The text printed during tracing has the user's lines, which torch drops later.  A backend that
+    # runs AOTAutograd's graphs in Python makes them take one list, so they are printed again; a
+    # graph changed in any other way is the backend's own.
     bodies = [event.text]
     if function.__code__.co_varnames[1:2] == ("args_list",):
         bodies += [named_class(graph_hooks.readable(module)), str(module.code)]
@@ -91,7 +92,7 @@ def _swap(session: Session, event: Graph, module: Any) -> GraphRun:
 
 
 def run_program(session: Session, event: Graph, path: str) -> bool:
-    """Let Inductor's program run from the file of ``event``; False while it is not loaded.
+    """Run Inductor's program from the file of ``event``; return False until it is loaded.
 
     ``path`` is Inductor's own file.
     """
@@ -102,12 +103,12 @@ def run_program(session: Session, event: Graph, path: str) -> bool:
 
 
 def run_functions(session: Session, event: Graph, functions: list[FunctionType]) -> None:
-    """Let the functions of a generated program run from the file of ``event``.
+    """Run the functions of a generated program from the file of ``event``.
 
-    The text is the same but for our first lines, so each has the same instructions in ours.
+    The text is the same except for our header, so each function has the same instructions.
     """
     text = graph_text(event, runs=True)
-    # torch compiles some programs with the features of its own module.
+    # torch compiles some programs with the future flags of its own module.
     futures = functions[0].__code__.co_flags & annotations.compiler_flag
     module = compiled(text, futures)
     mine = [] if module is None else _all_code(_in_file(module, str(session.path(event.file))))
@@ -126,7 +127,7 @@ def run_functions(session: Session, event: Graph, functions: list[FunctionType])
 
 
 def _all_code(module: CodeType) -> list[CodeType]:
-    """Every code object of a module, outer before inner."""
+    """Return every code object of a module, outer ones first."""
     found = [module]
     for code in found:
         found.extend(const for const in code.co_consts if isinstance(const, CodeType))
@@ -141,7 +142,7 @@ def _named_as(code: CodeType, other: CodeType) -> CodeType:
 
 
 def _forward_code(text: str, filename: str) -> CodeType | None:
-    """The code of the outermost ``forward`` in a printed graph."""
+    """Return the code of the outermost ``forward`` in a printed graph."""
     module = compiled(without_imports(text))
     if module is None:
         return None
@@ -154,6 +155,6 @@ def _forward_code(text: str, filename: str) -> CodeType | None:
 
 
 def _in_file(code: CodeType, filename: str) -> CodeType:
-    """The same code, of another file."""
+    """Return the same code with a different file name."""
     consts = (_in_file(c, filename) if isinstance(c, CodeType) else c for c in code.co_consts)
     return code.replace(co_filename=filename, co_consts=tuple(consts))

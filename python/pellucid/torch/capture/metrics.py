@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What else torch tells of a compile: caches, metrics, times, and frames that it left alone."""
+"""Handlers of torch's records about a compile: caches, metrics, times, and skipped frames."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..store.session import Session
 from ..taps.trace import TraceRecord
 from .process import Process
 
-# Of torch's metrics, those that are the same in the next run.
+# The metrics that are the same in every run.
 _STABLE_METRICS = (
     "co_name",
     "co_filename",
@@ -50,7 +50,7 @@ _STABLE_METRICS = (
     "param_bytes",
     "param_count",
 )
-# Of these, those that say something: a compile that starts over, or passes by a part of torch.
+# Metrics that are worth keeping if set, such as restarts and skipped CUDA graphs.
 _UNUSUAL_METRICS = (
     "restart_reasons",
     "recompile_user_contexts",
@@ -63,27 +63,27 @@ _UNUSUAL_METRICS = (
     "num_triton_bundles",
     "config_suppress_errors",
 )
-# The backward pass has metrics of its own, of which these say something new.
+# The backward pass has separate metrics; only these add information.
 _OF_BACKWARD = ("is_forward", "cudagraph_skip_reason", "fail_type", "fail_reason", "ir_count")
 T = TypeVar("T", "dict[str, Any]", "list[Any]")
 _CACHES = ("fx_graph_cache", "aotautograd_cache")
 
 
 def take_metrics(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
-    """Make events of torch's metrics of a compile."""
+    """Record torch's metrics of a compile as events."""
     if isinstance(record.data, Mapping):
         _metrics(session, key, record.kind.startswith("bwd"), record.data, process)
 
 
 def take_cache(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
-    """Record what a cache had."""
+    """Record a cache lookup."""
     cache, _, result = record.kind.rpartition(":")[2].rpartition("_")
     if cache in _CACHES:
         session.record(_cache_use(key, cache, result, record.payload))
 
 
 def take_unsaved(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
-    """Record why what was compiled could not be saved for another process."""
+    """Record why a result could not be saved for another process."""
     told = table_of(record.payload, dict)
     entry = told.get("entry")
     name = record.kind.rpartition(":")[2]
@@ -124,13 +124,13 @@ def _metrics(
         return
     session.record(Metrics(key, values))
     if not any(map(values.get, ("co_name", "fail_type", "fail_reason"))) and key.id is None:
-        return  # of work outside of Dynamo: there is no frame
+        return  # work outside Dynamo, which has no frame
     if values.get("fail_reason") or not values.get("has_guarded_code"):
         _skipped(session, key, values, process)
 
 
 def _in_order(value: Any) -> Any:
-    """A metric that is the same in the next run: what torch has in a set, it sends in any order."""
+    """Return a metric in a form that is the same in every run: torch sends sets in random order."""
     if isinstance(value, (list, set, frozenset, tuple)):
         return sorted(scrub(str(item)) for item in value)
     return scrub(value) if isinstance(value, str) else value
@@ -151,7 +151,7 @@ def _skipped(
     if values.get("co_filename"):
         line = int(values.get("co_firstlineno") or 0)
         place = Place(str(values["co_filename"]), line, str(values.get("co_name") or ""))
-    elif failed is not None and failed.code is not None:  # past the limit of recompiles
+    elif failed is not None and failed.code is not None:  # past the recompile limit
         code = failed.code
         place = Place(code.co_filename, code.co_firstlineno, code.co_name)
     else:
@@ -171,7 +171,7 @@ def _skipped(
 
 
 def _seconds(data: Mapping[str, Any]) -> list[tuple[str, float]]:
-    """Every duration among torch's metrics, in seconds.
+    """Return every duration among torch's metrics, in seconds.
 
     >>> _seconds({"gc_time_us": 1500, "code_gen_time_s": 2.0, "end_time_us": 9, "co_name": "f_s"})
     [('gc_time', 0.0015), ('code_gen_time', 2.0)]
@@ -187,7 +187,7 @@ def _seconds(data: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 
 def _cache_use(key: CompileKey, cache: str, result: str, payload: str | None) -> CacheUse:
-    """What a cache had; why it was passed by, and of what its key was made, where torch says."""
+    """Return a cache lookup with its key, and the reason for a bypass."""
     found = table_of(payload, dict)
     components = found.get("components")
     return CacheUse(
@@ -201,7 +201,7 @@ def _cache_use(key: CompileKey, cache: str, result: str, payload: str | None) ->
 
 
 def table_of(payload: str | None, kind: type[T]) -> T:
-    """What a payload has, if it is of the kind that it should be; else an empty one."""
+    """Return a payload's content if it has the expected type; else an empty one."""
     try:
         found = json.loads(payload or "null")
     except ValueError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch's trace does not tell of: frames passed by, stances, hooks that come too late."""
+"""Outcomes that torch's trace does not report: skipped frames, stances, late hooks."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ _OF_ITSELF = (
 
 
 class Early:
-    """What torch passes by, and the stances of calls, also before any capture is open."""
+    """The frames that torch skips and the stances of calls, also before any capture is open."""
 
     def __init__(self) -> None:
         self._passed: dict[tuple[Place, str], None] = {}
         self._stances: dict[Stance, None] = {}
 
     def guard(self, what: str) -> contextlib.AbstractContextManager[None]:
-        """Keep an error from reaching the program."""
+        """Suppress errors so that they do not reach the program."""
         return contextlib.suppress(Exception)
 
     def passed(self, place: Place, reason: str, is_generator: bool) -> None:
-        """Keep that torch has passed a frame by."""
+        """Record that torch skipped a frame."""
         if is_generator and "suppressed" in reason:
             reason = "a generator function cannot be compiled itself"
         if len(self._passed) < _MOST and not any(part in place.file for part in _OF_ITSELF):
             self._passed[place, reason] = None
 
     def stance(self, stance: str, place: Place | None) -> None:
-        """Keep that a compiled function was called under a stance, once a line."""
+        """Record that a compiled function was called under a stance, once per line."""
         if len(self._stances) < _MOST:
             self._stances[Stance(stance, place)] = None
 
     def failed(self, place: Place, reasons: tuple[str, ...]) -> None:
-        """Keep why a call failed under the stance of the last call."""
+        """Record why a call failed under the most recent stance."""
         last = next(reversed(list(self._stances)), None)
         if last is not None:
             self._stances[
@@ -54,7 +54,7 @@ class Early:
 
 
 class Outcomes(Early):
-    """Follows one capture beside torch's trace, until :meth:`finish`."""
+    """Records the outcomes of one capture until :meth:`finish`."""
 
     def __init__(self, session: Session, early: Early | None = None) -> None:
         super().__init__()
@@ -66,23 +66,23 @@ class Outcomes(Early):
         self._late: dict[object, dict[LateHook, None]] = {}
 
     def guard(self, what: str) -> contextlib.AbstractContextManager[None]:
-        """Record an error, and keep it from reaching the program."""
+        """Record an error instead of raising it in the program."""
         return self._session.guard(what)
 
     def compiled(self) -> None:
-        """Keep which hooks the modules have that are being compiled now."""
+        """Record the current hooks of the modules that are being compiled."""
         for watched in outcomes.watch_modules():
-            self._watched[id(watched.module)] = watched  # one weak reference for one module
+            self._watched[id(watched.module)] = watched  # one weak reference per module
             self._late.pop(id(watched.module), None)
 
     def look(self) -> None:
-        """Look for hooks that have come since; a module may be gone when the capture ends."""
+        """Look for hooks added since; a module may be gone when the capture ends."""
         for number, watched in self._watched.items():
             for module, table, hook in outcomes.late_hooks(watched):
                 self._late.setdefault(number, {})[LateHook(module, table, hook)] = None
 
     def finish(self) -> None:
-        """Record what was kept; a frame of a library's only where nothing was compiled at all."""
+        """Record the outcomes; skipped library frames only if nothing was compiled at all."""
         session = self._session
         told = {(e.place.file, e.place.line) for e in session.of(Skipped) if e.place is not None}
         nothing = not session.of(Frame)
@@ -106,7 +106,7 @@ class Outcomes(Early):
 
 
 def follow(found: Callable[[], Sequence[Early]]) -> hooks.Remove:
-    """Begin to tell those that ``found`` returns; call the result to end that."""
+    """Start notifying the objects that ``found`` returns; call the result to stop."""
 
     def passed(place: Place, reason: str, is_generator: bool) -> None:
         for one in found():

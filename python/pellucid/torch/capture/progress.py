@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A line that says what compiles now: rank, frame, phase, and the user's line.
+"""The progress line: rank, frame, phase, and the user's line.
 
-The events of torch's trace say it, which arrive in the thread that compiles.  While something does,
-one thread of ours wakes up now and then, so that a phase that does not end is told too, with how
-long it goes on and the line of the program's where it is.  That thread ends with the compile.
+It is driven by the events of torch's trace, which arrive in the compiling thread.  During a compile
+a thread of ours wakes up regularly to also report a phase that does not end, with its duration and
+the current user line.  That thread ends with the compile.
 
-On a terminal one line is written over and over; elsewhere a phase has a line, at most one in
+On a terminal, one line is overwritten; otherwise each phase gets a line, at most one per
 :data:`_APART` seconds.
 """
 
@@ -28,17 +28,17 @@ from ..taps.trace import TraceRecord
 from .spans import EVENT, event_of
 
 PROGRESS = "PELLUCID_PROGRESS"
-"""The variable of the environment that asks for the line."""
+"""The environment variable that enables the line."""
 _APART = 1.0
-"""So many seconds lie between two lines where they are not written over each other."""
+"""The minimum number of seconds between two lines that are not overwritten."""
 _FRAMES_A_SECOND = 5
 _LONG = 5.0
-"""From so many seconds on a phase is told again, and a compile that has ended is told."""
+"""The seconds after which a phase is reported again, and the end of a compile is reported."""
 _AGAIN = 60.0
-"""The longest time, in seconds, until a phase that does not end is told again."""
+"""The longest time, in seconds, until an unfinished phase is reported again."""
 _START = "dynamo_start"
 _END = ("compilation_metrics", "bwd_compilation_metrics")
-# Older releases do not tell when parts begin and end; what they send says where they are.
+# Older releases do not report the start and end of phases; other events show the progress.
 _STEPS = {
     _START: "bytecode_tracing",
     "dynamo_output_graph": "backend_compile",
@@ -49,30 +49,30 @@ _STEPS = {
     "inductor_output_code": "PyCodeCache.load_by_key_path",
 }
 WANTED = frozenset([EVENT, *_STEPS, *_END])
-"""The events of torch's trace that are needed."""
+"""The trace events that are needed."""
 
 
 def wants_progress() -> bool:
-    """Whether the environment asks for the line."""
+    """Return true if the environment enables the line."""
     return os.environ.get(PROGRESS, "") not in ("", "0")
 
 
 @dataclass
 class _Work:
-    """What one thread compiles."""
+    """The compile of one thread."""
 
     thread: int
     began: float
     parts: list[tuple[str, float, str | None]] = field(default_factory=list)
-    """The parts that are open, the innermost last: name, when it began, compile id."""
+    """The open phases, the innermost last: name, start, compile id."""
     has_parts: bool = False
-    """Whether this torch tells when parts begin and end."""
+    """Whether this torch reports the start and end of phases."""
     changed: float = 0.0
-    """When the phase became what it is."""
+    """The time of the last phase change."""
     told: str = ""
-    """The phase that was told last."""
+    """The last phase that was reported."""
     next: float = 0.0
-    """When the phase is to be told again."""
+    """The time at which to report the phase again."""
 
     @property
     def compile_id(self) -> str | None:
@@ -87,11 +87,11 @@ class Progress:
     """The line of one process.
 
     Args:
-        stream: where it goes; None means ``sys.stderr`` as it is at the time.
-        rewrites: whether it is written over itself; None means that the stream is to tell.
-        clock: what tells the time in seconds.
-        ticks: whether a thread is to wake up; otherwise :meth:`tick` does what it would.
-        look: what finds where in the program a thread is.
+        stream: the output stream; None means the current ``sys.stderr``.
+        rewrites: whether to overwrite the line; None means if the stream is a terminal.
+        clock: returns the time in seconds.
+        ticks: whether to start a thread; otherwise call :meth:`tick` instead.
+        look: finds a thread's current place in the program.
     """
 
     def __init__(
@@ -115,12 +115,12 @@ class Progress:
         self._ticker: threading.Thread | None = None
 
     def forked(self) -> None:
-        """In a forked child: what compiles is the parent's, and its thread is not here."""
+        """Reset in a forked child, where neither the parent's compiles nor its thread exist."""
         self._works, self._shown = {}, ""
         self._forget()
 
     def close(self) -> None:
-        """Stop; a line on the terminal is taken away."""
+        """Stop; erase the line on a terminal."""
         with self._changed:
             self._works.clear()
             self._erase()
@@ -130,11 +130,11 @@ class Progress:
             ticker.join(1)
 
     def take(self, record: TraceRecord, place: Callable[[Any], Place | None]) -> None:
-        """Take an event of torch's trace, in the thread that compiles.
+        """Handle a trace event, in the compiling thread.
 
         Args:
             record: the event.
-            place: what reads the place from the data of an event that a compile begins.
+            place: reads the place from the data of an event that starts a compile.
         """
         if record.kind not in WANTED:
             return
@@ -166,7 +166,7 @@ class Progress:
                 return
             name, begins = event[0], event[1] == "B"
             if begins and not work.parts and record.compile_id is None:
-                return  # in a helper thread another one
+                return  # one from a helper thread
             work.has_parts = True
         elif record.kind in _END:
             if not work.has_parts:
@@ -174,21 +174,21 @@ class Progress:
             return
         elif not work.has_parts:
             if record.kind != _START and not work.parts:
-                return  # before torch 2.5 nothing would tell the end of it
+                return  # before torch 2.5, its end is not reported
             work.parts.clear()
             name = _STEPS[record.kind]
         if begins and name:
             work.parts.append((name, at, record.compile_id))
         elif name and any(part[0] == name for part in work.parts):
             while work.parts.pop()[0] != name:
-                pass  # one that an exception ended has no end of its own
+                pass  # phases ended by an exception have no end event
         work.changed = at
         work.next = at + _LONG
 
     # -- writing, with the lock held --
 
     def _has_begun(self, work: _Work, record: TraceRecord) -> bool:
-        """Whether an event begins a phase; what goes on when one has ended is told later."""
+        """Return true if an event starts a phase; a phase that resumes is reported later."""
         is_end = record.kind == EVENT and not (work.parts and work.changed == work.parts[-1][1])
         return work.compile_id in self._places and not is_end
 
@@ -213,7 +213,7 @@ class Progress:
         self._write(text + (self._where(work) if seconds >= _APART else ""))
 
     def _where(self, work: _Work) -> str:
-        """The line of the program's own where the compile is."""
+        """Return the current user line of the compile."""
         found = self._look(work.thread)
         if found is None:
             return ""
@@ -238,7 +238,7 @@ class Progress:
         return text.strip()
 
     def _at(self, place: Place) -> str:
-        """A place as far as there is room for it."""
+        """Return a place, shortened on a terminal."""
         return (
             f"{os.path.basename(place.file)}:{place.line}" if self._is_rewritten() else f"{place}"
         )
@@ -254,7 +254,7 @@ class Progress:
             line = f"\r\x1b[K{line if len(line) <= width else line[: width - 1] + '…'}"
         else:
             line += "\n"
-        # A stream that takes no more must not cost the compile.
+        # A closed stream must not break the compile.
         with contextlib.suppress(Exception):
             if stream is not None:
                 stream.write(line)
@@ -279,7 +279,7 @@ class Progress:
                 stream = self._out()
                 on_terminal = stream is not None and stream.isatty()
                 dumb = os.environ.get("TERM", "") in ("", "dumb")
-                # Ranks that share a terminal would write over each other.
+                # Ranks that share a terminal would overwrite each other's lines.
                 return on_terminal and not dumb and (size or 1) == 1
             return False
         return self._rewrites
@@ -301,10 +301,10 @@ class Progress:
             self.tick()
 
     def tick(self) -> None:
-        """Tell of what goes on, where there is something to tell."""
+        """Report the current phases, if a report is due."""
         with self._changed:
             for work in list(self._works.values()):
                 if self._ticks and not now.is_alive(work.thread):
-                    del self._works[work.thread]  # it has ended without a word
+                    del self._works[work.thread]  # it ended without an event
                 elif self._may_write():
                     self._tell(work)

@@ -46,11 +46,11 @@ from .summary import write_summary
 def on_record(
     session: Session, record: TraceRecord, runs: bool, process: Process = PROCESS
 ) -> tuple[Graph, str] | None:
-    """Make events, and graph files, of one record of the structured trace.
+    """Create the events and graph files of one record of the structured trace.
 
-    Where several captures are open, ``runs`` is true for the one whose files are to run.  What the
-    record does not say ``process`` is asked for.  Returns a program of Inductor's with the path of
-    its own file, from which torch will load it.
+    If several captures are open, ``runs`` is true for the one whose files run.  Information that
+    the record lacks comes from ``process``.  Returns an Inductor program and the path of its own
+    file, from which torch will load it.
     """
     kind, payload, subgraph = record.kind, record.payload, record.subgraph
     if kind == UNREADABLE:
@@ -75,11 +75,11 @@ def on_record(
     stage = stage_of(kind, payload, process.direction() if "post_grad" in kind else "")
     data = record.data if isinstance(record.data, Mapping) else {}
     if kind == "graph_dump" and payload and data.get("type") == "cpp":
-        stage = stage_named(str(data.get("name")))  # of a package, in which no Python runs
+        stage = stage_named(str(data.get("name")))  # of an AOT package, which runs no Python
         write_graph(session, key, stage, None, payload, False, subgraph, process)
         return None
     if stage == "forward" and not _has_joint(session, key):
-        stage = "inference"  # which torch 2.4 calls by the same name
+        stage = "inference"  # torch 2.4 uses the same name for both
     if stage is not None and payload is not None:
         module = process.graph(kind, payload)
         text = named_class(payload)
@@ -101,7 +101,7 @@ def _program(
     stage = program_stage(payload)
     program = write_program(session, key, stage, payload, runs, record.subgraph, process)
     data = record.data if isinstance(record.data, dict) else {}
-    path = data.get("file_path", data.get("filename"))  # older torch says the second only
+    path = data.get("file_path", data.get("filename"))  # older releases only have the second
     return None if path is None or not runs else (program, str(path))
 
 
@@ -137,7 +137,7 @@ def _breaks(session: Session, key: CompileKey, record: TraceRecord, process: Pro
     if record.payload is None:
         return
     event = break_of(key, record.payload)
-    if event not in session.of(Break, key):  # an attempt that starts over breaks there again
+    if event not in session.of(Break, key):  # restarted attempts break there again
         session.record(event)
 
 
@@ -165,7 +165,7 @@ def _unbacked(session: Session, key: CompileKey, record: TraceRecord, process: P
 def _metrics(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
     facts.take_metrics(session, key, record, process)
     if record.kind == "compilation_metrics" and isinstance(record.data, Mapping):
-        session.settle(key)  # a compile that failed makes no frame
+        session.settle(key)  # a failed compile produces no frame
         with session.recorded_early() as wanted:
             if wanted:
                 write_summary(session)
@@ -184,8 +184,7 @@ TAKERS: Mapping[str, Callable[[Session, CompileKey, TraceRecord, Process], None]
     "cache_not_saved": facts.take_unsaved,
     "collectives": facts.take_collectives,
 }
-"""Who takes an event, by the name that `model.traced` has: each `take_…` of `capture.traced`, and
-these; `on_record` does the rest."""
+"""The handlers of events by name in `model.traced`: these, and `take_…` of `capture.traced`."""
 
 
 def _has_joint(session: Session, key: CompileKey) -> bool:
@@ -193,7 +192,7 @@ def _has_joint(session: Session, key: CompileKey) -> bool:
 
 
 def _kernels(session: Session, program: Graph, text: str, process: Process) -> None:
-    """Write the kernels of a program, and tell what each of its calls computes."""
+    """Write the kernels of a program, and record what each of its calls computes."""
     found = kernels_of_text(text)
     with session.guard(f"finding what {program.file} was generated from"):
         origins = process.origins()
@@ -229,9 +228,9 @@ def write_graph(
     process: Process = PROCESS,
     metadata: dict[str, Any] | None = None,
 ) -> Graph:
-    """Write a graph of a compile to its file, which runs in its place if ``runs``; record it."""
-    # Several graphs of one stage in one compile are told apart by their metadata, or by a number;
-    # torch starting an attempt over makes the same graph again, which replaces the first.
+    """Write a graph of a compile to its file and record it; with ``runs``, run it from there."""
+    # Several graphs of one stage in a compile are distinguished by metadata or a number; a
+    # restarted attempt produces the same graph again, which replaces the first.
     told = "" if not metadata else json.dumps(metadata)
     parts = (stage, identifier(subgraph)[:80] if subgraph else "", _short(metadata))
     name = graph_name(key, "_".join(filter(None, parts)))
@@ -266,7 +265,7 @@ def _operators(session: Session, needs: Needs, process: Process) -> None:
 
 
 def _short(metadata: dict[str, Any] | None) -> str:
-    """The metadata of a graph as a part of its file's name.
+    """Return a graph's metadata as part of its file name.
 
     >>> _short({"range": [1, 8], "pass": "fusion"})
     'range_1_8_pass_fusion'
@@ -275,8 +274,8 @@ def _short(metadata: dict[str, Any] | None) -> str:
 
 
 def _nodes(session: Session, event: Graph, text: str) -> str:
-    """Keep the nodes of a graph that was written; return its hash."""
-    # A graph often goes through a stage as it is: then the file is the same but for its head.
+    """Store the nodes of a written graph; return its hash."""
+    # A stage often leaves a graph unchanged; then only the file's header differs.
     head = re.match(r"(?:#.*\n)*", text)
     end = 0 if head is None else head.end()
     known = (text.count("\n", 0, end), text[end:])
@@ -290,14 +289,14 @@ def _nodes(session: Session, event: Graph, text: str) -> str:
 
 
 def _sizes(session: Session, key: CompileKey) -> dict[str, int]:
-    """The numbers for which a compile's symbolic sizes stood, from the graph that Dynamo made."""
+    """Return the values of a compile's symbolic sizes, from Dynamo's graph."""
     graphs = [g.needs for g in session.of(Graph, key) if g.needs is not None]
     values = [value for graph in graphs for value in graph.inputs if value.literal.isdigit()]
     return {value.symbol: int(value.literal) for value in values if value.symbol}
 
 
 def places_of(stack: Any, process: Process) -> tuple[Place, ...]:
-    """The calls of a stack in torch's trace, whose file names may be numbers there."""
+    """Return the calls of a stack in torch's trace, whose file names may be interned numbers."""
     calls = stack if isinstance(stack, list) else ()
     return tuple(
         Place(
@@ -311,13 +310,13 @@ def places_of(stack: Any, process: Process) -> tuple[Place, ...]:
 
 
 def place_of(data: Any, process: Process = PROCESS) -> Place | None:
-    """Return the frame of which a record says that Dynamo begins to look at it."""
+    """Return the place of the frame in a record that starts a compile."""
     stack = data.get("stack") if isinstance(data, dict) else None
     if not stack or not isinstance(stack[-1], dict) or not {"filename", "line"} <= set(stack[-1]):
         SHAPES.missed("place where a compile starts")
         return None
     if any(process.is_compilers(str(process.string(call.get("filename")))) for call in stack):
-        # Older releases do not name the frame itself, and tell of their own compiler instead.
+        # Older releases report frames of the compiler instead of the frame itself.
         code = process.code()
         return None if code is None else Place(code.co_filename, code.co_firstlineno, code.co_name)
     top = stack[-1]
@@ -326,8 +325,8 @@ def place_of(data: Any, process: Process = PROCESS) -> Place | None:
 
 
 def _stack(session: Session, data: Any, place: Place | None, process: Process) -> tuple[Place, ...]:
-    """The user's calls that led to a frame, outermost first, the last of them the frame itself."""
-    # A file of the dump, which runs in place of a function, goes by its name.
+    """Return the user's calls that led to a frame, outermost first, and the frame itself."""
+    # A dumped file that runs in place of a function is identified by its name.
     callers = (call for call in process.callers() if process.is_users(call.file))
     direct = tuple(itertools.islice(callers, _DEEPEST))
     if direct and place is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a forward graph keeps for its backward graph: an event for each pair of graphs."""
+"""The tensors that a forward graph saves for its backward graph: an event per pair of graphs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..taps import graph_hooks, hooks
 
 
 def keep_sources(session: Session, key: CompileKey, module: Any | None) -> None:
-    """Remember where the inputs of the graph that Dynamo captured are from."""
+    """Store the sources of the inputs of the graph that Dynamo captured."""
     if module is not None:
         session.input_sources[key] = graph_hooks.sources_of_inputs(module)
 
 
 def add_saved(session: Session, backward: Graph, symbols: dict[str, int]) -> None:
-    """Record what is kept for a backward graph that was just written."""
+    """Record the tensors saved for a backward graph that was just written."""
     nodes = session.nodes.get(backward.file, ())
     wanted = {node.name for node in nodes if node.op == "placeholder"}
     for graph in reversed(session.of(Graph)):

@@ -16,7 +16,7 @@ from ..store.session import Session
 
 Keep = Callable[[Session, str], None]
 WHOLE = 200_000
-"""A file of at most so many bytes is kept whole, of a larger one what is compiled."""
+"""Files up to this many bytes are stored whole; of larger ones, only the compiled functions."""
 _LINE = re.compile(r'(?:File "([^"]+)", line (\d+)|in user code at ([^\n]+?):(\d+))')
 
 
@@ -26,33 +26,33 @@ _STANDARD = os.path.join(os.path.dirname(os.path.abspath(os.__file__)), "")
 
 
 def ours(file: str) -> bool:
-    """Whether a file is of this package, which runs the user's under ``pellucid run``."""
+    """Return true if a file belongs to this package."""
     return file.startswith(_PACKAGE)
 
 
 def is_users(file: str) -> bool:
-    """Whether a file is the user's own: of no library that is installed."""
+    """Return true if a file is user code, not an installed library."""
     return not (
         file.startswith(("<frozen ", _STANDARD)) or ours(file) or _OF_LIBRARIES.search(file)
     )
 
 
 def keep_file(session: Session, file: str) -> None:
-    """Keep a file as it is now, if this is the first that is heard of it."""
+    """Store the current content of a file, unless it is stored already."""
     if file not in session.sources:
         session.sources[file] = _content(file)
 
 
 def add_sources(session: Session, own: str, keep: Keep | None = None) -> None:
-    """Record the files of the user's in which something was compiled.
+    """Record the user's files in which something was compiled.
 
     Args:
-        session: its events and nodes say which files these are.
-        own: torch's own folder, whose files are told function by function.
-        keep: what keeps a file of which nothing was heard before; :func:`keep_file` unless given.
+        session: the session, whose events and nodes name the files.
+        own: torch's own folder; of its files, only functions are recorded.
+        keep: stores a file that is not stored yet; by default :func:`keep_file`.
     """
     keep = keep or keep_file
-    # Of the calls that led to a frame, some are in files of the dump itself.
+    # Some of the calls that led to a frame are in dumped files.
     told = {source.file for source in session.of(Source)} | set(session.files())
     for file, lines in sorted(_lines(session).items()):
         if file in told or ours(file):
@@ -77,12 +77,12 @@ def _content(file: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except (OSError, ValueError):
-        # A cell of a notebook is in no file.
+        # A notebook cell has no file.
         return "".join(linecache.getlines(file)).encode("utf-8", "surrogatepass")
 
 
 def _lines(session: Session) -> Mapping[str, set[int]]:
-    """The lines of each file that events or nodes speak of."""
+    """Return the lines of each file that events or nodes name."""
     found: dict[str, set[int]] = {}
     for place in _places(session):
         found.setdefault(place.file, set()).add(place.line)
@@ -108,7 +108,7 @@ def _places(session: Session) -> Iterator[Place]:
 
 
 def _functions(text: str, lines: set[int]) -> list[tuple[int, str]]:
-    """The outermost functions that have one of the lines, each with the line where it begins.
+    """Return the outermost functions that contain one of the lines, each with its first line.
 
     >>> _functions("a = 1\\ndef f():\\n    return 2\\n\\nb = 3\\n", {3, 5})
     [(2, 'def f():\\n    return 2\\n')]
@@ -120,7 +120,7 @@ def _functions(text: str, lines: set[int]) -> list[tuple[int, str]]:
     whole = text.split("\n")
     found = []
     pending: list[ast.AST] = [tree]
-    for node in pending:  # grows as it goes
+    for node in pending:  # pending grows during the loop
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             last = getattr(node, "end_lineno", None) or node.lineno

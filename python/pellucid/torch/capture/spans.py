@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When each part of the compiler's work was done: from torch's profiling events to spans."""
+"""Timing of the compiler's phases: from torch's profiling events to spans."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..store.session import Session
 
 EVENT = "chromium_event"
 _SHORTEST = 1e-4
-"""In seconds; there are very many that are shorter, and they explain nothing."""
+"""In seconds; shorter spans are very frequent and explain nothing."""
 
 
 def event_of(event: Any) -> tuple[str, str, float] | None:
-    """Read one of torch's profiling events: name, phase, seconds since the epoch.
+    """Parse one of torch's profiling events: name, phase, seconds since the epoch.
 
     >>> event_of('{"name": "gc", "ph": "B", "ts": 2000000.0}'), event_of("{}")
     (('gc', 'B', 2.0), None)
@@ -30,7 +30,7 @@ def event_of(event: Any) -> tuple[str, str, float] | None:
 
 
 def about_of(event: Any) -> str:
-    """Return in words what torch's event that ends a part says of it; empty for most parts.
+    """Return torch's description of a phase from its end event; empty for most phases.
 
     >>> stats = '{"num_choices": 24, "best_kernel": "triton_mm_3", "best_time": 0.0312}'
     >>> given = {"autotune_shape": "8x16, 16x4", "autotune_choices_stats": stats}
@@ -55,7 +55,7 @@ def about_of(event: Any) -> str:
 
 
 class SpanReader:
-    """Pairs the events that begin and end a part of the work, of one capture.
+    """Pairs the begin and end events of one capture into spans.
 
     Args:
         opened: when the capture began, in seconds since the epoch.
@@ -68,7 +68,7 @@ class SpanReader:
         self._lock = threading.Lock()
 
     def take(self, key: CompileKey, event: Any, ident: int) -> Span | None:
-        """Take one of torch's events, of a thread; return the span that it ends."""
+        """Handle one event of a thread; return the span that it ends."""
         read = event_of(event)
         if read is None:
             return None
@@ -81,7 +81,7 @@ class SpanReader:
                 return None
             if phase != "E" or not any(other == name for _, other, _ in waiting):
                 return None
-            while True:  # one that an exception ended has no end of its own
+            while True:  # phases ended by an exception have no end event
                 begun, other, start = waiting.pop()
                 if other == name:
                     break
@@ -91,7 +91,7 @@ class SpanReader:
 
 
 def take(session: Session, key: CompileKey, event: Any, thread: int) -> None:
-    """Record the span that one of torch's events ends."""
+    """Record the span that an event ends."""
     if key.id is None:
         key = session.key(_compile_of(event))
     if session.span_reader is None:
@@ -102,7 +102,7 @@ def take(session: Session, key: CompileKey, event: Any, thread: int) -> None:
 
 
 def _compile_of(event: Any) -> str | None:
-    """The compile that an event names itself, as it does where none is going on any more."""
+    """Return the compile id in an event, which torch adds when no compile is active."""
     args = (json.loads(event) if isinstance(event, str) else event).get("args")
     named = args.get("compile_id") if isinstance(args, Mapping) else None
     return named if isinstance(named, str) and is_compile_id(named) else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known only at the end of a capture: guards, full code, index and record."""
+"""The files that are written at the end of a capture: guards, full code, index and record."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .sources import add_sources
 def refresh_caches(session: Session, forgotten: bool = False) -> None:
     """Read the cache entries of everything captured, with their guards.
 
-    ``forgotten`` says that torch has them for the last time.
+    ``forgotten`` means that torch is about to drop them.
     """
     files = _files(session)
     frames = _by_function(session)
@@ -46,7 +46,7 @@ def refresh_caches(session: Session, forgotten: bool = False) -> None:
 
 
 def _by_function(session: Session) -> dict[int, list[Frame]]:
-    """The compiled versions of each function."""
+    """Return the compiled versions of each function."""
     found: dict[int, list[Frame]] = {}
     for frame in session.of(Frame):
         found.setdefault(frame.function, []).append(frame)
@@ -60,9 +60,9 @@ def _files(session: Session) -> set[str]:
 def _entries(
     session: Session, frames: list[Frame], code: CodeType, files: set[str]
 ) -> list[CacheEntry]:
-    # After a reset the same id means another compile; the newest one holds the cache entry.
+    # After a reset, an id can be reused; the cache entry belongs to the newest compile.
     newest = {frame.key.id: frame.key for frame in frames}
-    # Before torch 2.6 an entry does not tell its id; the file that its code runs from does.
+    # Before torch 2.6, an entry does not have its id, but its code has the name of its file.
     by_file = {str(session.path(frame.file)): frame.key for frame in frames}
     result = []
     for raw in hooks.cache_entries(code):
@@ -79,9 +79,9 @@ def entry_of(
     ways: guard_ways.Ways | None = None,
     files: Container[str] = (),
 ) -> CacheEntry:
-    """Read the guards of one compiled version of a function that has this code.
+    """Read the guards of one compiled version of a function with this code.
 
-    ``ways`` is how torch came to the guards, ``files`` those that a line of the user's may be of.
+    ``ways`` records how torch reached the guards; ``files`` are the candidates for user lines.
     """
     manager = raw.guard_manager
     if manager is None or not guard_tree.can_be_read(getattr(manager, "root", manager)):
@@ -94,14 +94,14 @@ def entry_of(
 
 
 def add_entry(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:
-    """Keep the guards of code that torch has in no list of its own."""
+    """Store the guards of code that is not in torch's cache."""
     key = session.key(raw.compile_id)
     entry = entry_of(key, code, raw, session.ways.get(key, {}), _files(session))
     session.add_arrived(session.function(code), entry)
 
 
 def _full_code_names(session: Session) -> dict[int, str]:
-    """The file of each function that was compiled."""
+    """Return the full-code file of each compiled function."""
     names: dict[int, str] = {}
     for function, frames in _by_function(session).items():
         wanted = full_code_name(frames[0].key.frame, place_of_versions(frames).function)
@@ -112,7 +112,7 @@ def _full_code_names(session: Session) -> dict[int, str]:
 def _binder(
     session: Session, entries: list[CacheEntry], files: dict[int, str], graphs: Mapping[str, str]
 ) -> Callable[[Iterable[str]], list[str]]:
-    """How the full code of a function with these entries binds the global names that it uses."""
+    """Return a function that generates the bindings of the global names in the full code."""
     values: dict[str, Any] = {}
     for entry in entries:
         values.update(() if entry.kept is None else entry.kept.named(entry.key.slug))
@@ -126,7 +126,7 @@ def _binder(
 
 
 def _add_missed(session: Session) -> None:
-    """Tell of what was looked for inside torch in vain, once each."""
+    """Record the internals of torch that were not found, once each."""
     for row in SHAPES.missing:
         problem = Problem("this torch", f"no {row.name} in the expected place: {row.lost}")
         if problem not in session.of(Problem):
@@ -134,7 +134,7 @@ def _add_missed(session: Session) -> None:
 
 
 def _link_resume_functions(session: Session) -> None:
-    """Let the calls of resume functions lead to the files of their frames."""
+    """Link the calls of resume functions to the files of their frames."""
     frames = session.of(Frame)
     files = {(f.parent, f.key.epoch, f.function): f.file for f in frames if f.parent}
     for frame in frames:
@@ -149,7 +149,7 @@ def _link_resume_functions(session: Session) -> None:
 
 
 def write_summary(session: Session) -> None:
-    """Write full code, index and record: what is known only at the end."""
+    """Write full code, index and record, which are only known at the end."""
     full: dict[str, list[Frame]] = {}
     names = _full_code_names(session)
     frames = _by_function(session)
@@ -176,7 +176,7 @@ def write_summary(session: Session) -> None:
         session.versions = hooks.versions()
         session.configuration = hooks.changed_configuration()
         rank, size = hooks.place_in_job()
-        if rank is not None:  # else the job may have ended before the capture
+        if rank is not None:  # otherwise the job may have ended before the capture
             session.rank, session.world_size = rank, size
     _add_missed(session)
     _link_resume_functions(session)
@@ -186,12 +186,12 @@ def write_summary(session: Session) -> None:
 
 
 def write_record(session: Session, full: Mapping[str, Sequence[Frame]]) -> None:
-    """Write index and record; ``full`` maps each full-code file to the versions that it is of."""
+    """Write index and record; ``full`` maps each full-code file to its versions."""
     known = session.snapshot()
     with session.guard("finding causes"):
         session.findings = tuple(find(known))
     with session.guard("writing the index"):
-        # Two runs write one index, however long a compile took.
+        # The index is the same in every run, so it omits compile times.
         told = [finding for finding in session.findings if finding.kind != "slow"]
         session.write(INDEX, index_text(session, full, told))
     with session.guard("writing how a debugger starts the program"):

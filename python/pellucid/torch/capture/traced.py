@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch's trace says beside graphs and frames: an event of each such record."""
+"""Handlers for trace records other than graphs and frames; each record becomes an event."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def take_wrappers(session: Session, key: CompileKey, record: TraceRecord, proces
     name = record.kind.rpartition(":")[2]
     parts = session.wrappers.setdefault(key, [])
     if any(attempt != record.attempt for attempt, *_ in parts):
-        parts.clear()  # Dynamo starts over, and all is generated again
+        parts.clear()  # Dynamo restarted, and everything is generated again
     for part in _parts(name, record.payload or ""):
         if (record.attempt, *part) not in parts:
             parts.append((record.attempt, *part))
@@ -51,7 +51,7 @@ def take_wrappers(session: Session, key: CompileKey, record: TraceRecord, proces
 
 
 def _parts(name: str, text: str) -> list[tuple[str, str]]:
-    """The functions of one record, each with torch's name for it.
+    """Return the functions in one record, each with torch's name for it.
 
     >>> _parts("dedup_wrapper", "def f(): ...")
     [('dedup_wrapper', 'def f(): ...')]
@@ -66,7 +66,7 @@ def _parts(name: str, text: str) -> list[tuple[str, str]]:
 def take_side_effects(
     session: Session, key: CompileKey, record: TraceRecord, process: Process
 ) -> None:
-    """Record the objects of the program's that compiled code changes."""
+    """Record the program's objects that compiled code mutates."""
     text = record.payload or ""
     heads = [*_EFFECT.finditer(text)]
     ends = [*(head.start() for head in heads[1:]), len(text)]
@@ -76,7 +76,7 @@ def take_side_effects(
         place = place or (calls[-1] if calls else None)
         source = head["name"] or head["source"] or ""
         event = SideEffect(key, head["type"], scrub(source), place)
-        if event not in session.of(SideEffect, key):  # one for each attempt
+        if event not in session.of(SideEffect, key):  # one per attempt
             session.record(event)
 
 
@@ -90,7 +90,7 @@ def take_autograd_compile(
 
 
 def take_min_cut(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
-    """Record what a memory budget saves, and what it computes again."""
+    """Record which tensors a memory budget saves, and which it recomputes."""
     told = table_of(record.payload, dict)
     sizes = ("Saved Values Activation", "Min Activation", "Max Activation")
     gigabytes = tuple(round(_number(told.get(f"{of} Size (GB)")), 6) for of in sizes)

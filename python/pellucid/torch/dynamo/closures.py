@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources that need an enclosing function: ``nonlocal`` alone in a file is no Python.
+"""Sources that need an enclosing function, since ``nonlocal`` is only valid inside one.
 
-A file gets the function inside one that binds what it closes over.  What runs is compiled from the
-same lines without the enclosing function, whose cells the real closure replaces.
+A file nests the function in one that binds its free variables.  The code that runs is compiled from
+the same lines without the enclosing function, whose cells the real closure replaces.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def wrap(source: str, free: Iterable[str], outer: str, inner: str) -> str:
 
 
 def unwrap(text: str) -> str:
-    """Undo :func:`wrap`, keeping the number of each line; other text comes back as it is.
+    """Undo :func:`wrap`, keeping line numbers; other text is returned unchanged.
 
     >>> print(unwrap(wrap("def f():\\n    nonlocal n\\n    n = 1", ["n"], "closure", "f")).strip())
     def f():

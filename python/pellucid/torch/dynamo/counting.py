@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code that counts its calls: one call of a function of C's before its first statement.
+"""Code that counts its calls: it calls a C function before its first statement.
 
-No Python function runs for it, so that neither a tracer nor Dynamo sees anything of it, and the
-lines of the code stay where they are.
+No Python function runs for that, so tracers and Dynamo do not see it, and line numbers do not
+change.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 
 COUNT = "__pellucid_count__"
-"""The name by which the text calls the counter; it is a constant of the code."""
+"""The name of the counter in the text; it is a constant of the code."""
 _FIRST = {
     "If": "test",
     "For": "iter",
@@ -19,11 +19,11 @@ _FIRST = {
     "Try": "body",
     "TryStar": "body",
 }
-"""What of a compound statement runs first, where it runs once."""
+"""The part of a compound statement that runs first, and runs once."""
 
 
 def counted(text: str) -> str | None:
-    """Return the text of a function with a call of the counter first; None where no line has room.
+    """Return a function's text with a counter call inserted; None if no line has room for it.
 
     >>> print(counted("def f(x):\\n    y = x\\n    return y"))
     def f(x):
@@ -45,7 +45,7 @@ def counted(text: str) -> str | None:
 
 
 def _with_count(lines: list[str], first: ast.AST) -> str | None:
-    """Return the lines with a call of the counter where a statement begins."""
+    """Return the lines with a counter call at the start of a statement."""
     while type(first).__name__ in _FIRST:
         part = getattr(first, _FIRST[type(first).__name__])
         first = part[0] if isinstance(part, list) else part
@@ -57,13 +57,13 @@ def _with_count(lines: list[str], first: ast.AST) -> str | None:
         return None
     at, indent = first.lineno - 1, " " * first.col_offset
     if lines[at][: len(indent)] != indent:
-        return None  # it shares its line with the `def`
+        return None  # it shares a line with the `def`
     lines[at] = f"{indent}{COUNT}(); {lines[at][len(indent) :]}"
     return "\n".join(lines)
 
 
 def _around(lines: list[str], value: ast.expr) -> str:
-    """Return the lines with a call of the counter before a value is computed."""
+    """Return the lines with a counter call before a value is computed."""
     end = (value.end_lineno or value.lineno) - 1
     for at, column, added in (
         (end, value.end_col_offset or 0, "))[1]"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lines of a transformed file stand for: graphs, resume functions, lines of the user's."""
+"""Links from the lines of a transformed file to graphs, resume functions and user lines."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def links_of(
     lines: Iterable[tuple[int, int]] = (),
     resumed: Mapping[str, CodeType] = MappingProxyType({}),
 ) -> tuple[Link, ...]:
-    """Return what the lines of a transformed file stand for, in their order.
+    """Return the links of a transformed file, in the order of its lines.
 
     Args:
         text: the file.
         original: the user's code.
-        graphs: the file of each graph, by the name that the text calls it by.
+        graphs: the file of each graph, by its name in the text.
         broken: the user's lines at which the graph breaks.
-        lines: pairs of a line of the file and one of the user's, as the bytecode has them.
-        resumed: the code of each resume function, by the name that the text calls it by.
+        lines: pairs of a line of the file and a user line, from the bytecode.
+        resumed: the code of each resume function, by its name in the text.
 
-    What Dynamo writes itself has the line that happened to be the last; only what it copies, the
-    statement at which it broke off, has its own.  So other lines are not told.
+    Code that Dynamo generates itself has whatever line came last; only code that it copies, the
+    statement at the break, has the right line.  So other lines get no link.
     """
     try:
         tree = ast.parse(text)
@@ -71,16 +71,16 @@ def resume_calls(text: str, resumed: Mapping[str, CodeType]) -> dict[int, CodeTy
 
 
 def _names_read(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Yield each name that is read, with its line: a function may be handed on to be called."""
+    """Yield each name that is read, with its line: a function may be passed on to be called."""
     pending: list[Any] = [tree]
-    for node in pending:  # grows as it goes
+    for node in pending:  # pending grows during the loop
         pending.extend(ast.iter_child_nodes(node))
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             yield node.id, node.lineno
 
 
 def lines_behind_comments(source: str, commented: str) -> dict[int, int]:
-    """Return where each line of a source stands once lines of comments are put between them.
+    """Return the new line number of each line of a source after comment lines were inserted.
 
     >>> lines_behind_comments("a\\nb", "# one\\na  # two\\n# three\\nb")
     {1: 2, 2: 4}

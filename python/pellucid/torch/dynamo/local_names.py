@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names for what a decompiled frame keeps in locals of no name.
+"""Names for the unnamed temporaries of a decompiled frame.
 
-The decompiler numbers what it must keep (``temp_1``), Dynamo numbers what it keeps (``tmp_3``).
-Where a value goes, and where it comes from, says more: the parameter of the resume function that
-takes it, the function that returned it, the test that it decides.  Everything here is pure text.
+The decompiler numbers its temporaries (``temp_1``), and Dynamo numbers its own (``tmp_3``).  The
+use and origin of a value give better names: the parameter of the resume function that takes it, the
+function that returned it, the test that it decides.  Everything here is pure text.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _OURS = re.compile(r"(?:temp|result|condition|iterator)_\d+\Z")
 _NO_NAME = re.compile(r"___|__nested_|__is_tracing|\.")
 _LONGEST = 40
 _BUILTINS = frozenset(dir(builtins))
-# Where a module keeps what it is made of.
+# The dictionaries in which a module stores its parts.
 _HOLDERS = ("_modules", "_parameters", "_buffers")
-# Dynamo's reading of a tensor's property, and of which dimension.
+# Dynamo's read of a tensor's property, with the dimension.
 _PROPERTY = re.compile(r"call_(size|stride|storage_offset)\Z")
 _CALLED = {"iter": "iterator", "record_pregraph_bytecode_enter": "profiler_mark"}
-# A global of Dynamo's own that holds a function of some module.
+# One of Dynamo's globals with a function of some module.
 _OF_MODULE = re.compile(r"___module_(\w+)_c\d+\Z")
 
 
 def named(source: str, temporaries: Collection[str], parameters: Parameters) -> str:
-    """Give the temporaries of one decompiled function names that say what they hold.
+    """Rename the temporaries of one decompiled function after what they contain.
 
-    ``temporaries`` are Dynamo's own locals; the decompiler's are told by their form.
+    ``temporaries`` are Dynamo's own locals; the decompiler's are recognized by their form.
 
     >>> print(named("def f(a):\\n    temp_1 = a.tolist()\\n    return [temp_1]", (), {}))
     def f(a):
@@ -76,7 +76,7 @@ def _temporaries(names: Iterable[ast.Name], known: Collection[str]) -> Iterator[
 
 
 def _free(name: str, taken: Collection[str], numbers: dict[str, int]) -> str:
-    """The name, or the first of its numbers that is free; below those in ``numbers`` none is."""
+    """Return the name, or the name with the first free number; ``numbers`` has where to start."""
     if name in _BUILTINS and f"{name}_" not in taken:
         return f"{name}_"
     candidate, number = name, numbers.get(name, 1)
@@ -88,7 +88,7 @@ def _free(name: str, taken: Collection[str], numbers: dict[str, int]) -> str:
 
 
 class _Said:
-    """What the source says of each temporary; the first that is said counts."""
+    """The names derived from the source for each temporary; the first one counts."""
 
     def __init__(
         self, nodes: Sequence[ast.AST], wanted: Collection[str], parameters: Parameters
@@ -104,8 +104,8 @@ class _Said:
                 while isinstance(test, ast.UnaryOp):
                     test = test.operand
                 self._say(test, "condition")
-        # In the order of the text: what a value was made of has its name by then.  A constant says
-        # least of what a name is for.
+        # In text order: the value's operands have their names by then.  A constant is the weakest
+        # hint for a name, so it comes last.
         made = [n for n in nodes if isinstance(n, (ast.For, ast.Assign, ast.NamedExpr))]
         made.sort(key=lambda node: (_is_constant(node), node.lineno, node.col_offset))
         for node in made:
@@ -126,7 +126,7 @@ class _Said:
     def _passed(self, call: ast.Call, parameters: Parameters) -> None:
         callee = call.func
         while isinstance(callee, ast.Call):
-            callee = callee.func  # a resume function that is made of its cells first
+            callee = callee.func  # a resume function created from its cells first
         found = RESUME.match(callee.id) if isinstance(callee, ast.Name) else None
         if found is None:
             return
@@ -167,7 +167,7 @@ class _Said:
         self._say(target, self._name_of(value))
 
     def _name_of(self, value: ast.expr) -> str:
-        """Say what an expression gives, in a word or two."""
+        """Return a name for the value of an expression, in a word or two."""
         if _is_graph(value):
             return "outputs" if isinstance(value, ast.Call) else "output"
         if isinstance(value, ast.Call):
@@ -185,7 +185,7 @@ class _Said:
         return "condition" if isinstance(value, ast.Compare) else "value"
 
     def _in_module(self, node: ast.expr) -> str:
-        """Where a part of a module stands: ``s._modules["fc"]._parameters["bias"]``, fc_bias."""
+        """Return a name for a part of a module: fc_bias for ``…["fc"]._parameters["bias"]``."""
         if isinstance(node, ast.Attribute) and node.attr not in _HOLDERS:
             return ""
         words: list[str] = []
@@ -193,7 +193,7 @@ class _Said:
             if isinstance(node, ast.Attribute):
                 if words and node.attr not in _HOLDERS:
                     break
-                # Which of them it is says what is in it, until that is named by itself.
+                # The holder's name describes the content until a key names it.
                 words[:0] = [] if words else [node.attr]
             else:
                 key = _text_of_key(node)
@@ -216,7 +216,7 @@ class _Said:
         return name.endswith(tuple(holder.strip("_") for holder in _HOLDERS))
 
     def _word(self, node: ast.expr) -> str:
-        """The name of a variable or an attribute, without what we have put to it."""
+        """Return the name of a variable or attribute, without our own suffixes."""
         if isinstance(node, ast.Attribute):
             return node.attr.strip("_")
         name = node.id if isinstance(node, ast.Name) else ""
@@ -258,7 +258,7 @@ class _Said:
 
 
 def _key(item: ast.Subscript) -> object:
-    """The constant that an item is taken by, or None."""
+    """Return the constant key of a subscript, or None."""
     key: ast.AST = item.slice
     key = getattr(key, "value", key) if type(key).__name__ == "Index" else key  # up to 3.8
     return key.value if isinstance(key, ast.Constant) else None
@@ -270,12 +270,12 @@ def _text_of_key(item: ast.Subscript) -> str:
 
 
 def _is_constant(node: ast.stmt | ast.expr) -> bool:
-    """Whether the value of an assignment or an attribute is one."""
+    """Return true if the value of an assignment or attribute is a constant."""
     return isinstance(getattr(node, "value", None), ast.Constant)
 
 
 def _is_cell(value: ast.expr) -> bool:
-    """Whether this is how a cell is written: ``(lambda: x).__closure__[0]``."""
+    """Return true for the expression of a cell: ``(lambda: x).__closure__[0]``."""
     return (
         isinstance(value, ast.Subscript)
         and isinstance(value.value, ast.Attribute)
@@ -302,7 +302,7 @@ def _replaced(source: str, names: Iterable[ast.Name], chosen: Mapping[str, str])
         for start, name in sorted(found):
             old = name.encode()
             if line[start : start + len(old)] != old:
-                return source  # a name within an f-string, of which old Pythons know no place
+                return source  # a name in an f-string, whose position old Pythons do not record
             parts += [line[end:start], chosen[name].encode()]
             end = start + len(old)
         lines[number] = b"".join([*parts, line[end:]])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One transformed frame: bytecode to source, and the source back to code that may run.
+"""One transformed frame: from bytecode to source, and from source back to code that may run.
 
-The decompiler proves the source; this module adds what Dynamo asks of code that stands in for its
-own, and keeps names stable: Dynamo's ``__compiled_fn_1_<uuid>`` is shown as ``__compiled_fn_0_0``,
-and is its real name again in the code that runs.
+The decompiler proves the source; this module adds the interface that Dynamo requires of replacement
+code, and stable names: Dynamo's ``__compiled_fn_1_<uuid>`` is shown as ``__compiled_fn_0_0``, and
+restored in the code that runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rewriting:
-    """The source of one transformed frame, and how far it is proven."""
+    """The source of one transformed frame, and its verdict."""
 
     code: CodeType
     """Dynamo's code."""
@@ -43,23 +43,23 @@ class Rewriting:
 
     @property
     def lines(self) -> list[tuple[int, int]]:
-        """Pairs of a line of the source, and the line of the bytecode there."""
+        """Return pairs of a source line and the bytecode's line there."""
         entries = () if self._result is None else self._result.line_map
         return [(e.line, e.original_line) for e in entries if e.original_line is not None]
 
     @property
     def constants(self) -> Mapping[str, Any]:
-        """What stands in the source by a name because no literal says it."""
+        """Return the constants that the source refers to by name because they have no literal."""
         return {} if self._result is None else dict(self._result.globals)
 
     def compile(
         self, text: str, filename: str, count: Callable[[], object] | None = None
     ) -> CodeType:
-        """Compile the text of the file around the source into code that may stand in.
+        """Compile the text of the file around the source into replacement code.
 
         ``text`` is the source with comments around it, so that lines in ``filename`` are the lines
-        that run.  Raises ValueError when the text is not the proven source, or Dynamo would refuse
-        the code.  ``count`` is called before everything else, where the text has room for that.
+        that run.  Raises ValueError if the text is not the proven source, or Dynamo would refuse
+        the code. ``count`` is called before everything else, if the text has room for that.
         """
         if self._result is None:
             raise ValueError("there is no source to compile")
@@ -86,13 +86,13 @@ _STAND_INS: dict[int, tuple[weakref.ref[CodeType], Decompilation]] = {}
 
 
 def decompilation_behind(code: CodeType) -> Decompilation | None:
-    """What a code object was compiled from that runs in the place of Dynamo's; None for others."""
+    """Return the decompilation of code that runs in place of Dynamo's; None for other code."""
     made, result = _STAND_INS.get(id(code), (None, None))
     return result if made is not None and made() is code else None
 
 
 def rewrite(code: CodeType, origin: Origin, graphs: Sequence[str] = ()) -> Rewriting:
-    """Decompile a transformed frame as :func:`decompiled` does.  Raises nothing."""
+    """Decompile a transformed frame like :func:`decompiled`, without raising."""
     try:
         result = decompiled(code, origin, graphs)
         verdict = Verdict(result.verdict.status, scrub(_reason(result)))
@@ -105,13 +105,13 @@ def rewrite(code: CodeType, origin: Origin, graphs: Sequence[str] = ()) -> Rewri
 def decompiled(
     code: Any, origin: Origin, graphs: Sequence[str] = (), name: str | None = None
 ) -> Decompilation:
-    """Decompile what Dynamo made, or a bytecode hook of it, to what a person would write.
+    """Decompile code that Dynamo or a bytecode hook generated to readable source.
 
-    The source builds on what is known of Dynamo's code (:mod:`.generated`) where it is Dynamo's.
-    Comments tie it to the user's lines, with those of the printed ``graphs`` that it calls; what is
-    proven is the source that has them.  Raises what ``decompile_ex`` raises.
+    For Dynamo's own code, the source relies on facts about it (:mod:`.generated`).  Comments link
+    it to the user's lines and to those of the printed ``graphs`` that it calls; the source with
+    comments is what is proven.  Raises what ``decompile_ex`` raises.
     """
-    # Importing here keeps the engine out of a process that never compiles anything.
+    # Imported here to keep the engine out of processes that never compile anything.
     from pellucid.code_objects import code_of
     from pellucid.decompilation import search_live
 
@@ -144,7 +144,7 @@ def decompiled(
 
 
 def _first_line(text: str, source: str) -> int | None:
-    """Behind how many lines of a file a source stands, if there are but comments before it.
+    """Return the number of lines before a source in a file if they are only comments; else None.
 
     >>> _first_line("# a\\n\\nx = 1\\n", "x = 1\\n"), _first_line("y\\nx = 1", "x = 1")
     (2, None)
@@ -159,7 +159,7 @@ def _first_line(text: str, source: str) -> int | None:
 
 
 def _moved(code: CodeType, filename: str, lines: int) -> CodeType:
-    """The same code, in another file and that many lines further down."""
+    """Return the same code with a different file, shifted down by some lines."""
     consts = (_moved(c, filename, lines) if isinstance(c, CodeType) else c for c in code.co_consts)
     return code.replace(
         co_filename=filename,
@@ -169,7 +169,7 @@ def _moved(code: CodeType, filename: str, lines: int) -> CodeType:
 
 
 def _reason(result: Any) -> str:
-    """Why a source is not proven: what is left out comes before where the proof stops."""
+    """Return why a source is not proven: missing parts first, then where the proof stops."""
     if result.verdict.status in ("identical", "equivalent"):
         return ""
     for entry in result.diagnostics:
@@ -178,7 +178,7 @@ def _reason(result: Any) -> str:
 
 
 def same_instructions(a: CodeType, b: CodeType) -> bool:
-    """Whether two code objects differ at most in file, lines and first line.
+    """Return true if two code objects differ at most in file, lines and first line.
 
     >>> one = compile("x = 1", "a", "exec")
     >>> same_instructions(one, compile("\\n\\nx = 1", "b", "exec"))
@@ -219,9 +219,9 @@ def _same(a: object, b: object) -> bool:
 def _holding(constant: object) -> CodeType:
     """Return code with this one constant.
 
-    Two such are equal if the compiler would make one object of their constants: the language knows
-    all kinds that it has, tells 1 from True and 0.0 from -0.0 at any depth, and takes an object of
-    another kind for equal to itself alone.
+    Two of these are equal if the compiler would merge their constants: code comparison handles all
+    kinds of constants, distinguishes 1 from True and 0.0 from -0.0 at any depth, and compares other
+    objects by identity.
     """
     return _EMPTY.replace(co_consts=(constant,))
 
@@ -230,7 +230,7 @@ _EMPTY = compile("", "", "exec")
 
 
 def _with_one_nan(value: Any, nans: dict[bytes, Any]) -> Any:
-    """Return a constant whose NaNs of the same bits are one object: no two are equal otherwise."""
+    """Return a constant with NaNs of equal bits merged into one object, as they compare unequal."""
     if type(value) is float and value != value:
         return nans.setdefault(struct.pack("d", value), value)
     if type(value) is complex and value != value:
@@ -248,11 +248,11 @@ def _with_one_nan(value: Any, nans: dict[bytes, Any]) -> Any:
 
 
 def with_functions_of(made: CodeType, original: CodeType) -> CodeType:
-    """Give ``made`` the very code objects that ``original`` makes its functions of.
+    """Replace nested code objects in ``made`` by the ones that ``original`` creates functions from.
 
-    They are the program's, whose files and lines they have, and old torch knows a resume function
-    by its code object; those in ``made`` mean the same, but are others.  A code object for which it
-    cannot be told which one it is stays as it is.
+    They are the program's, with its files and lines, and old torch identifies a resume function by
+    its code object; those in ``made`` are equivalent but distinct.  A code object without a unique
+    match stays unchanged.
 
     >>> def outer():
     ...     return lambda: 1
@@ -284,13 +284,13 @@ def _by_interface(code: CodeType) -> dict[tuple[object, ...], list[CodeType]]:
 
 
 def _interface(code: CodeType) -> tuple[object, ...]:
-    """What has to be the same of two code objects of which the same instructions make functions."""
+    """Return what two code objects must share for the same instructions to use either."""
     names = ("co_name", "co_freevars", "co_argcount", "co_posonlyargcount", "co_kwonlyargcount")
     return (*(getattr(code, name) for name in names), code.co_flags & 0x2C)
 
 
 def require_interface(made: CodeType, original: CodeType) -> None:
-    """Raise ValueError where Dynamo would refuse ``made`` in place of ``original``.
+    """Raise ValueError if Dynamo would refuse ``made`` in place of ``original``.
 
     torch checks argument names, ``co_freevars`` and ``co_cellvars`` and raises into the program;
     its C code copies locals by position into a frame that must be large enough.
@@ -312,9 +312,9 @@ def require_interface(made: CodeType, original: CodeType) -> None:
 
 
 def disassembly(code: CodeType) -> str:
-    """Disassemble for reading: no addresses, and no constant at full length.
+    """Disassemble code for reading, without addresses and with shortened constants.
 
-    ``dis`` prints constants by ``repr``; Dynamo has whole modules' dictionaries among them.
+    ``dis`` prints constants by ``repr``; Dynamo's constants include dictionaries of whole modules.
     """
     stream = io.StringIO()
     dis.dis(_brief(code), file=stream)
@@ -322,7 +322,7 @@ def disassembly(code: CodeType) -> str:
 
 
 class _Shown:
-    """Stands for a constant in a disassembly."""
+    """Replaces a constant in a disassembly."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -347,13 +347,13 @@ def _brief(code: CodeType) -> CodeType:
 
 
 def _used_names(code: CodeType) -> list[str]:
-    """The globals and attributes that it uses; Dynamo's code keeps names of the original's."""
+    """Return the globals and attributes that code uses; Dynamo keeps the original's names too."""
     used = {i.argval for i in dis.get_instructions(code) if i.opcode in dis.hasname}
     return [name for name in code.co_names if name in used]
 
 
 def _all_names(code: CodeType) -> tuple[str, ...]:
-    """All names but its globals and attributes; those of the functions inside too, which stay."""
+    """Return all names except globals and attributes, including those of nested functions."""
     names = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
     for const in code.co_consts:
         if isinstance(const, CodeType):

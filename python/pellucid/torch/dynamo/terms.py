@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a transformed frame mentions and no reader can know: Dynamo's own names, and constants.
+"""Explanations of names in a transformed frame that a reader cannot know: Dynamo's, and constants.
 
-Each is told in a line above the function.  The program's objects are described by their types and
-names alone: nothing of theirs runs.
+Each is explained in a line above the function.  The program's objects are described only by their
+types and names, so none of their code runs.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _MOST_LINES = 40
 
 
 def terms(source: str, constants: Mapping[str, Any], stack: Mapping[str, str]) -> list[str]:
-    """Explain the names in a source that nobody chose, in the order in which they appear.
+    """Explain the generated names in a source, in order of appearance.
 
-    ``constants`` are those that stand in it by a name; ``stack`` says what is in parameters of a
-    resume function that have what lay on the stack, and in other variables of torch's.
+    ``constants`` are those that the source refers to by name; ``stack`` describes the parameters of
+    a resume function that hold stack values, and other variables of torch's.
 
     >>> terms("f(_const_list, ___stack0)", {"_const_list": [1, 2]}, {"___stack0": "g() of [0/0]"})
     ['_const_list: [1, 2]', '___stack0: g() of [0/0]']
@@ -60,7 +60,7 @@ def terms(source: str, constants: Mapping[str, Any], stack: Mapping[str, str]) -
 
 
 def described(value: Any) -> str:
-    """Say what a value is, without calling anything of its own.
+    """Describe a value without running its own code.
 
     >>> described((1, "a")), described(len), described(int), described(object())
     ("(1, 'a')", 'the built-in function len', 'the class int', 'an object of the class object')
@@ -101,7 +101,7 @@ def _literal(value: Any, depth: int = 3) -> str | None:
 
 
 def _code(code: CodeType) -> str:
-    """The body of a function or a class that the frame makes, as the user wrote it."""
+    """Return the body of a function or class that the frame creates, as the user wrote it."""
     place = f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
     text = code_text(code)
     if is_resumed(code.co_name) or not text:
@@ -113,7 +113,7 @@ def _code(code: CodeType) -> str:
 
 
 def code_text(code: CodeType) -> str:
-    """The lines in which a function, a class or a lambda stands in its file; empty without one."""
+    """Return the source lines of a function, class or lambda in its file; empty if unavailable."""
     lines = linecache.getlines(code.co_filename)
     if not 0 < code.co_firstlineno <= len(lines):
         return ""
@@ -127,11 +127,11 @@ def code_text(code: CodeType) -> str:
 def stack_values(
     resumed: CodeType, parents: Iterable[tuple[str, CodeType | None, str]]
 ) -> dict[str, str]:
-    """Say what each parameter of a resume function is that has what lay on the stack.
+    """Describe the stack values in each parameter of a resume function.
 
-    ``parents`` are transformed versions: the source of each, the code that it was made of, and how
-    to call it.  The first that calls a function which resumes in the line where ``resumed`` does,
-    with as many arguments, is the one that is meant.
+    ``parents`` are transformed versions: the source of each, its original code, and its name.  The
+    parent is the first one that calls a function which resumes at the same line as ``resumed`` with
+    as many arguments.
     """
     names = resumed.co_varnames[: resumed.co_argcount]
     wanted = [n for n, name in enumerate(names) if STACK.match(name)]
@@ -153,14 +153,14 @@ def _goes_on(node: ast.AST, code: CodeType, line: int | None) -> Sequence[ast.ex
         return None
     callee = node.func
     while isinstance(callee, ast.Call):
-        callee = callee.func  # a resume function that is made of its cells first
+        callee = callee.func  # a resume function created from its cells first
     found = RESUME.match(callee.id) if isinstance(callee, ast.Name) else None
     goes_on = found is not None and line_at(code, int(found[1])) == line
     return node.args if goes_on else None
 
 
 def _said(node: ast.expr, nodes: Iterable[ast.AST]) -> str:
-    """An argument, and if it is a name, what was stored to it."""
+    """Return an argument, and if it is a name, the value assigned to it."""
     text = _written(node)
     if not isinstance(node, ast.Name):
         return text

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comments that tie transformed code to the user's own lines.
+"""Comments that link transformed code to the user's own lines.
 
-Dynamo's line numbers say little, but two kinds of names say more.  ``__resume_at_102_2`` is a
+Dynamo's line numbers are unreliable, but two kinds of names help.  ``__resume_at_102_2`` is a
 function whose code jumps to where the original resumes, and ``__compiled_fn_0_1`` runs a graph
-whose print names the lines that it computes.  Where the function cannot be had, its name is left:
-byte 102 of the original code, more or less (torch counts some instructions of 3.14 otherwise).
+whose print names the lines that it computes.  If the function is unavailable, its name remains:
+approximately byte 102 of the original code (torch counts some instructions of 3.14 differently).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _READ = re.compile(r"(?<!def )\b(__resume_at_\d+_\d+\b|\w+(?=\())")
 _MARK = re.compile(r"record_pregraph_bytecode_(?:enter|exit)\Z")
 _NODE = re.compile(rf"{FILE_COMMENT}(.+?):(\d+) in ")
 _WORTH_A_LOOK = re.compile(r"__compiled_fn_|record_pregraph_bytecode_")
-# A string of more than one line.  Before 3.12 an f-string in one pair of quotes stands on one line;
-# since then its expressions may have lines of their own, and comments in them.
+# A string with several lines.  Before 3.12, an f-string in single quotes is on one line; since
+# then, its expressions may span lines and contain comments.
 _MAY_SPAN_LINES = re.compile(r"\"\"\"|'''|\\\n")
 _LONGEST = 60
 _LINES_SHOWN = 3
@@ -45,11 +45,11 @@ def annotate(
     graphs: Iterable[str] = (),
     resumed: Mapping[str, CodeType] = MappingProxyType({}),
 ) -> str:
-    """Tie each graph call and each resume call to the user's lines, in comments.
+    """Add comments that link each graph call and each resume call to the user's lines.
 
-    A graph's lines, and what PyTorch does for itself, are said above the statement; where a resume
-    function resumes stands after it.  ``graphs`` are the printed graphs of this compile, and
-    ``resumed`` is what :func:`resumed_codes` found for the code that the source is of.
+    The lines of a graph, and PyTorch's own work, are noted above the statement; the line where a
+    resume function resumes is noted after it.  ``graphs`` are the printed graphs of this compile,
+    and ``resumed`` is the result of :func:`resumed_codes` for the source's code.
     """
     try:
         tree = ast.parse(source)
@@ -78,15 +78,15 @@ def annotate(
         indent = line[: len(line) - len(line.lstrip())]
         lines.insert(number - 1, f"{indent}# {above[number]}")
     text = "\n".join(lines)
-    # A line may lie inside a string; then the comment would become part of it.
+    # A line may be inside a string, which would then contain the comment.
     inside = _MAY_SPAN_LINES.search(source)
     return text if inside is None or _means_the_same(text, source) else source
 
 
 def _simple_statements(tree: ast.AST) -> Iterator[ast.stmt]:
-    """What stands on lines of its own; of a compound statement, what is in it."""
+    """Yield simple statements, including those inside compound statements."""
     pending: list[Any] = [tree]
-    for node in pending:  # grows as it goes
+    for node in pending:  # pending grows during the loop
         if isinstance(node, ast.stmt) and not hasattr(node, "body"):
             yield node
             continue
@@ -108,11 +108,11 @@ def _resumed(line: str, original: CodeType, resumed: Mapping[str, CodeType]) -> 
 
 
 def resumed_codes(transformed: CodeType, scope: Mapping[str, Any]) -> dict[str, CodeType]:
-    """Return the code of each resume function that a frame calls, by the name it is called by.
+    """Return the code of each resume function that a frame calls, by its name there.
 
     Args:
-        transformed: the frame's code.  Old torch makes such a function within it.
-        scope: its globals, where torch keeps all others.
+        transformed: the frame's code; old torch creates such a function inside it.
+        scope: its globals, where torch stores all others.
     """
     found: dict[str, CodeType] = {}
     for name in filter(RESUME.match, transformed.co_names):
@@ -128,7 +128,7 @@ def resumed_codes(transformed: CodeType, scope: Mapping[str, Any]) -> dict[str, 
 
 
 def _made_by(function: FunctionType) -> CodeType | None:
-    """The code to which a function of torch gives its closure; None if it is no such function."""
+    """Return the code in a torch function's closure that it creates a function from; else None."""
     for cell in function.__closure__ or ():
         with contextlib.suppress(ValueError):  # an empty cell
             held = cell.cell_contents
@@ -138,7 +138,7 @@ def _made_by(function: FunctionType) -> CodeType | None:
 
 
 def line_of_resume(name: str, original: CodeType, resumed: Mapping[str, CodeType]) -> int | None:
-    """Return the user's line at which a resume function continues; None if the name is of none."""
+    """Return the user line at which a resume function resumes; None if the name is not one."""
     if name in resumed:
         return resumed_line(resumed[name])
     offset = RESUME.match(name)
@@ -146,7 +146,7 @@ def line_of_resume(name: str, original: CodeType, resumed: Mapping[str, CodeType
 
 
 def line_at(code: CodeType, offset: int) -> int | None:
-    """The line of the instruction at a byte offset; None when there is none.
+    """Return the line of the instruction at a byte offset; None if there is none.
 
     >>> code = compile("a = 1\\nb = 2\\n", "f.py", "exec")
     >>> last = max(start for start, line in dis.findlinestarts(code) if line == 2)
@@ -162,11 +162,10 @@ def line_at(code: CodeType, offset: int) -> int | None:
 
 
 def resumed_line(code: CodeType) -> int | None:
-    """The line on which a resume function resumes; None where that cannot be told.
+    """Return the line at which a resume function resumes; None if unknown.
 
-    Dynamo puts a prologue before the original's code: it puts back what lay on the stack and
-    jumps to where the original broke off.  In 3.14 that is where a branch was not taken, which
-    still has the line of the test.
+    Dynamo adds a prologue before the original's code, which restores the stack and jumps to the
+    break. In 3.14 that is where a branch was not taken, which still has the line of the test.
     """
     target = None
     for instruction in dis.get_instructions(code):
@@ -179,7 +178,7 @@ def resumed_line(code: CodeType) -> int | None:
 
 
 def place(file: str, line: int) -> str:
-    """A line of the user's, with its text.
+    """Return a user line with its text.
 
     >>> place("/no/such/file.py", 7)
     'file.py:7'
@@ -202,10 +201,10 @@ def _empty(graphs: Iterable[str]) -> bool:
 
 
 def _lines_of_graphs(graphs: Iterable[str], own: str) -> str:
-    """Say in short which lines the graphs compute: ``toy.py:5-6  x = a + 1; y = x * 2``.
+    """Summarize the lines that the graphs compute: ``toy.py:5-6  x = a + 1; y = x * 2``.
 
-    The lines of ``own``, the file of the function, come first, and those of the user's other files
-    before those of installed ones.
+    The lines of ``own``, the function's file, come first, then those of other user files, then
+    those of installed ones.
     """
     files: dict[str, set[int]] = {}
     for text in graphs:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How torch gets from one guarded value to the next, as Python expressions.
+"""Python expressions for torch's accessors, which lead from one guarded value to the next.
 
 torch's accessors are faster than Python's own, and stricter: ``DictGetItemGuardAccessor`` reads a
-dict as a dict, whatever its class overrides, and fails for anything else.  Where the two are the
-same, the plain expression is used.
+dict as a dict, whatever its class overrides, and fails for anything else.  If both are equivalent,
+the plain expression is used.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from ..taps.guard_tree import Manager
 
 _PLAIN_STRING = re.compile(r"'\w*'\Z")
 
-# A string for a dictionary, and the expression that has it in the file: names with an address in
-# them are not the same in the next run.
+# Maps a dictionary's string key to its expression in the file; keys with an address differ between
+# runs.
 Name = Callable[[str], str]
 
 
 def access(
     parent: Manager, child: Manager, above: str, names: Mapping[str, Any], name: Name
 ) -> str | None:
-    """The expression for a child's value, where ``above`` has its parent's; None if unknown."""
+    """Return the expression for a child's value, given the parent's expression; None if unknown."""
     make = _BY_ACCESSOR.get(child.access)
     text = None if make is None else make(parent, child, above, names, name)
     return text if text is not None else _from_source(parent, child, above, names)
 
 
 def is_plain_dict(manager: Manager) -> bool:
-    """Whether torch has made sure, before anything below, that this is exactly a dict."""
+    """Return true if torch has verified, before anything below, that this is exactly a dict."""
     if manager.access in ("", "GlobalsGuardAccessor", "GetGenericDictGuardAccessor"):
         return True
     return _is_exactly(manager, dict)
@@ -49,7 +49,7 @@ def _dict_item(
 ) -> str:
     key = _key(parent, child, names, name)
     if key is None:
-        # An object as a key; of it the accessor only has what it prints as.
+        # An object as key; the accessor only has its printed form.
         return f"item_by_repr({above}, {name(child.key)})"
     if is_plain_dict(parent) or parent.access == "TypeDictGuardAccessor":
         return f"{above}[{key}]"
@@ -60,7 +60,7 @@ def _key(parent: Manager, child: Manager, names: Mapping[str, Any], name: Name) 
     text = child.key
     if child.access == "FrameLocalsGuardAccessor":
         text = text.partition("key=")[2].rpartition(", framelocals_idx=")[0]
-    # Older releases print a string without its quotes; then the source has it.
+    # Older releases print a string without quotes; then use the source.
     tail = child.source[len(parent.source) + 1 : -1]
     if _PLAIN_STRING.match(text) and (tail == text or child.source.endswith(f".{text[1:-1]}")):
         return name(text[1:-1])
@@ -70,7 +70,7 @@ def _key(parent: Manager, child: Manager, names: Mapping[str, Any], name: Name) 
         return name(text) if text.isidentifier() else None
     try:
         value = ast.literal_eval(shown)
-    except ValueError:  # a name of torch's
+    except ValueError:  # one of torch's names
         return shown
     return name(value) if isinstance(value, str) else shown
 
@@ -87,7 +87,7 @@ def _sequence_item(cls: type) -> Callable[..., str]:
 def _item(
     parent: Manager, child: Manager, above: str, names: Mapping[str, Any], name: Name
 ) -> str | None:
-    # Printed without quotes; the source says whether it is a string.
+    # Printed without quotes; the source shows whether it is a string.
     if child.source.endswith(f"[{child.key!r}]"):
         return f"{above}[{name(child.key)}]"
     key = literal(child.key, names, lambda _: True)
@@ -152,9 +152,9 @@ _BY_ACCESSOR: Mapping[str, Callable[..., str | None]] = {
 def _from_source(
     parent: Manager, child: Manager, above: str, names: Mapping[str, Any]
 ) -> str | None:
-    """What torch says of the child, with the parent's expression in the place of its source.
+    """Return the child's source with the parent's expression substituted.
 
-    Serves accessors that are any function at all, and those that are newer than this table.
+    Used for accessors that call arbitrary functions, and for those newer than this table.
     """
     text = child.source
     if parent.access:

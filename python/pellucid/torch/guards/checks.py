@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the guards of a dumped ``full_code_for_*`` file call, under torch's names for the kinds.
+"""The functions that guards in dumped ``full_code_for_*`` files call, under torch's kind names.
 
-Importing this needs no torch.  In the process that was captured, what a guard compares with by
-identity is there (``kept``), and the guards decide as torch's own do.  In any other process a guard
-goes by the description in the file, and one that cannot be decided that way is taken to hold.
+Importing this needs no torch.  In the captured process, the objects that guards compare by identity
+are available (``kept``), and the guards decide like torch's own.  In any other process a guard
+compares the description in the file, and holds if it cannot be decided that way.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..taps.guard_objects import Decision, Kept, find
 Sizes = Optional[Sequence[Optional[int]]]
 Keeps = Union[int, Decision, None]
 
-# What a guard function yields where torch stops to look at torch functions.
+# Yielded by a guard function where torch disables torch functions.
 VALUES = object()
 _TUPLE_ITERATOR: type = type(iter(()))
 _RANGE_ITERATOR: type = type(iter(range(0)))
@@ -33,34 +33,34 @@ _SOURCE = re.compile(r"\s*\w+ = (?P<plain>.*?)(?:  # (?P<source>\S.*))?\Z")
 
 @dataclass(frozen=True)
 class Failure:
-    """The first guard that does not hold."""
+    """The first guard that failed."""
 
     number: int
-    """How many guards held before it."""
+    """The number of guards that held before it."""
     line: int
-    """Where it stands in the file."""
+    """Its line in the file."""
     kind: str
-    """torch's name for it; empty when the value itself could not be had."""
+    """torch's name for it; empty if the value itself could not be read."""
     source: str
-    """The value that it is about, as torch words it."""
+    """The guarded value, in torch's text."""
     reason: str = ""
-    """The exception, when there was one."""
+    """The exception, if there was one."""
 
 
 class Guards:
-    """The guards of one compiled version; call it to ask whether the version may be used."""
+    """The guards of one compiled version; call it to check whether the version may be used."""
 
     def __init__(self, decide: Callable[[Any, Any], Iterator[Any]]) -> None:
-        """Take a generator function that yields, guard by guard, whether it holds."""
+        """Take a generator function that yields the result of each guard."""
         self._decide = decide
         self.__doc__ = decide.__doc__
 
     def __call__(self, L: Mapping[str, Any], G: Mapping[str, Any]) -> bool:
-        """Whether every guard holds for a frame with these locals and globals."""
+        """Return true if every guard holds for a frame with these locals and globals."""
         return self.failing(L, G) is None
 
     def failing(self, L: Mapping[str, Any], G: Mapping[str, Any]) -> Failure | None:
-        """The first guard that does not hold, in torch's order; None when all do."""
+        """Return the first guard that fails, in torch's order; None if all hold."""
         number, steps = 0, self._decide(L, G)
         off: Any = None
         try:
@@ -72,7 +72,7 @@ class Guards:
                     number += 1
                 else:
                     return self._failure(number, steps.gi_frame.f_lineno)  # type: ignore[attr-defined]
-        except Exception as error:  # a value that is not there, or does not answer
+        except Exception as error:  # a value that is missing or raises
             frame = error.__traceback__
             while frame is not None and frame.tb_frame.f_code is not self._decide.__code__:  # type: ignore[attr-defined]
                 frame = frame.tb_next
@@ -99,12 +99,12 @@ class Guards:
 
 
 def objects(scope: Mapping[str, Any], slug: str) -> Kept:
-    """What a file's numbers stand for in this process; ``scope`` is the file's ``globals()``."""
+    """Return the objects for a file's numbers; ``scope`` is the file's ``globals()``."""
     return find(scope.get("__file__"), slug)
 
 
 def torch_name(name: str) -> Any:
-    """A function that torch lets the wording of a guard use (``FloorDiv``)."""
+    """Return a function that torch's guard text may use (``FloorDiv``)."""
     return guard_state.name(name)
 
 
@@ -112,17 +112,17 @@ def torch_name(name: str) -> Any:
 
 
 def TYPE_MATCH(value: object, name: str, kept: Keeps = None) -> bool:
-    """Whether a value is exactly of a class: the one kept, or one with that name."""
+    """Return true if a value's class is exactly the one kept, or one with that name."""
     if isinstance(kept, int):
         return id(type(value)) == kept
     return type_name(type(value)) == name
 
 
 def ID_MATCH(value: object, name: str, kept: Keeps = None) -> bool:
-    """Whether a value is one particular object; elsewhere, whether it is of that object's class."""
+    """Return true if a value is a particular object; in other processes, of the object's class."""
     if isinstance(kept, int):
         return id(value) == kept
-    # Of a class, torch tells the class itself; what there is but one of is told by its name.
+    # For a class, torch's text has the class itself; singletons are identified by name.
     names = [type_name(type(value)), *([type_name(value)] if isinstance(value, type) else [])]
     names += [repr(value)] if any(value is one for one in SINGLE) else []
     return name == "object" or name in names
@@ -132,7 +132,7 @@ SINGLE = (None, True, False, Ellipsis, NotImplemented)
 
 
 def type_name(cls: type) -> str:
-    """A class's name as ``repr`` has it.
+    """Return a class's name in ``repr`` form.
 
     >>> type_name(dict), type_name(type(...))
     ('dict', 'ellipsis')
@@ -142,12 +142,12 @@ def type_name(cls: type) -> str:
 
 
 def OBJECT_ALIASING(value: object, other: object) -> bool:
-    """Whether two values are one object."""
+    """Return true if two values are the same object."""
     return value is other
 
 
 def NO_TENSOR_ALIASING(value: object, others: list[object]) -> bool:
-    """Whether a tensor is none of those seen before; then it is one of them from now on."""
+    """Return true if a tensor is none of those seen before, and add it to them."""
     if any(value is other for other in others):
         return False
     others.append(value)
@@ -155,22 +155,22 @@ def NO_TENSOR_ALIASING(value: object, others: list[object]) -> bool:
 
 
 def NONE_MATCH(value: object) -> bool:
-    """Whether a value is None."""
+    """Return true if a value is None."""
     return value is None
 
 
 def NOT_NONE(value: object) -> bool:
-    """Whether a value is something; for a weak reference's, whether it is still alive."""
+    """Return true if a value is not None; for the target of a weak reference, if it is alive."""
     return value is not None
 
 
 def TRUE_MATCH(value: object) -> bool:
-    """Whether a value is True itself."""
+    """Return true if a value is True itself."""
     return value is True
 
 
 def FALSE_MATCH(value: object) -> bool:
-    """Whether a value is False itself."""
+    """Return true if a value is False itself."""
     return value is False
 
 
@@ -178,12 +178,12 @@ def FALSE_MATCH(value: object) -> bool:
 
 
 def LEAF_GUARD(kind: str, value: object, kept: Keeps, text: str) -> bool:
-    """Let torch's own guard decide, where its wording is no Python; elsewhere it holds."""
+    """Let torch's own guard decide if its text is not Python; in other processes it holds."""
     return kept(value) if isinstance(kept, Decision) else True
 
 
 def LAMBDA_GUARD(*held: Any) -> bool:
-    """Whether torch's expressions hold."""
+    """Return true if torch's expressions hold."""
     return all(held)
 
 
@@ -192,7 +192,7 @@ SHAPE_GUARD = LAMBDA_GUARD
 
 
 def EQUALS_MATCH(value: object, wanted: Any, text: str | None = None) -> bool:
-    """Whether a value is of the same type as another, and equal."""
+    """Return true if a value has the same type as another, and is equal."""
     if text is not None:
         if isinstance(wanted, Decision):
             return wanted(value)
@@ -201,85 +201,85 @@ def EQUALS_MATCH(value: object, wanted: Any, text: str | None = None) -> bool:
 
 
 def LENGTH_CHECK(value: Any, length: int) -> bool:
-    """Whether a sequence has so many elements."""
+    """Return true if a sequence has this many elements."""
     return len(value) == length
 
 
 def DICT_LENGTH(value: object, length: int) -> bool:
-    """Whether a value is a dict with so many keys, whatever its class says."""
+    """Return true if a value is a dict with this many keys, whatever its class overrides."""
     return isinstance(value, dict) and dict.__len__(value) == length
 
 
 def TUPLE_ITERATOR_LEN(value: Any, length: int) -> bool:
-    """Whether a value is an iterator over a tuple with so many elements to come."""
+    """Return true if a value is an iterator over a tuple with this many elements left."""
     return type(value) is _TUPLE_ITERATOR and operator.length_hint(value) == length
 
 
 def tuple_iterator_item(value: Any, index: int) -> object:
-    """The element that a tuple's iterator has after so many more, without moving it."""
+    """Return the element that a tuple iterator yields after ``index`` others; do not advance it."""
     reduced: Any = value.__reduce__()
     _, (items,), *state = reduced
     return items[(state[0] if state else 0) + index]
 
 
 def RANGE_ITERATOR_MATCH(value: Any, wanted: tuple[int, int, int]) -> bool:
-    """Whether a value is an iterator over a range that goes on as told: start, stop, step."""
+    """Return true if a value is an iterator over a range with this start, stop and step left."""
     if type(value) is not _RANGE_ITERATOR:
         return False
     reduced: Any = value.__reduce__()
     _, (rest,), *state = reduced
-    # Before Python 3.12 the range is the whole one, and the state says how far the iterator is.
+    # Before Python 3.12, this is the whole range, and the state is the iterator's position.
     begins = rest.start + (state[0] or 0 if state else 0) * rest.step
     ends = rest.start + len(rest) * rest.step
     return (begins, ends, rest.step) == wanted
 
 
 def DICT_CONTAINS(value: object, key: object, contains: bool) -> bool:
-    """Whether a dict has, or has not, a key."""
+    """Return true if a dict contains a key, or lacks it."""
     return (isinstance(value, dict) and dict.__contains__(value, key)) == contains
 
 
 def SET_CONTAINS(value: object, item: object, contains: bool) -> bool:
-    """Whether a set has, or has not, an item."""
+    """Return true if a set contains an item, or lacks it."""
     return (isinstance(value, (set, frozenset)) and item in value) == contains
 
 
 def MAPPING_KEYS_MATCH(value: Mapping[Any, Any], keys: list[Any]) -> bool:
-    """Whether a mapping has exactly these keys, in this order."""
+    """Return true if a mapping has exactly these keys, in this order."""
     return list(value.keys()) == keys
 
 
 def DICT_KEYS(
     value: Any, cls: str | None, least: int, frame: object, asked: Keeps = None, kept: Keeps = None
 ) -> bool:
-    """Whether a value is a dict of exactly this class, with as many keys as it had.
+    """Return true if a value is a dict of exactly this class, with the original number of keys.
 
-    How many that were only torch knows, which tells it of a dict in a ``frame`` that has not so
-    many; elsewhere at least those must be there that have guards.
+    Only torch knows that number, and reveals it for a dict in a ``frame`` with a different number;
+    in other processes, at least the keys with guards must exist.
     """
     if not (isinstance(value, dict) if cls is None else TYPE_MATCH(value, cls, kept)):
         return False
     if not isinstance(asked, Decision):
         return dict.__len__(value) >= least
-    # torch begins with the guards of its own state, which must be as the program has it.
+    # torch first checks the guards on its own state, which must be the program's.
     with guard_state.with_torch_function():
         return asked((frame, value))
 
 
 def instance_dict(value: object) -> Any:
-    """An object's own dictionary, without asking a ``__getattribute__`` of its class."""
+    """Return an object's own dictionary, bypassing its class's ``__getattribute__``."""
     return object.__getattribute__(value, "__dict__")
 
 
 def given(value: object) -> object:
-    """A function's defaults or closure.  Raises TypeError for None, when it has none."""
+    """Return a function's defaults or closure.  Raises TypeError for None, if it has none."""
     if value is None:
         raise TypeError("the function has none")
     return value
 
 
 def item_by_repr(value: dict[Any, Any], text: str) -> object:
-    """The value of the key that prints as ``text``.  Raises KeyError when there is none."""
+    """Return the value of the key that prints as ``text``.  Raises KeyError if there is none."""
     for key in dict.keys(value):
         if text in (repr(key), scrub(repr(key))):
             return dict.__getitem__(value, key)
@@ -287,7 +287,7 @@ def item_by_repr(value: dict[Any, Any], text: str) -> object:
 
 
 def NO_HASATTR(value: object, name: str) -> bool:
-    """Whether a value has no such attribute, or does not answer, which is the same to torch."""
+    """Return true if a value lacks an attribute, or raises, which is the same to torch."""
     try:
         return not hasattr(value, name)
     except Exception:
@@ -295,12 +295,12 @@ def NO_HASATTR(value: object, name: str) -> bool:
 
 
 def FLOAT_IS_NAN(value: object) -> bool:
-    """Whether a value is a float that is no number."""
+    """Return true if a value is a float NaN."""
     return type(value) is float and math.isnan(value)
 
 
 def COMPLEX_IS_NAN(value: object) -> bool:
-    """Whether a value is a complex that is no number."""
+    """Return true if a value is a complex NaN."""
     return type(value) is complex and cmath.isnan(value)
 
 
@@ -319,10 +319,10 @@ def TENSOR_MATCH(
     stride: Sizes,
     keys: str,
 ) -> bool:
-    """Whether a tensor is like the one that was compiled for; None stands for any number.
+    """Return true if a tensor is like the one compiled for; None stands for any number.
 
-    ``device`` is the device's index, ``keys`` the dispatch keys with those that the thread adds and
-    leaves out.
+    ``device`` is the device's index, ``keys`` the dispatch keys with the thread's included and
+    excluded keys applied.
     """
     if isinstance(kept, int):
         if id(type(value)) != kept:
@@ -347,18 +347,18 @@ def _match(actual: Sequence[int], wanted: Sizes) -> bool:
 
 
 def DIMENSION_DYNAMIC_MARKING_GUARD(value: object, *held: Any) -> bool:
-    """Whether no dimension of a tensor was marked dynamic or static, or only as ``held`` says."""
+    """Return true if a tensor has no dynamic or static marks, or only those in ``held``."""
     return NO_HASATTR(value, "_has_dynamo_dim_marking") or (bool(held) and all(held))
 
 
 def STORAGE_OVERLAPPING(overlapping: list[Any], others: list[Any]) -> bool:
-    """Whether exactly the tensors of the first list share memory with another one."""
+    """Return true if exactly the tensors of the first list share memory with another one."""
     found = guard_state.overlapping([*overlapping, *others])
     return found is None or found == set(range(len(overlapping)))
 
 
 def SYMBOLIC_SHAPE_GUARD(value: object, cls: type) -> bool:
-    """Whether a number that shape guards use is of the class that they were made for."""
+    """Return true if a number used in shape guards has the class that they were built for."""
     return isinstance(value, cls)
 
 
@@ -366,29 +366,29 @@ def SYMBOLIC_SHAPE_GUARD(value: object, cls: type) -> bool:
 
 
 def GLOBAL_STATE(wanted: Mapping[str, Any]) -> bool:
-    """Whether grad mode, autocast, default dtype, … are as they were: torch's list of them."""
+    """Return true if grad mode, autocast, default dtype, … are unchanged: torch's list of them."""
     now = guard_state.global_state()
     return now is None or _settings(now) == _settings(wanted)
 
 
 def _settings(state: Mapping[str, Any]) -> dict[str, Any]:
     autocast = dict(state.get("autocast_state") or {})
-    # Which dtype autocast would use says nothing where it is off.
+    # The autocast dtype is irrelevant while autocast is off.
     pairs = zip(autocast.get("enabled", ()), autocast.get("dtype", ()))
     autocast["dtype"] = [dtype if enabled else None for enabled, dtype in pairs]
     return {**state, "autocast_state": autocast}
 
 
 def TORCH_FUNCTION_MODE_STACK(kept: Keeps) -> bool:
-    """Whether torch function modes of the same classes are on; elsewhere, whether none is."""
+    """Return true if modes of the same classes are active; in other processes, if none is."""
     return kept(None) if isinstance(kept, Decision) else not guard_state.function_modes()
 
 
 def DEFAULT_DEVICE(wanted: object) -> bool:
-    """Whether ``torch.set_default_device`` has set this device, or none."""
+    """Return true if ``torch.set_default_device`` has set this device, or none."""
     return bool(guard_state.default_device(wanted) == wanted)
 
 
 def DUAL_LEVEL_MATCH(wanted: int) -> bool:
-    """Whether forward-mode differentiation is at this level."""
+    """Return true if forward-mode differentiation is at this level."""
     return bool(guard_state.dual_level(wanted) == wanted)

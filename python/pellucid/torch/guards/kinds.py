@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each kind of leaf guard, as the call that decides it in a dumped file.
+"""The call that decides each kind of leaf guard in a dumped file.
 
-The functions that are called stand in :mod:`~pellucid.torch.guards.checks`, under torch's names.
-What a guard compares with is taken from torch's wording of it when that is a value for sure, which
-torch's own leaf confirms; what has no wording (identities, objects of the program) is kept in the
-process (:mod:`~pellucid.torch.taps.guard_objects`), and the file has a number and a description.
+The called functions are in :mod:`~pellucid.torch.guards.checks`, under torch's names.  A guard's
+expected value is parsed from torch's text if that is unambiguous, which torch's own leaf confirms.
+Values without text (identities, objects of the program) are kept in the process
+(:mod:`~pellucid.torch.taps.guard_objects`), and the file has a number and a description.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ _UNMARKED = (
 
 @dataclass
 class Context:
-    """What translating a leaf needs besides the leaf."""
+    """The context for translating a leaf."""
 
     names: Mapping[str, Any]
-    """What the names in torch's wording mean, as torch itself resolves them."""
+    """The values of the names in torch's text, as torch itself resolves them."""
     keep: Callable[[Any], str]
-    """Keep something in the process; returns the expression for it."""
+    """Keep an object in the process; returns the expression for it."""
     type_name: Callable[[int], str]
-    """The name of the class with an id, for a torch whose wording lacks it."""
+    """Returns the name of the class with an id, for a torch whose text lacks it."""
 
 
 @dataclass(frozen=True)
 class Translated:
-    """The call that decides a leaf guard, and whether another process can make it as well."""
+    """The call that decides a leaf guard, and whether it works in another process."""
 
     call: str
     by_value: bool
 
 
 def translate(leaf: Leaf, manager: Manager, value: str, context: Context) -> Translated:
-    """Make the call for a leaf guard about the value that the expression ``value`` has."""
+    """Return the call for a leaf guard on the value of the expression ``value``."""
     make = _BY_KIND.get(leaf.kind)
     texts = [expression(part) for part in leaf.parts]
     if make is not None and texts:
@@ -73,7 +73,7 @@ def translate(leaf: Leaf, manager: Manager, value: str, context: Context) -> Tra
 
 
 def asked(leaf: Leaf, value: str, kept: str) -> str:
-    """Make the call that lets torch's own leaf decide about a value."""
+    """Return the call that lets torch's own leaf decide about a value."""
     shown = scrub(" and ".join(map(expression, leaf.parts)))
     if leaf.kind == "EQUALS_MATCH":
         return f"{leaf.kind}({value}, {kept}, {shown!r})"
@@ -81,7 +81,7 @@ def asked(leaf: Leaf, value: str, kept: str) -> str:
 
 
 def expression(part: str) -> str:
-    """torch's wording without the user's line.
+    """Return torch's text without the user's line.
 
     >>> expression("L['k'] == '#'      # x * k  # a.py:9 in f")
     "L['k'] == '#'"
@@ -91,7 +91,7 @@ def expression(part: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def split(text: str) -> tuple[str, str]:
-    """Part torch's wording into the expression and the user's line.
+    """Split torch's text into the expression and the user's line.
 
     >>> split("L['k'] == '#'      # x * k  # a.py:9 in f")
     ("L['k'] == '#'", 'x * k  # a.py:9 in f')
@@ -100,21 +100,21 @@ def split(text: str) -> tuple[str, str]:
     if not mark:
         return text.strip(), ""
     if "\\" not in before and '"' not in before and before.count("'") % 2 == 0:
-        return before.strip(), after.strip()  # all strings before it have ended
+        return before.strip(), after.strip()  # all strings before it are closed
     for found in _STRING_OR_COMMENT.finditer(text):
         if found[0] == "#":
             return text[: found.start()].strip(), text[found.end() :].strip()
     return text.strip(), ""
 
 
-# A string that does not end goes on to the end of the text.
+# An unterminated string extends to the end of the text.
 _STRING_OR_COMMENT = re.compile(
     r"'(?:[^'\\]|\\.)*(?:'|\\?\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z)|#", re.DOTALL
 )
 
 
 def reworded(text: str, source: str, value: str, names: Mapping[str, Any]) -> str | None:
-    """torch's wording as Python about ``value`` where it names ``source``; None if it is not.
+    """Return torch's text with ``value`` in place of ``source``; None if it is not Python.
 
     >>> reworded("len(L['x']) == 3", "L['x']", "x", {"len": len})
     'len(x) == 3'
@@ -189,7 +189,7 @@ def _no_hint(text: str) -> str:
 
 
 def class_name(cls: type | None) -> str:
-    """A class's name as ``repr`` has it; ``object`` for one that is not known."""
+    """Return a class's name in ``repr`` form; ``object`` if the class is unknown."""
     if cls is None:
         return "object"
     name = cls.__qualname__
@@ -202,7 +202,7 @@ def _nothing(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Con
 
 def _equals(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Context) -> str | None:
     text = _no_hint(texts[0])
-    # The source may have == in a string; the value may have it as well.
+    # The source may contain == in a string, and so may the value.
     wanted = text[len(manager.source) :].strip() if text.startswith(manager.source) else text
     shown = literal(wanted[2:], to.names, leaf.handle) if wanted.startswith("==") else None
     return None if shown is None else f"{leaf.kind}({value}, {shown})"
@@ -213,7 +213,7 @@ def _count(make: Callable[[int], Any]) -> Callable[..., str | None]:
         leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Context
     ) -> str | None:
         wanted = _after("==", _no_hint(texts[0]))
-        if wanted is None:  # `not x` is how some say that there is nothing in it
+        if wanted is None:  # `not x`, which some guards use for an empty container
             wanted = "0"
         shown = literal(wanted, to.names, lambda count: leaf.handle(make(count)))
         return None if shown is None else f"{leaf.kind}({value}, {shown})"
@@ -267,7 +267,7 @@ def _marking(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Con
     probe = _Marked()
     if absent:
         setattr(probe, absent[0], {0})
-    # torch looks at the marks only where a tensor says that it has any; the wording lacks that.
+    # torch only checks the marks of a tensor that has a flag for them; the text lacks that.
     if not leaf.handle(probe):
         return None
     if len(absent) == len(texts) == len(_UNMARKED):
@@ -277,14 +277,14 @@ def _marking(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Con
 
 
 class _Marked:
-    """Something whose dimensions are marked, but which does not say so."""
+    """An object with marked dimensions but without the flag for them."""
 
 
 def _tensor(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Context) -> str | None:
     found = _TENSOR.match(texts[0])
     if found is None or literal(found["size"], {}, _is_list) is None:
         return None
-    # What is loaded was compiled elsewhere: the value there is a stand-in, of a class of its own.
+    # Loaded code was compiled elsewhere: the value there is a stand-in of a different class.
     known = getattr(manager.type, "__name__", "") == found["cls"].rpartition(".")[2]
     cls = class_name(manager.type) if known else found["cls"]
     kept = f", {to.keep(id(manager.type))}" if known else ""
@@ -314,7 +314,7 @@ def _device(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Cont
 
 
 def _modes(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Context) -> str:
-    # The wording does not say which modes there were.
+    # The text does not name the modes.
     return f"{leaf.kind}({to.keep(leaf.handle)})"
 
 
@@ -323,9 +323,9 @@ def _level(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Conte
     return None if shown is None else f"{leaf.kind}({shown})"
 
 
-# Decided by a description in a process that keeps nothing.
+# Decided by their description in a process that keeps nothing.
 _DESCRIBED = frozenset(["TYPE_MATCH", "TENSOR_MATCH", "ID_MATCH"])
-# Any Python expression that torch made a function of, and kinds that may be newer than the table.
+# Arbitrary Python expressions that torch made a guard of, and kinds that this table may lack.
 _ALSO_AS_WORDED = frozenset(["LAMBDA_GUARD", "DYNAMIC_INDICES"])
 _BY_KIND: Mapping[str, Callable[..., str | None]] = {
     "TYPE_MATCH": _type,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cache entry's tree of guards as the body of a Python generator, one line a guard.
+"""A cache entry's tree of guards as the body of a Python generator, one line per guard.
 
-The body is torch's tree walked as torch walks it: a value is fetched once, under a name of its own,
-then its guards are yielded in torch's order, then the values that are reached from it.  What comes
-out is the text of the lines and, for each that yields, which guard of torch's it is.
+The body follows torch's traversal of the tree: each value is fetched once and gets a name, then its
+guards are yielded in torch's order, then come the values reached from it.  The result is the text
+of the lines, and torch's guard for each ``yield``.
 
     x = L['x']
     # y = x + 1  # a.py:3 in f
@@ -32,13 +32,13 @@ from . import checks as guard_checks
 from . import kinds as guard_kinds
 from .kinds import Context, split
 
-# The last name of a source, and the number or numbered key after it: `_modules['0']`.  It is looked
-# for from the end on: sources are long, and there is one for every value.
+# The last name of a source, and the number or numbered key after it: `_modules['0']`.  The search
+# starts at the end: sources are long, and there is one per value.
 _LAST_NAME = re.compile(r".*(?<!\w)([^\W\d]\w*)\W*(?:\['?(\d+)'?\])?\W*\Z", re.DOTALL)
 _MODULE = re.compile(r"__import_(\w+)\Z")
 _NUMBER = re.compile(r"\[(?:0|[1-9][0-9]*)\]")
 _AFTER_A_NAME = frozenset(["", ",", ")", ".", "["])
-_ADDRESS = re.compile(r"[0-9][0-9]{8,}")  # the first digit is looked for quickly
+_ADDRESS = re.compile(r"[0-9][0-9]{8,}")  # a search for a first digit is fast
 _KEY_WITH_ADDRESS = re.compile(r"(?<=\[)'(\w*[0-9]{9}\w*)'(?=\])")
 _OVERLAPS = re.compile(r"overlapping=\[(.*)\], non_overlapping=\[(.*)\]\)", re.DOTALL)
 _TAKEN = frozenset([*dir(builtins), *keyword.kwlist, *dir(guard_checks), "torch", "L", "G"])
@@ -46,14 +46,14 @@ _TAKEN = frozenset([*dir(builtins), *keyword.kwlist, *dir(guard_checks), "torch"
 
 @dataclass(frozen=True)
 class Translation:
-    """A cache entry's guards: as lines of a generator's body, and one by one."""
+    """A cache entry's guards: as lines of a generator's body, and individually."""
 
     body: tuple[str, ...]
     guards: tuple[Guard, ...]
     """One for each ``yield`` that may fail, in order."""
     kept: Kept
     forms: tuple[str, ...] = ()
-    """Each form of a line once: other names of values, other numbers make the same form."""
+    """Each distinct form of a line: lines that differ only in value names or numbers share one."""
 
 
 def translate(
@@ -64,11 +64,11 @@ def translate(
     ways: Ways = MappingProxyType({}),
     files: Container[str] = (),
 ) -> Translation:
-    """Read a cache entry's guard manager, and say its guards in Python.
+    """Translate a cache entry's guard manager to Python.
 
-    ``names`` are what torch's wording of guards uses; ``type_name`` finds the name of a class by
-    its id, for a torch that does not tell it.  ``ways`` are how torch came to the guards,
-    and ``files`` those that the program's lines may be in.
+    ``names`` are the names in torch's guard text; ``type_name`` returns the name of a class by its
+    id, for a torch that does not record it.  ``ways`` records how torch reached the guards, and
+    ``files`` are the candidates for user lines.
     """
     writer = _Writer(guard_manager, slug, names, type_name)
     writer.ways, writer.files = ways, files
@@ -103,7 +103,7 @@ class _Writer:
     # -- the walk --
 
     def tree(self, top: Manager) -> None:
-        """Write the tree: first what is about the process, then values."""
+        """Write the tree: first the guards on the process, then those on values."""
         self._count(top)
         self._leaves(top, None, "L")
         self.body.append("yield VALUES  # from here on torch calls no torch function or mode")
@@ -123,7 +123,7 @@ class _Writer:
             pending.extend(((*path, below), value) for below in reversed(child.children))
 
     def epilogue(self, leaves: list[Leaf]) -> None:
-        """Write the guards that torch decides last: expressions over everything."""
+        """Write the guards that torch checks last: expressions over all values."""
         for leaf in leaves:
             self._expressions(leaf, "", leaf.kind)
 
@@ -148,7 +148,7 @@ class _Writer:
             return text
         variable = self._variable(child)
         source = " ".join(scrub(child.source).split())
-        # Where the line says no more than the source does, it need not say it twice.
+        # Omit the comment if it only repeats the line.
         comment = "" if text == source else f"  # {source}"
         comment = comment if source.isprintable() else f"  {as_comment(source)}"
         self.body.append(f"{variable} = {text}{comment}")
@@ -203,7 +203,7 @@ class _Writer:
             seen.append(self._unique("tensors"))
             self.body.append(f"{seen[0]} = []")
             parts = leaf.parts
-        else:  # the wording names every tensor; the first one has it
+        else:  # the text names every tensor; the first guard has it
             parts = (f"check_no_aliasing(…, {manager.source}, …)",)
         call = f"NO_TENSOR_ALIASING({value}, {seen[0]})"
         self._yield(call, value, leaf.kind, manager.source, parts)
@@ -248,7 +248,7 @@ class _Writer:
         self.guards.append(Guard(kind, scrub(told), line, expression, _scrubbed(source), way=way))
 
     def _form(self, start: str, text: str, value: str) -> None:
-        """Remember the form of a line; ``value`` is what it is about, a name of ours."""
+        """Record the form of a line; ``value`` is the name of the value in it."""
         if value not in ("", "G"):
             before, _, after = text.partition(value)
             if before[-1:] in ("", "(") and after[:1] in _AFTER_A_NAME:
@@ -282,7 +282,7 @@ class _Writer:
         return self._unique("key" if manager.access == "key" else _last_name(manager.source[-80:]))
 
     def _unique(self, name: str) -> str:
-        # A numbered name may be another value's own.
+        # A numbered name may already be another value's name.
         while True:
             number = self._variables.get(name, 0) + 1
             if number == 1 and self._is_taken(name):
@@ -296,12 +296,12 @@ class _Writer:
     def _is_taken(self, name: str) -> bool:
         if name in _TAKEN or name in self._names or name.startswith("kept_"):
             return True
-        # torch looks for a name that it has not in the files of its modules, every time.
+        # torch searches its modules' files for an unknown attribute, every time.
         theirs = vars(self._names["torch"]).get(name) if "torch" in self._names else None
         return type(theirs).__module__ == "torch"
 
 
-# Each value has several guards, and each line of the user's many.
+# Each value has several guards, and each user line many.
 _scrubbed = functools.lru_cache(maxsize=1024)(scrub)
 
 
@@ -311,12 +311,12 @@ def _no_hint(line: str) -> str:
 
 
 _DECIDED_AT_THE_LAST = frozenset(["STORAGE_OVERLAPPING", "SYMBOLIC_SHAPE_GUARD"])
-"""The relations that are decided where the last of the values is there."""
+"""The relations that are decided once the last of their values is available."""
 
 
 @functools.lru_cache(maxsize=1024)
 def _last_name(source: str) -> str:
-    """What to call the value that the end of a source is about; the layers of a model share it."""
+    """Return a variable name for the value at the end of a source; a model's layers share it."""
     found = _LAST_NAME.match(_ADDRESS.sub("", source))
     name = "_".join(filter(None, found.groups())) if found else "value"
     module = _MODULE.match(name)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures made from logs of torch's structured trace (``TORCH_TRACE``), without torch."""
+"""Captures from logs of torch's structured trace (``TORCH_TRACE``), without torch."""

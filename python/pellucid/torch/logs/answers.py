@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a log tells of the process that wrote it, in the place of that process."""
+"""Answers from a log in place of the process that wrote it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _IN_STACK = re.compile(
 _TRANSFORMED = "__transformed_code_"
 _MOST_STRINGS = 1_000_000
 _FAR = 40
-"""Lines that are known and farther apart than this are told as parts of their own."""
+"""Known lines that are farther apart than this are recorded as separate parts."""
 
 
 class Answers(Process):
     """Answers from one log.
 
     Args:
-        roots: folders in which the program's files may be looked for; nothing else is read.
+        roots: folders to search for the program's files; no other files are read.
     """
 
     def __init__(self, roots: Sequence[Path] = ()) -> None:
@@ -39,20 +39,20 @@ class Answers(Process):
         self._strings: dict[int, str] = {}
         self._lines: dict[str, dict[int, str]] = {}
         self.pass_of_graph = ""
-        """Which pass the graph is of whose event is handled."""
+        """The pass of the graph whose event is being handled."""
         self.number_of_thread = 0
         self.has_broken = False
-        """Whether the compile whose metrics are handled has told of a graph break."""
+        """Whether the compile whose metrics are being handled has reported a graph break."""
         self.error = ""
-        """The error with which it ended, with its traceback."""
+        """The error that ended it, with its traceback."""
         self.unlike: dict[str, None] = {}
-        """The files that were found, but are other than those that ran."""
+        """The files that were found but differ from those that ran."""
         self._is_complete = False
 
-    # -- what torch's trace says in records of its own --
+    # -- data that torch's trace sends in separate records --
 
     def add_string(self, data: Any) -> None:
-        """Take a string for which the log has a number from now on."""
+        """Store a string that the log refers to by number."""
         if not isinstance(data, list) or len(data) != 2 or len(self._strings) >= _MOST_STRINGS:
             return
         text, number = data
@@ -60,7 +60,7 @@ class Answers(Process):
             self._strings[number] = text
 
     def add_lines(self, metadata: Any, payload: str | None) -> None:
-        """Take lines of the program that a record shows."""
+        """Store user lines that a record contains."""
         for stack in _stacks(metadata):
             for call in stack:
                 file = self.string(call.get("filename"))
@@ -79,7 +79,7 @@ class Answers(Process):
             if 0 < number < 1_000_000:
                 self._lines.setdefault(file, {})[number] = text.strip()
 
-    # -- what the process would be asked --
+    # -- queries to the process --
 
     def string(self, index: object) -> str | None:
         if isinstance(index, str):
@@ -105,8 +105,8 @@ class Answers(Process):
         return {}
 
     def failure(self, kind: str, values: Mapping[str, Any]) -> Failure:
-        # torch tells a break where it leaves a frame as it is, and none where it raises instead;
-        # past the limit of compiles it tells none either, and raises an error of another class.
+        # torch reports a break if it skips a frame, and none if it raises instead.  Past the
+        # recompile limit it reports none either, and raises a different error.
         strict = not self.has_broken and not limit_in(str(values.get("fail_reason")))
         suppressed = bool(values.get("config_suppress_errors"))
         name = kind.rpartition(".")[2]
@@ -126,7 +126,7 @@ class Answers(Process):
         return iter(())
 
     def is_users(self, file: str) -> bool:
-        # Python's and other libraries' files lie elsewhere on the machine that wrote the log.
+        # Python's and libraries' files have different paths on the machine that wrote the log.
         return is_users(file) and (is_own(file) or _TRANSFORMED in file)
 
     def is_compilers(self, file: str) -> bool:
@@ -139,19 +139,19 @@ class Answers(Process):
             session.sources[file] = self._read(file) if self._is_complete else b""
 
     def collect_sources(self, session: Session) -> None:
-        """Read the files of which the session has heard in the folders that may be read."""
-        self._is_complete = True  # all lines that the log shows are known
+        """Read the files named in the session from the folders that may be read."""
+        self._is_complete = True  # all lines in the log are known
         for file, data in session.sources.items():
             if not data:
                 session.sources[file] = self._read(file)
 
     def shown(self, session: Session) -> list[str]:
-        """Return the files of which only the lines are known that the log shows."""
+        """Return the files of which only the lines in the log are known."""
         whole = {source.file for source in session.of(Source)}
         return sorted(file for file in self._lines if file not in whole)
 
     def folder_of_torch(self) -> str:
-        """Return torch's own folder in the process, with a separator at its end."""
+        """Return torch's own folder in the process, with a trailing separator."""
         found = (_COMPILER.search(text) for text in self._strings.values())
         match = next((match for match in found if match is not None), None)
         return "/torch/" if match is None else f"{match.string[: match.start()]}/torch/"
@@ -173,7 +173,7 @@ class Answers(Process):
         return b""
 
     def _candidates(self, file: str) -> Iterator[Path]:
-        """The places that a file may have below the roots: all of its path, or the end of it."""
+        """Yield the places below the roots where a file may be, by its path or the end of it."""
         parts = [part for part in re.split(r"[\\/]+", file) if part not in ("", ".")]
         if ".." in parts or not file.endswith(".py"):
             return
@@ -188,7 +188,7 @@ class Answers(Process):
                     yield inside
 
     def _is_like(self, file: str, data: bytes) -> bool:
-        """Return true if a file has the lines that the log shows of it."""
+        """Return true if a file contains the lines that the log shows."""
         text = data.decode("utf-8", "replace").split("\n")
         for number, line in self._lines.get(file, {}).items():
             if not (0 < number <= len(text)) or _one(line) not in _one(text[number - 1]):
@@ -220,7 +220,7 @@ _LARGEST = 20 * WHOLE
 
 
 def _stacks(metadata: Any) -> Iterator[list[Mapping[str, Any]]]:
-    """The stacks that the metadata of a record has."""
+    """Yield the stacks in a record's metadata."""
     for data in metadata.values() if isinstance(metadata, dict) else ():
         for name in ("stack", "user_stack"):
             calls = data.get(name) if isinstance(data, dict) else None
@@ -229,7 +229,7 @@ def _stacks(metadata: Any) -> Iterator[list[Mapping[str, Any]]]:
 
 
 def _lines_in_graph(text: str) -> Iterator[tuple[str, str, str]]:
-    """The comments of a graph that show lines of the program: file, line and code of each."""
+    """Yield file, line and code from the comments of a graph that quote user lines."""
     for line in text.split("\n"):
         comment, _, shown = line.partition("File: ")
         if shown and comment.lstrip().startswith("#"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``pellucid import LOG DIR``: what the command line does with it."""
+"""``pellucid import LOG DIR``: the subcommand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ error names the file, line and reason), 2 for wrong usage"""
 
 
 def add_import(commands: Any, formatter: Any) -> None:
-    """Add the command to those of ``pellucid``."""
+    """Add the subcommand to ``pellucid``."""
     add = commands.add_parser(
         "import",
         help="turn a TORCH_TRACE log into a capture and its page",

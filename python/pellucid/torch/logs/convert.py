@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One log to one capture: the events and files that a capture would have made beside it.
+"""Conversion of one log to one capture, with the events and files of a live capture.
 
-What torch's trace says goes the same way as in a capture (:func:`~..capture.records.on_record`);
-what only the process itself could tell is answered from the log, or is missing.
+Trace records are handled like in a live capture (:func:`~..capture.records.on_record`); queries to
+the process are answered from the log, or remain unanswered.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ LACKS = (
     "the modules that the nodes of a graph belong to",
     "which settings are at their default",
 )
-"""What a capture has and no log does."""
+"""The parts of a capture that a log lacks."""
 
 
 @dataclass
 class Head:
-    """What the beginning of a log tells of its process."""
+    """The information about the process at the beginning of a log."""
 
     rank: int | None = None
     size: int | None = None
     began: float = 0.0
-    """In seconds since the epoch; 0 where the log has no time."""
+    """In seconds since the epoch; 0 if the log has no time."""
     settings: dict[str, Any] = field(default_factory=dict)
 
 
@@ -84,10 +84,10 @@ class Conversion:
         self._ended: set[CompileKey] = set()
 
     def read(self) -> None:
-        """Take every record of the log.
+        """Handle every record of the log.
 
         Raises:
-            NotALog: a line of it belongs to no record.
+            NotALog: a line does not belong to a record.
         """
         for entry in self._log.entries(_is_wanted):
             reason = _wrong_id(entry.metadata)
@@ -144,13 +144,13 @@ class Conversion:
             self._answers.error = self._errors.pop(key, "")
             if record.kind == _METRICS[0]:
                 self._ended.add(key)
-                # torch says so as well of a frame that it has left as it is; that has no guards.
+                # torch also reports this for a frame that it skipped; that one has no guards.
                 if data.get("has_guarded_code") and (key in self._entries or not self._entries):
                     self._frame(key, data)
         on_record(self._session, record, False, self._answers)
 
     def _send(self, part: tuple[CompileKey, str], direction: str) -> None:
-        """Take the graphs that waited to be told which pass they are of."""
+        """Handle the graphs that waited for their pass to be known."""
         for record in self._waiting.pop(part, ()):
             self._answers.pass_of_graph = direction or _pass_of(record.payload or "")
             on_record(self._session, record, False, self._answers)
@@ -186,7 +186,7 @@ class Conversion:
 
     def _end(self) -> None:
         session = self._session
-        for key in self._entries:  # compiled, but the log ends before torch has said so
+        for key in self._entries:  # compiled, but the log ends before torch reports it
             if key not in self._ended:
                 self._frame(key, {})
         made = {frame.key for frame in session.of(Frame)}
@@ -209,7 +209,7 @@ class Conversion:
         )
 
     def write(self) -> None:
-        """Write what is known only at the end."""
+        """Write the files that need the complete log."""
         session, answers = self._session, self._answers
         full = self._frames.write_full_code(self._entries)
         with session.guard("keeping the user's files"):
@@ -225,10 +225,10 @@ class Conversion:
 
 
 def head_of(log: reader.Log) -> Head:
-    """Read the beginning of a log, as far as it takes to know its process.
+    """Read the beginning of a log, as far as needed to identify its process.
 
     Raises:
-        NotALog: a line of it belongs to no record.
+        NotALog: a line does not belong to a record.
     """
     found = Head()
     wanted = log.entries(lambda metadata: _METRICS[0] in metadata or _TIME in metadata)
@@ -242,7 +242,7 @@ def head_of(log: reader.Log) -> Head:
 
 _TIME = "chromium_event"
 _FAR, _FARTHEST = 2_000, 20_000
-"""How many records are looked at for the rank, and for the settings."""
+"""The number of records to search for the rank, and for the settings."""
 
 
 def _look(found: Head, entry: reader.Entry) -> None:
@@ -272,7 +272,7 @@ def _is_wanted(metadata: Mapping[str, Any]) -> bool:
 
 
 def _wrong_id(metadata: Mapping[str, Any]) -> str:
-    """What is wrong with the numbers that files are named by; empty where nothing is."""
+    """Return what is wrong with the numbers that name files; empty if nothing is."""
     for name in _IDS:
         value = metadata.get(name)
         if value is not None and not (type(value) is int and 0 <= value < _LARGEST_ID):
@@ -281,7 +281,7 @@ def _wrong_id(metadata: Mapping[str, Any]) -> str:
 
 
 def _pass_of(text: str) -> str:
-    """Which pass a graph of Inductor's is of, by its inputs.
+    """Return the pass of an Inductor graph, judged from its inputs.
 
     >>> _pass_of('def forward(self, primals_1: "f32[2]", tangents_1: "f32[2]"):')
     'backward'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``import_log``: a log, or a folder of the logs of several ranks, to captures and their page."""
+"""``import_log``: convert a log, or a folder with logs of several ranks, to captures and a page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Part:
     log: Log
     head: Head
     folder: str = ""
-    """Where its capture goes, below the directory."""
+    """The subdirectory of its capture."""
 
 
 def import_log(
@@ -74,7 +74,7 @@ def import_log(
 
 
 def _logs(path: Path, lenient: bool) -> list[Log]:
-    """The logs that a path names, in the order of their names."""
+    """Return the logs at a path, sorted by name."""
     if not path.is_dir():
         if not path.exists():
             raise NotALog(str(path), 0, "no such file or directory")
@@ -95,7 +95,7 @@ def _is_log(name: str) -> bool:
 
 
 def _place(parts: list[_Part]) -> None:
-    """Say where each capture goes: by rank, and by the order of time where ranks do not tell."""
+    """Assign a subdirectory to each capture: by rank, or else by time."""
     parts.sort(key=lambda part: (part.head.began, part.log.path.name))
     if len(parts) == 1:
         return
@@ -119,7 +119,7 @@ def _names(rank: int | None) -> Iterator[str]:
 
 
 def _size(parts: Sequence[_Part]) -> int | None:
-    """How many ranks there were; None outside of a distributed job."""
+    """Return the number of ranks; None outside a distributed job."""
     told = [part.head.size for part in parts if part.head.size is not None]
     ranks = [part.head.rank for part in parts if part.head.rank is not None]
     return max([*told, *(rank + 1 for rank in ranks)], default=None)

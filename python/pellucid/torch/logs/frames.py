@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transformed frames of a log: what is known of them without their code."""
+"""Transformed frames of a log, which has no code for them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PROOF = re.compile(r"proven (\w+)\Z")
 
 
 class Frames:
-    """Makes the frames of one session, and numbers the functions that they are of."""
+    """Creates the frames of one session, and numbers their functions."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -32,7 +32,7 @@ class Frames:
         self._places: dict[Place, int] = {}
 
     def number(self, key: CompileKey, place: Place) -> int:
-        """Return the number of the function of a compile; after a reset it has the same."""
+        """Return the number of a compile's function, which a reset does not change."""
         frame = key.frame
         if frame not in self._numbers:
             known = self._places.get(place) if key.epoch else None
@@ -46,8 +46,8 @@ class Frames:
         Args:
             key: its compile.
             place: where the function begins, or resumes.
-            text: the file that a capture has sent to the log; None where there was none.
-            listing: torch's own listing of the bytecode; None where the log has none.
+            text: the file that a capture sent to the log; None if there is none.
+            listing: torch's own listing of the bytecode; None if the log has none.
         """
         session = self._session
         number = self.number(key, place)
@@ -79,7 +79,7 @@ class Frames:
         return as_comment("\n".join(head)) + "\n"
 
     def _parent(self, key: CompileKey, place: Place) -> str:
-        """The compile that a resume function continues: the last that broke at its line."""
+        """Return the compile that a resume function continues: the last that broke at its line."""
         if not is_resumed(place.function):
             return ""
         name, line = broken_function(place.function)
@@ -97,9 +97,9 @@ class Frames:
     def write_full_code(
         self, entries: Mapping[CompileKey, CacheEntry]
     ) -> dict[str, Sequence[Frame]]:
-        """Write a file a function: its versions, and the guards of each; keep the guards' lines.
+        """Write one file per function with its versions and guards; store the guards' lines.
 
-        Returns the versions by the name of their file.
+        Returns the versions by file name.
         """
         session = self._session
         versions: dict[int, list[Frame]] = {}
@@ -110,7 +110,7 @@ class Frames:
             first = frames[0]
             with session.guard(f"writing the guards of {first.place.function}"):
                 name = session.claim(full_code_name(first.key.frame, first.place.function), number)
-                # The newest first, as torch tries them until one of them has fitted a call.
+                # Newest first, which is torch's order until a version matches a call.
                 known = [entries[f.key] for f in reversed(frames) if f.key in entries]
                 keys = {frame.key for frame in frames}
                 again = [event for event in session.of(Recompile) if event.key in keys]
@@ -122,21 +122,21 @@ class Frames:
 
 
 def _links(text: str, place: Place) -> tuple[Link, ...]:
-    """Which of the program's lines the lines of a transformed file stand for, by its comments."""
+    """Return links from the lines of a transformed file to user lines, from its comments."""
     lines = text.split("\n")
     first = next((n for n, line in enumerate(lines, 1) if line and line[0] not in "# "), 1)
     end = re.compile(rf"# +\S*{re.escape(os.path.basename(place.file))}:(\d{{1,9}})\b")
     found = [(n, match[1]) for n, line in enumerate(lines, 1) for match in end.finditer(line)]
     found = [(n, line) for n, line in found if n >= first]
-    # What stands before the first comment is of the same line of the program's.
+    # Lines before the first comment belong to the same user line.
     found[:1] = [(first, line) for _, line in found[:1]]
     return tuple(Link(n, "user", f"{place.file}:{line}") for n, line in found)
 
 
 def line_of_listing(text: str) -> int | None:
-    """Return the line on which a resume function resumes, by torch's listing of its bytecode.
+    """Return the line at which a resume function resumes, from torch's listing of its bytecode.
 
-    A prologue puts back what lay on the stack, and jumps to where the function was broken off.
+    A prologue restores the stack, and jumps to the break.
 
     >>> text = "  7    0 RESUME 0\\n       2 JUMP_FORWARD 1 (to 6)\\n  8    4 NOP\\n       6 NOP\\n"
     >>> line_of_listing(text)
@@ -173,7 +173,7 @@ _JUMP = re.compile(r"\bJUMP_(?:FORWARD|ABSOLUTE)\b.*\(to (L?\d{1,9})\)")
 def _full_code(
     frames: Sequence[Frame], entries: Sequence[CacheEntry], recompiles: Sequence[Recompile]
 ) -> tuple[str, list[CacheEntry]]:
-    """The text of a function's file, and its entries with the lines of their guards."""
+    """Return the text of a function's file, and its entries with the lines of their guards."""
     place = frames[0].place
     head = [f"{label(place.function)} · {place} · {counted(len(frames), 'compiled version')}"]
     head += [f"  [{f.key}] {f.file}: {frame_status(f)}" for f in frames]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch's printed tree of guards, back as the guards of a cache entry.
+"""Parser of torch's printed tree of guards, which rebuilds the guards of a cache entry.
 
-The tree is what ``print`` shows of a guard manager::
+The tree is the output of ``print`` for a guard manager::
 
     | +- GuardManager: source=L['x'], accessed_by=FrameLocalsGuardAccessor(key='x', …), type=…
     | | +- TENSOR_MATCH: check_tensor(L['x'], Tensor, …)  # y = x + 1  # job/a.py:3 in f
 
-It has the words of the guards and nothing that decides them, so no Python is made of it.
+It has the guards' text but not the objects that decide them, so no Python is generated.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _PAIR = re.compile(r"KeyValueManager pair at index=(\d+)\Z")
 _LEAF = re.compile(r"(?P<kind>[A-Z][A-Z0-9_]+)(?:: (?P<text>.*))?\Z", re.DOTALL)
 _END = "Guard latency = "
 _SEVERAL = ("DIMENSION_DYNAMIC_MARKING_GUARD",)
-"""Leaf guards that print a line for each of their parts."""
+"""Leaf guards that print one line for each of their parts."""
 _LONGEST = 10
-"""Digits of a number."""
+"""The most digits of a number."""
 MOST = 500_000
-"""How many guards of one entry are kept."""
+"""The number of guards that are kept per entry."""
 
 
 class _Leaf(NamedTuple):
@@ -82,7 +82,7 @@ def _grouped(leaves: Iterator[_Leaf]) -> Iterator[list[_Leaf]]:
 
 
 def _leaves(text: str) -> Iterator[_Leaf]:
-    """Yield each leaf guard in the order of the tree, as often as it decides something."""
+    """Yield each leaf guard in tree order, as often as it is checked."""
     found: list[_Leaf] = []
     path: list[str] = []
     begins: list[tuple[int, int]] = []
@@ -101,10 +101,10 @@ def _leaves(text: str) -> Iterator[_Leaf]:
         elif manager is not None:
             above = manager["source"]
             if "DictGuardManager" in manager["class"]:
-                # torch reads its keys in order; how many there are it makes sure of first.
+                # torch reads its keys in order, after checking their number.
                 ordered[len(found), number] = (above, 0)
         path.append(above)
-        # What stands below a pair is about the dictionary's manager, too.
+        # Guards below a pair belong to the dictionary's manager, too.
         begins.append(begins[-1] if pair is not None and begins else (len(found), number))
     for place in sorted(ordered, reverse=True):
         source, count = ordered[place]
@@ -113,13 +113,13 @@ def _leaves(text: str) -> Iterator[_Leaf]:
 
 
 class _Relations:
-    """Guards on several values, which are worded only where the first of them stands."""
+    """Guards on several values, whose text is only printed at the first one."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
 
     def of(self, kind: str, text: str | None, source: str) -> Iterator[_Leaf]:
-        """Yield what a line says: nothing where it only names one more of the values."""
+        """Yield the guard on a line; nothing if it only names another one of the values."""
         if kind == "OBJECT_ALIASING":
             if text is None:
                 yield _Leaf(kind, self._texts.get(kind, ""), source)
@@ -132,7 +132,7 @@ class _Relations:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of the tree with their depth; one that goes on is joined to the one above."""
+    """Yield the lines of the tree with their depth; continuation lines are joined."""
     depth, pending = 0, ""
     for line in text.split("\n"):
         found = _LINE.match(line)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A log of torch's structured trace, record by record.
+"""Reader for a log of torch's structured trace.
 
-A record is a line of JSON after a prefix of glog's, and a payload on lines that begin with a tab::
+A record is a line of JSON after a glog prefix, and a payload on lines that begin with a tab::
 
     V0102 10:11:05.874000 30270 torch/_dynamo/utils.py:2350] {"dynamo_start": {…}, "frame_id": 0}
         the payload
 
-Whoever wrote the log need not be trusted: what is read is bounded, every error says where it is.
-A log that ends in the middle of a record is one whose process was killed, and no error.
+The log is not trusted: reading is bounded, and every error has its position.  A log that ends in
+the middle of a record is not an error; its process was killed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import IO, Any, Callable, Generator, Iterator, Mapping, cast
 from pellucid.errors import NotALog
 
 LONGEST_LINE = 64 << 20
-"""In bytes; torch breaks payloads into lines, and metadata is meant to be below a MiB."""
+"""In bytes; torch breaks payloads into lines, and metadata should be below a MiB."""
 LARGEST_PAYLOAD = 256 << 20
 LARGEST_LOG = 8 << 30
 """In bytes, after decompression."""
@@ -37,45 +37,45 @@ _PREFIX = re.compile(
     rb"[^\]]{1,1000}\] *(?=\{)"
 )
 _AT_MOST = 2000
-"""How far into a line its prefix may reach: what ships logs may put a prefix of its own there."""
+"""How far into a line its prefix may extend: log shippers may add a prefix of their own."""
 _HASH = "has_payload"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One record of a log, as it stands there."""
+    """One record of a log."""
 
     line: int
-    """The line on which it begins, from 1 on."""
+    """Its first line, starting at 1."""
     thread: int
-    """The number that glog's prefix has: the process's, or the thread's."""
+    """The number in glog's prefix: of the process, or the thread."""
     metadata: Mapping[str, Any]
     payload: str | None
 
 
 class Log:
-    """One log, of one process.
+    """One log of one process.
 
     Args:
-        path: the file, which may be compressed by gzip.
-        lenient: whether lines that belong to no record are passed over.
+        path: the file, which may be gzipped.
+        lenient: whether to skip lines that do not belong to a record.
     """
 
     def __init__(self, path: Path, lenient: bool = False) -> None:
         self.path = path
         self._lenient = lenient
         self.lines = 0
-        """How many lines have been read."""
+        """The number of lines read."""
         self.passed = 0
-        """How many of them were passed over."""
+        """The number of lines skipped."""
         self.cut = ""
-        """What is missing at the end; empty for a log that ends with a whole record."""
+        """What is missing at the end; empty for a log that ends with a complete record."""
 
     def entries(self, wanted: Callable[[Mapping[str, Any]], bool]) -> Iterator[Entry]:
         """Yield the records whose metadata is ``wanted``, in order.
 
         Raises:
-            NotALog: the file cannot be read, or a line of it belongs to no record.
+            NotALog: the file cannot be read, or a line does not belong to a record.
         """
         self.lines = self.passed = 0
         self.cut = ""
@@ -107,7 +107,7 @@ class Log:
             yield open_record.entry()
 
     def _begun(self, line: bytes, wanted: Callable[[Mapping[str, Any]], bool]) -> _Open | None:
-        """The record that a line begins; None where it is passed over, or the last one and cut."""
+        """Return the record that a line begins; None if it is skipped or incomplete."""
         is_last = not line.endswith(b"\n")
         found = _PREFIX.search(line, 0, _AT_MOST)
         if found is None:
@@ -135,10 +135,10 @@ class Log:
         return _Open(self.lines, int(found["thread"]), metadata, wanted(metadata))
 
     def pass_over(self, line: int, reason: str) -> None:
-        """Pass over a line, if that is allowed.
+        """Skip a line, if that is allowed.
 
         Raises:
-            NotALog: it is not.
+            NotALog: it is not allowed.
         """
         if not self._lenient:
             raise self._error(line, reason)
@@ -188,7 +188,7 @@ class _Open:
         self._ends = True
 
     def add(self, line: bytes, log: Log) -> None:
-        """Take a line of the payload."""
+        """Add a line of the payload."""
         self._size += len(line)
         if self._size > LARGEST_PAYLOAD:
             raise log._error(self.line, f"its payload is larger than {LARGEST_PAYLOAD} bytes")
@@ -203,7 +203,7 @@ class _Open:
                 self._sum.update(b"\n" + text)
 
     def is_whole(self) -> bool:
-        """Return true if nothing of the payload is missing, as far as its checksum tells."""
+        """Return true if the payload is complete, according to its checksum."""
         if self._digest is None:
             return self._ends
         return self._sum is not None and self._sum.hexdigest() == self._digest
@@ -216,10 +216,10 @@ class _Open:
 
 
 def json_of(text: str) -> Any:
-    """Return what a text of JSON says.
+    """Return the value of a JSON text.
 
     Raises:
-        ValueError: it is none, it is nested too deeply, or a number in it has too many digits.
+        ValueError: the text is not JSON, is nested too deeply, or has a number that is too long.
     """
     try:
         return json.loads(text, parse_int=_integer)
@@ -228,7 +228,7 @@ def json_of(text: str) -> Any:
 
 
 def _checksum(data: bytes) -> Any:
-    if sys.version_info >= (3, 9):  # some systems allow MD5 for nothing that has to be secure
+    if sys.version_info >= (3, 9):  # some systems only allow MD5 for other purposes than security
         return hashlib.md5(data, usedforsecurity=False)
     return hashlib.md5(data)
 

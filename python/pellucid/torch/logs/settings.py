@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings and versions that torch's metrics of a compile have in them."""
+"""The settings and versions in torch's metrics of a compile."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TABLES = {
 }
 _LARGEST = 2_000_000
 _LONGEST = 500
-"""A value that takes more letters is told by its beginning."""
+"""Longer values are truncated to this many characters."""
 _DEFAULTS: Mapping[str, Any] = {
     "torch._dynamo.config.accumulated_recompile_limit": 256,
     "torch._dynamo.config.disable": False,
@@ -22,14 +22,14 @@ _DEFAULTS: Mapping[str, Any] = {
     "torch._dynamo.config.suppress_errors": False,
     "torch._inductor.config.emulate_precision_casts": False,
 }
-"""Settings that findings ask for, which no release of torch sets otherwise.
+"""The defaults of settings that findings use; they are the same in every release of torch.
 
-Of the others a log does not say which of them are at their default.
+For all other settings, a log does not show which are at their defaults.
 """
 
 
 def settings_of(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that one compile's metrics tell, by their whole names.
+    """Return the settings in one compile's metrics, by full name.
 
     >>> settings_of({"dynamo_config": '{"recompile_limit": 4}'})
     {'torch._dynamo.config.recompile_limit': 4}
@@ -49,7 +49,7 @@ def settings_of(metrics: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def changed(settings: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the settings that are known not to be at their default, or that another log has else.
+    """Return the settings that are not at their defaults, or that differ in another log.
 
     >>> one, two = {"a.b": 1, "a.c": 2}, {"a.b": 1, "a.c": 3}
     >>> changed(one, [two])
@@ -63,7 +63,7 @@ def changed(settings: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) ->
 
 
 def versions_of(metrics: Mapping[str, Any]) -> dict[str, str]:
-    """Return the versions that one compile's metrics tell.
+    """Return the versions in one compile's metrics.
 
     >>> versions_of({"python_version": "3.11.7 (main, May) [GCC]", "pytorch_version": "2.13.0"})
     {'python': '3.11.7', 'torch': '2.13.0'}

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a capture consists of: plain, frozen values, and names that are the same from run to run."""
+"""The data model of a capture: plain, frozen values, and names that are the same in every run."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch's account of a graph break says, as values: its words are read here and nowhere else.
+"""Parser of torch's text for a graph break; no other module parses this text.
 
-The account is prose that differs from release to release.  What is not found in it is left empty;
-the text itself is kept whole beside these values.
+The text is prose that differs between releases.  Parts that cannot be found are left empty; the
+full text is stored with the parsed values.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ _TRACEBACK = re.compile(r"^(?:NoneType: None|Traceback \(most recent call last\)
 _AT = re.compile(r"^Graph break in user code at (?P<file>.+):(?P<line>\d+)$", re.MULTILINE)
 _ID = re.compile(r"/gb/(gb\d+)\.html")
 _LABELS = ("Explanation:", "Hint:", "Developer debug context:", "For more details")
-# The frames of Python and of pellucid that lie outside the user's script.
+# Frames of Python and pellucid outside the user's script.
 _RUNNERS = re.compile(r"^<frozen |/runpy\.py$|/pellucid/(?:__main__|torch/api/run_script)\.py$")
 
 
 @dataclass(frozen=True)
 class Account:
-    """One of torch's explained reasons: why something could not be compiled."""
+    """One of torch's explanations of why something could not be compiled."""
 
     kind: str = ""
-    """torch's name for this kind of break, which is the first line of its text."""
+    """torch's name for this kind of break: the first line of its text."""
     explanation: str = ""
     hints: tuple[str, ...] = ()
     context: str = ""
-    """What torch calls the developer's context: the objects that it stumbled over."""
+    """torch's "Developer debug context": the objects that caused the break."""
     gb_id: str = ""
     """The number in torch's registry of breaks, such as ``GB0059``."""
 
 
 def break_of(key: CompileKey, text: str) -> Break:
-    """Return the event of a break of which torch says ``text``.
+    """Return the event of a break from torch's text.
 
     >>> found = break_of(CompileKey("0/0"), '''Graph break in user code at /u/f.py:6
     ... Graph Break Reason: Encountered graph break when attempting to trace CALL: a call:
@@ -63,7 +63,7 @@ def break_of(key: CompileKey, text: str) -> Break:
     >>> found.kind, found.gb_id, found.hints, str(found.place), len(found.frames)
     ('Unsupported Tensor.item() call', 'GB0124', ('Set it.',), '/u/f.py:6', 2)
     """
-    text = scrub(text)  # no two runs have the same addresses
+    text = scrub(text)  # addresses differ between runs
     told = _TRACEBACK.split(text, maxsplit=1)[0]
     head = _STACK.split(told, maxsplit=1)[0]
     frames = stack_of(told)
@@ -93,7 +93,7 @@ def break_of(key: CompileKey, text: str) -> Break:
 
 
 def accounts_of(text: str) -> tuple[Account, ...]:
-    """Return torch's explained reasons in a text, one at least, in the order of their origin.
+    """Return torch's explanations in a text, at least one, in the order in which they occurred.
 
     >>> found, = accounts_of("A branch\\n  Explanation: it is.\\n  Hint: do not.\\n     Or do.")
     >>> found.kind, found.explanation, found.hints
@@ -113,12 +113,12 @@ def _account(text: str) -> Account:
         elif label and stripped and line[:1].isspace():
             found[label][-1] += " " + stripped
         elif label and stripped:
-            label = "For more details"  # what is told after all this is of another kind
+            label = "For more details"  # the text that follows is not part of the explanation
             found[label].append("")
         elif stripped and not label:
             head.append(stripped)
     gb_id = _ID.search(text)
-    # Some releases say first with which instruction torch came to the break.
+    # Some releases first name the instruction at which the break occurred.
     lines = [line for line in head if not line.endswith(":")] or head
     passing = "Failed to handle graph break gracefully."
     lines = [line for line in lines if not line.startswith(passing)] or lines
@@ -132,7 +132,7 @@ def _account(text: str) -> Account:
 
 
 def stack_of(text: str) -> tuple[Place, ...]:
-    """Return the user's calls that a text of torch's lists, outermost first.
+    """Return the user's calls in one of torch's texts, outermost first.
 
     >>> stack_of('from user code:\\n   File "/u/f.py", line 3, in f\\n    return g(x)')
     (Place(file='/u/f.py', line=3, function='f'),)
@@ -141,7 +141,7 @@ def stack_of(text: str) -> tuple[Place, ...]:
 
 
 def calls_of(text: str) -> tuple[Place, ...]:
-    """Return the calls of a traceback, outermost first, without those that only run the program.
+    """Return the calls of a traceback, outermost first, without the frames that run the script.
 
     >>> calls_of('    File "/u/f.py", line 3, in f')
     (Place(file='/u/f.py', line=3, function='f'),)

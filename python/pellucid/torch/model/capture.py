@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A capture as data: what a dump says, or what an open session knows so far."""
+"""A capture as data: loaded from a dump, or the current state of an open session."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from .graph_text import nodes_of_text
 from .nodes import Node, Nodes, nodes_from_bytes
 
 NODES = "nodes.json.gz"
-"""The side file of a dump that holds the nodes of its graphs."""
+"""The dump's file with the nodes of its graphs."""
 PAGE, FINDINGS, TRIALS = "page.html", "findings.json", "trials.json"
-"""What a report of a dump is written to, unless it is told where."""
+"""The default names of the files that a report of a dump writes."""
 
 E = TypeVar("E")
 
 
 def first_graphs(graphs: Iterable[Graph]) -> list[Graph]:
-    """Return the graphs that were compiled, each once, however many stages of it there are.
+    """Return the compiled graphs, each once, however many stages it has.
 
-    They are those that Dynamo captured. Of a compile without any (it was loaded, or AOTAutograd was
-    called by itself) they are of the stage that has the most, or of the first of these.
+    These are the graphs that Dynamo captured.  If a compile has none (it was loaded, or AOTAutograd
+    was called directly), they are those of the stage with the most graphs, or of the first such
+    stage.
 
     >>> key, other = CompileKey("0/0"), CompileKey(None)
     >>> stages = [(key, "captured"), (key, "joint"), (other, "forward"), (other, "backward")]
@@ -48,14 +49,14 @@ def first_graphs(graphs: Iterable[Graph]) -> list[Graph]:
 
 
 def count_graphs(graphs: Iterable[Graph]) -> int:
-    """Count the graphs that were compiled, as :func:`first_graphs` returns them."""
+    """Return the number of compiled graphs, as :func:`first_graphs` returns them."""
     return len(first_graphs(graphs))
 
 
 def place_of_versions(frames: Sequence[Frame]) -> Place:
-    """Return the place of a function, by its compiled versions.
+    """Return the place of a function from its compiled versions.
 
-    Where one wrapper's code is compiled for several functions, it is called by the wrapper.
+    If a wrapper's code is compiled for several functions, the place names the wrapper.
     """
     first = frames[0]
     if len({frame.place.function for frame in frames}) > 1 and first.wrapper:
@@ -104,13 +105,13 @@ class Capture(Shown):
     """The rank of the process in a distributed job; None outside a distributed job."""
     world_size: int | None = None
     process: str = ""
-    """The child process, as its directory is named; empty for the first process."""
+    """The child process, named like its directory; empty for the first process."""
     command: tuple[str, ...] = ()
-    """The script, or ``-m`` and the module, with its arguments; empty if that is not known."""
+    """The script, or ``-m`` and the module, with its arguments; empty if unknown."""
     folder: str = ""
     """The working directory of the program."""
     started: tuple[str, ...] = ()
-    """As :attr:`command`, of the process that started this one and all others of the run."""
+    """The same as :attr:`command` for the process that started all others of the run."""
     started_in: str = ""
     """The working directory of that process."""
     others: tuple[str, ...] = ()
@@ -158,7 +159,7 @@ class Capture(Shown):
 
     @functools.cached_property
     def spans_by_key(self) -> Mapping[CompileKey, tuple[Span, ...]]:
-        """The spans of each compile, in order."""
+        """Return the spans of each compile, in order."""
         found: dict[CompileKey, list[Span]] = {}
         for span in self.spans:
             found.setdefault(span.key, []).append(span)
@@ -169,7 +170,7 @@ class Capture(Shown):
         return {}
 
     def nodes_by_name(self, file: str) -> Mapping[str, Node]:
-        """Return the nodes of a dumped graph by their names, without those of graphs inside it."""
+        """Return the nodes of a dumped graph by name, without nodes of nested graphs."""
         if file not in self._by_name:
             found = {node.name: node for node in self.nodes(file) if not node.graph}
             self._by_name[file] = found

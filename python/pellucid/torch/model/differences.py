@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where two stages of a compile part, as plain values, in words, and as JSON."""
+"""The first difference between two stages of a compile: as plain values, in words, and as JSON."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .keys import CompileKey, Place
 from .observed import Parting, Values
 
 _SHOWN = 4
-"""How many of several similar items are reported."""
+"""The number of similar items to report."""
 STATE = "Python state"
-"""Stands for the operation where only the state of the program differs."""
+"""The operation's name if only the state of the program differs."""
 OWN = "as it runs"
-"""The stage that is what the program compiled itself, with its own caches and guards."""
+"""The stage that the program itself compiled, with its own caches and guards."""
 STAGE_NAMES = {
     "eager": "the eager program",
     "captured": "Dynamo's graph (captured)",
@@ -29,11 +29,11 @@ STAGE_NAMES = {
     "program": "Inductor's program",
     OWN: "the compiled code that the program runs",
 }
-"""The stages, as a sentence names them."""
+"""The names of the stages in sentences."""
 
 
 def _finite(value: Any) -> Any:
-    """The same with a string, ``NaN``, ``Infinity`` or ``-Infinity``, for what is not finite."""
+    """Replace non-finite numbers by the strings ``NaN``, ``Infinity`` and ``-Infinity``."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -43,17 +43,17 @@ def _finite(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Distance:
-    """How far two tensors of one shape are apart."""
+    """The distance between two tensors of the same shape."""
 
     parted: int
-    """How many elements are apart by more than the tolerance."""
+    """The number of elements that differ by more than the tolerance."""
     elements: int
     most: float | None
-    """The largest difference of two elements; None where the shapes differ."""
+    """The largest difference between two elements; None if the shapes differ."""
     before: float | None
-    """The element of the earlier stage."""
+    """The element in the earlier stage."""
     after: float | None
-    """The same of the later one."""
+    """The element in the later stage."""
     at: tuple[int, ...]
     """The index of these elements."""
 
@@ -68,19 +68,19 @@ class Distance:
 
 @dataclass(frozen=True)
 class Nearer:
-    """Which of two values is nearer to the one computed in a more precise type."""
+    """Which of two values is closer to one computed in a more precise type."""
 
     reference: str
     """The type: ``float64``."""
     before: float
-    """Root mean square of the earlier stage's distance from it."""
+    """Root mean square of the earlier stage's distance from the reference."""
     after: float
     stages: tuple[str, str]
     """The two stages."""
 
     @property
     def stage(self) -> str:
-        """The stage that is nearer; empty when neither is."""
+        """Return the stage that is closer; empty if neither is."""
         if self.before < self.after:
             return self.stages[0]
         return self.stages[1] if self.after < self.before else ""
@@ -97,20 +97,20 @@ class StageOperation:
     """One operation of a stage."""
 
     operation: str
-    """``aten.silu.default``; empty where the stage has none that corresponds."""
+    """``aten.silu.default``; empty if the stage has no corresponding operation."""
     node: str
     """The value's name in the dumped graph."""
     file: str
     """The dumped file; empty for the eager program."""
     line: int
-    """The line of it; 0 where it is not found."""
+    """Its line in that file; 0 if it was not found."""
     values: Values | None
-    """What it made."""
+    """Its result."""
 
 
 @dataclass(frozen=True)
 class Parted:
-    """One result, gradient or value of the program's that is other in a later stage."""
+    """A result, gradient or tensor of the program that differs in a later stage."""
 
     name: str
     before: str
@@ -126,18 +126,18 @@ class Parted:
 
 @dataclass(frozen=True)
 class StateChange:
-    """Something that Python code sees and that one stage changes and another one not."""
+    """A Python-visible change that one stage makes and another does not."""
 
     name: str
-    """As the program writes it: ``self.log``."""
+    """Its name in the program: ``self.log``."""
     before: str
-    """What it was before the call."""
+    """Its value before the call."""
     eager: str
-    """What the function leaves there."""
+    """Its value after the eager call."""
     compiled: str
-    """What the compiled function leaves there."""
+    """Its value after the compiled call."""
     place: Place | None = None
-    """The line of the program that changes it, where one does."""
+    """The line of the program that changes it, if there is one."""
     code: str = ""
 
     def __str__(self) -> str:
@@ -152,15 +152,15 @@ class StateChange:
 
 @dataclass(frozen=True)
 class Compiled:
-    """One function that the program runs compiled."""
+    """A compiled function that the program calls."""
 
     name: str
     way: str
     """``torch.compile``, or ``compiled ahead of time``."""
     calls: int
-    """How many compiled calls of it were compared with eager; of ``find_nan``, were made."""
+    """The number of compiled calls compared with eager; for ``find_nan``, the number of calls."""
     versions: int
-    """How many versions of its code ran; 0 where they cannot be told apart."""
+    """The number of compiled versions that ran; 0 if unknown."""
 
     def __str__(self) -> str:
         versions = f", {counted(self.versions, 'compiled version')}" if self.versions else ""
@@ -173,9 +173,10 @@ class Difference(Report):
     """The result of :func:`~pellucid.find_difference`; true if there is a difference."""
 
     stage: str = ""
-    """The first stage that differs: ``captured``, ``AOT``, ``post-grad`` or ``program``; ``as it
-    runs`` when only what the program compiled itself does, and a fresh compile does not; empty when
-    none does."""
+    """The first stage that differs; empty if none does.
+
+    One of ``captured``, ``AOT``, ``post-grad`` and ``program``; ``as it runs`` if a fresh compile
+    agrees and only the program's own compiled code differs."""
     previous: str = ""
     """The last stage that agrees with eager."""
     direction: str = ""
@@ -194,22 +195,22 @@ class Difference(Report):
     code: str = ""
     """The text of that line."""
     fused: tuple[str, ...] = ()
-    """The nodes that are computed in one kernel with this one."""
+    """The nodes computed in the same kernel."""
     note: str = ""
-    """How the operation was found, if not by its own result."""
+    """How the operation was found, if not from its own result."""
     results: tuple[Parted, ...] = ()
     """The results, gradients and tensors of the program that differ."""
     state: tuple[StateChange, ...] = ()
-    """Attributes, lists, dictionaries and globals that differ after eager and compiled code."""
+    """Attributes, lists, dictionaries and globals that differ between eager and compiled code."""
     stages: tuple[str, ...] = ()
-    """The stages that were run, in order."""
+    """The stages that ran, in order."""
     graphs: int = 0
-    """How many graphs were compiled."""
+    """The number of compiled graphs."""
     backward: bool = False
     """Whether gradients were compared."""
     notes: tuple[str, ...] = ()
     directory: str = ""
-    """Where the graphs are dumped; empty if no file has to be shown."""
+    """The directory of the dumped graphs; empty if no file needs to be shown."""
     tolerance: str = ""
     within_rounding: tuple[Parted, ...] = field(default=())
     """Results beyond the tolerance that are as close to float64 in compiled code as in eager."""
@@ -225,18 +226,18 @@ class Difference(Report):
     remedy: str = ""
     """What to do about it."""
     compiled: tuple[Compiled, ...] = ()
-    """What the program runs compiled, and was compared as it runs."""
+    """The compiled functions of the program that were compared as they run."""
     compiled_here: str = ""
-    """The function, where the program runs nothing compiled: it was compiled for this report."""
+    """The function that was compiled for this report, if the program compiles nothing itself."""
     unseen: tuple[str, ...] = ()
-    """What was not looked at, one sentence each."""
+    """What was not compared, one sentence each."""
 
     def __bool__(self) -> bool:
         return bool(self.stage or self.results or self.state)
 
     @property
     def names_files(self) -> bool:
-        """Whether a file of the dump is named."""
+        """Return true if a dumped file is named."""
         return any(made is not None and made.file for made in (self.before, self.after))
 
     @property
@@ -250,7 +251,7 @@ class Difference(Report):
         return self.after.file if self.after is not None else ""
 
     def as_event(self, key: CompileKey) -> Parting:
-        """Return what a capture keeps of it: the first operation, and the state of the program."""
+        """Return the event for a capture: the first operation, and the state of the program."""
         before, after = self.before, self.after
         words = self.distance or next(iter(self.results), "")
         return Parting(
@@ -273,7 +274,7 @@ class Difference(Report):
         )
 
     def as_json(self) -> str:
-        """Return all of it as JSON; NaN and infinities, which that has not, as strings."""
+        """Return all of it as JSON; NaN and infinities, which JSON lacks, become strings."""
         plain = {"tool": "pellucid", "different": bool(self), **asdict(self)}
         return json.dumps(_finite(plain), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -301,7 +302,7 @@ class Difference(Report):
         return "\n".join([headline, *self._looked_at(seen)])
 
     def _looked_at(self, seen: str) -> list[str]:
-        """What was compared, and what was not."""
+        """Return what was compared, and what was not."""
         what = f"{seen}, and what each call leaves in the program; {self.tolerance}"
         if self.compiled:
             how = "as your program runs it, with its own caches, guards and settings"

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names that Dynamo gives to what it makes: the one table of them.
+"""The names that Dynamo generates: a table of patterns.
 
-A pattern is to be matched with a whole name, by its ``match``; what looks for names within text has
-a function here.
+Use a pattern's ``match`` on a whole name.  To search for names within text, use the functions.
 """
 
 from __future__ import annotations
@@ -10,27 +9,27 @@ from __future__ import annotations
 import re
 
 GRAPH = re.compile(r"__compiled_fn_\w+\Z")
-"""What runs a graph."""
+"""A compiled graph."""
 NUMBERED_GRAPH = re.compile(r"__compiled_fn_\d+(?:_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12})?\Z")
-"""The same as Dynamo itself writes it, which differs from run to run."""
+"""The name that Dynamo itself generates for a graph, which differs between runs."""
 RESUME = re.compile(r"__resume_at_(\d+)_\d+\Z")
-"""What resumes after a graph break; the first group is the offset of the instruction."""
+"""A resume function; the first group is the instruction's offset."""
 RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)\Z")
-"""The name of that function's code: the function that was broken, and the line."""
+"""The name of a resume function's code: the original function, and the line."""
 STACK = re.compile(r"___stack(\d+)\Z")
-"""A value that lay on the stack at a break, by where it lay."""
+"""A value on the stack at a break; the group is its position."""
 IMPORT = re.compile(r"__import_\w+\Z", re.ASCII)
-"""A module that Dynamo has imported."""
+"""A module that Dynamo imported."""
 OWN_IMPORT = re.compile(r"__import_torch_dot__dynamo\w*\Z")
-"""A module of Dynamo's own."""
+"""One of Dynamo's own modules."""
 INSTALLED = re.compile(r"(?:__compiled_fn_|__resume_at_|__comprehension_|__import_)\w+\Z")
-"""What Dynamo puts into the globals and nobody changes."""
+"""Globals that Dynamo installs and that never change."""
 HELD = re.compile(r"___module_(\w+?)_\d{9,}_c\w+\Z")
-"""An object that it keeps there, by the object's address; the first group is its name."""
+"""An object in the globals, with its address in Dynamo's name; the first group is its own name."""
 NUMBERED = re.compile(r"(__builtins_dict__|__gen_rand_values)_\d+\Z")
-"""What has a number of the process."""
+"""A name with a process-specific number."""
 CONTEXT = re.compile(r"___context_manager_\w+\Z")
-"""A context manager that is entered anew after a break."""
+"""A context manager that is re-entered after a break."""
 
 _NUMBERED_IN_TEXT = re.compile(r"\b(__builtins_dict__|__gen_rand_values)_\d+\b")
 _COUNTED_IN_TEXT = re.compile(r"((?:…|\d{9,})_c)\d+")
@@ -40,7 +39,7 @@ _STACK_IN_TEXT = re.compile(r"___stack(\d+)")
 
 
 def without_numbers(text: str) -> str:
-    """Return a text without the numbers of the process in names of Dynamo's.
+    """Remove process-specific numbers from the names that Dynamo generates.
 
     >>> without_numbers("G['__builtins_dict___54']['any']")
     "G['__builtins_dict__']['any']"
@@ -60,12 +59,12 @@ def graphs_called(text: str) -> list[str]:
 
 
 def resumes_called(text: str) -> list[str]:
-    """Return the names of what a text calls to resume after a break."""
+    """Return the names of the resume functions that a text calls."""
     return _RESUME_CALLED.findall(text)
 
 
 def broken_function(name: str) -> tuple[str, int | None]:
-    """Return the function that the code of a name is of, and the line at which it resumes.
+    """Return the original function of a code's name, and the line at which it resumes.
 
     >>> broken_function("torch_dynamo_resume_in_forward_at_31"), broken_function("forward")
     (('forward', 31), ('forward', None))
@@ -75,7 +74,7 @@ def broken_function(name: str) -> tuple[str, int | None]:
 
 
 def renamed(name: str, function: str) -> str:
-    """Return the name of the code of a function that is called something else.
+    """Return a code's name with the function replaced.
 
     >>> renamed("torch_dynamo_resume_in_wrapper_at_31", "Bert.forward"), renamed("wrapper", "f")
     ('torch_dynamo_resume_in_Bert.forward_at_31', 'f')
@@ -85,7 +84,7 @@ def renamed(name: str, function: str) -> str:
 
 
 def with_stack_named(source: str, words: str) -> str:
-    """Return the source of a value with ``words`` in the place of one that lay on the stack.
+    """Return a value's source with ``words`` in place of a stack slot.
 
     >>> with_stack_named("___stack0.shape", "value of line 5")
     'value of line 5.shape'

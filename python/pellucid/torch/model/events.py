@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a capture consists of: plain, frozen values that know nothing of torch."""
+"""The events of a capture: plain, frozen values without any dependency on torch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from pellucid.brief import one_line
 
 from .keys import IN_FILE, SPARSE
-from .keys import CompileKey as CompileKey  # who reads events reads what they are named by
+from .keys import CompileKey as CompileKey  # re-exported: events are identified by it
 from .keys import Place as Place
 from .memory import Saved as Saved
 from .memory import SavedTensor as SavedTensor
@@ -112,7 +112,7 @@ class Graph:
 
     @property
     def told(self) -> str:
-        """The metadata in one line; empty where there is none.
+        """Return the metadata on one line; empty if there is none.
 
         >>> Graph(CompileKey("0/0"), "fused", "a.py", "", metadata={"range": [1, 8]}).told
         'range [1, 8]'
@@ -122,7 +122,7 @@ class Graph:
 
     @property
     def is_program(self) -> bool:
-        """Whether this is what Inductor or ``torch.compiler.precompile`` wrote, not a graph."""
+        """Return true if this is a program written by Inductor or ``torch.compiler.precompile``."""
         return self.stage.startswith(("inductor", "precompiled"))
 
 
@@ -156,25 +156,25 @@ class Break:
     context: str = field(default="", metadata=SPARSE)
     """The objects that caused it, in torch's words."""
     then: str = field(default="", metadata=SPARSE)
-    """The kind of a break that occurred while handling this one, so that the frame was skipped."""
+    """The kind of a second break that occurred while handling this one, which skipped the frame."""
 
     @property
     def title(self) -> str:
-        """The reason and the place in one line."""
+        """Return the reason and the place on one line."""
         lines = [line.strip() for line in self.text.splitlines() if line.strip()]
         where = next((x for x in lines if x.startswith("Graph break in user code at")), "")
         reason = ""
         for line, following in zip(lines, [*lines[1:], ""]):
             if line.startswith("Graph Break Reason:"):
                 reason = line.partition(":")[2].strip()
-                # torch may have come to this break from another one, which it names below.
+                # If this break followed another one, torch names it on the next line.
                 reason = following if reason.endswith(":") else reason
                 break
         return reason + (f" — {where}" if reason and where else where)
 
     @property
     def explanation(self) -> str:
-        """What torch says to the user: its text without the tracebacks of its own code.
+        """Return torch's text for the user, without the tracebacks of its own code.
 
         >>> Break(CompileKey("0/0"), "Graph break\\n\\nNoneType: None\\n").explanation
         'Graph break'
@@ -221,7 +221,7 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Times:
-    """How long the phases of a compile took; the times differ from run to run."""
+    """The durations of a compile's phases; they differ between runs."""
 
     key: CompileKey
     backward: bool
@@ -263,7 +263,7 @@ class Log:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is wrong with the log, in words."""
+        """Return what is wrong with the log, in words."""
         found = []
         if self.cut:
             found.append(f"it ends too early: {self.cut}")
@@ -332,9 +332,9 @@ class Skipped:
 
     @property
     def brief(self) -> str:
-        """The reason in one line.
+        """Return the reason on one line.
 
-        What torch explains at length stands whole where the graph breaks are told.
+        torch's full explanation is shown with the graph breaks.
 
         >>> one, other = "A branch\\n  Explanation: it is.\\n\\n", "A loop\\n  Explanation: it is."
         >>> again = "*** While handling this graph break, another graph break occurred: ***\\n\\n"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values in torch's wording of a guard, as Python: ``device(type='cpu')``, ``torch.Size([2, 3])``.
+"""Parsing of the values in torch's guard text: ``device(type='cpu')``, ``torch.Size([2, 3])``.
 
-Only what is sure to mean itself is taken: literals, containers of them, and the few names of
-torch's that a guard compares with.  Everything else is left to what the process keeps.
+Only unambiguous values are accepted: literals, containers of them, and the few torch names that
+guards compare with.  All other values come from the objects that the process keeps.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NODES = (
 
 
 def parse(text: str) -> ast.Expression | None:
-    """Parse an expression; None for what is none."""
+    """Parse an expression; None if the text is not one."""
     try:
         return ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -44,15 +44,15 @@ def parse(text: str) -> ast.Expression | None:
 
 
 def walk(tree: ast.AST) -> list[ast.AST]:
-    """All nodes of a tree but those that say load or store, outer before inner.
+    """Return all nodes of a tree except load and store contexts, outer nodes first.
 
-    As :func:`ast.walk`, in a fraction of the time; a large model has trees of many thousand nodes.
+    Like :func:`ast.walk`, but much faster; large models have trees of many thousand nodes.
 
     >>> [type(node).__name__ for node in walk(parse("a + 1"))]
     ['Expression', 'BinOp', 'Name', 'Add', 'Constant']
     """
     nodes = [tree]
-    for node in nodes:  # grows as it goes
+    for node in nodes:  # nodes grows during the loop
         kind = type(node)
         fields = _FIELDS.get(kind)
         if fields is None:
@@ -77,7 +77,7 @@ _TEXT_FIELDS = frozenset(["ctx", "attr", "arg", "asname", "kind", "type_comment"
 
 
 def names_in(tree: ast.AST) -> set[str]:
-    """The names that an expression uses, without those that it binds itself.
+    """Return the names that an expression uses but does not bind.
 
     >>> sorted(names_in(parse("max(x, *(y for y in L['z']))")))
     ['L', 'max', 'x']
@@ -93,9 +93,9 @@ def names_in(tree: ast.AST) -> set[str]:
 
 
 def literal(text: str, names: Mapping[str, Any], accept: Callable[[Any], Any]) -> str | None:
-    """The text of a value when it is one for sure; ``accept`` (torch's own leaf) has the last word.
+    """Return the text of a value if it is unambiguous and ``accept`` (torch's own guard) agrees.
 
-    ``names`` are what ``torch``, ``device`` and ``inf`` mean.  Returns None for anything else.
+    ``names`` are the values of ``torch``, ``device`` and ``inf``.  Returns None for anything else.
 
     >>> literal("(1, 'a')", {}, lambda value: value == (1, "a")), literal("<A.B: 1>", {}, bool)
     ("(1, 'a')", None)
@@ -114,7 +114,7 @@ def literal(text: str, names: Mapping[str, Any], accept: Callable[[Any], Any]) -
 
 @functools.lru_cache(maxsize=1 << 13)
 def _plain(text: str) -> tuple[str, CodeType] | None:
-    """The text of a value and the code that makes it; the guards of a model repeat few of them."""
+    """Return the text of a value and its compiled code; cached, since guards repeat values."""
     tree = parse(text)
     if tree is None or not _is_plain(tree):
         return None
@@ -122,7 +122,7 @@ def _plain(text: str) -> tuple[str, CodeType] | None:
 
 
 def _unqualified(text: str, tree: ast.AST) -> str:
-    """Say ``float32`` for ``torch.float32``: a file binds the names once, as a guard's values are.
+    """Replace ``torch.float32`` by ``float32``: a dumped file imports the names of guard values.
 
     >>> _unqualified("(1, torch.float32)", parse("(1, torch.float32)"))
     '(1, float32)'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch's words for a failed guard, and for a failed compile, say as values.
+"""Parser of torch's text for failed guards and failed compiles.
 
-The words differ from release to release.  What cannot be read is of kind ``other``, with its text.
+The text differs between releases.  Text that cannot be parsed becomes kind ``other``.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from .events import CompileKey, GuardFailure, Place
 from .names import as_written, scrub
 
 NO_REASON = "torch gives no reason"
-"""What is recorded of a frame that has no code, where torch says nothing: no operation is in it."""
+"""The reason recorded for a frame without code if torch gives none: it has no operation."""
 _VERSION = re.compile(r"^(?P<id>!?\d+(?:/\d+)+): ")
-# torch's comment after a guard: the user's line, and where it stands, cut at the left; then, or
-# alone, the place in torch that made the guard, in brackets.
+# torch's comment after a guard: the user's line and its place, whose path is truncated on the left;
+# then, or alone, the place in torch that created the guard, in parentheses.
 _TORCHS_PLACE = r"\([^()\n]+:\d+ in [^()\n]+\)"
 _COMMENT = re.compile(
     r"\s*  # (?:(?P<code>.*?)  # )?(?P<file>[^\n#()]+\.\w+|<[^\n#()<>]+>):(?P<line>\d+)"
@@ -46,7 +46,7 @@ _EXPECTED = re.compile(
     r"^(?:expected type of|tensor) '(?P<source>.*?)' (?:to be a tensor type, |)"
     r"(?:.*?)expected (?P<expected>.*?),? (?:but found|actual) (?P<actual>.*)$"
 )
-# torch's own text has one quote that nothing closes.
+# torch's own text has an unbalanced quote.
 _SUBCLASS = re.compile(
     r"^expected type of '(?P<source>.*?)' to be a tensor type, ' but found (?P<actual>.*)$"
 )
@@ -73,7 +73,7 @@ _NONE = re.compile(r"^(?P<source>.*) is (?P<expected>None)$")
 _BACKEND = re.compile(r"^___check_current_backend\(|BACKEND_MATCH|backend")
 _COMPARED = re.compile(r"^(?P<source>.*?) (?P<how>==|!=|<=|>=|<|>) (?P<expected>.*)$", re.DOTALL)
 _JOINED = re.compile(r" (?:and|or) |[<>=]=?.*[<>=]")
-# `((-1)*lr) == (-0.02)`: a guard on what Inductor computes of a number.
+# `((-1)*lr) == (-0.02)`: a guard on what Inductor computes from a number.
 _MULTIPLE = re.compile(
     r"^\(*(?P<factor>-?[\d.e+-]+)\)?\*(?P<source>[A-Za-z_][\w.\[\]'\"]*)\)* == "
     r"\(?(?P<value>-?[\d.e+-]+)\)?$"
@@ -82,7 +82,7 @@ _SIZES = re.compile(r"\.(?:size|stride|storage_offset)\(\)")
 
 
 def failures_of(key: CompileKey, reasons: Sequence[str]) -> tuple[GuardFailure, ...]:
-    """Return the guards that failed as values, one for each text.
+    """Return failed guards as values, one per text.
 
     >>> one, = failures_of(CompileKey("0/1"), ["0/0: tensor 'x' size mismatch at index 1. "
     ...     "expected 2, actual 5"])
@@ -107,7 +107,7 @@ def _failure(key: CompileKey, reason: str) -> GuardFailure:
 
 
 def without_comment(text: str) -> tuple[str, Place | None]:
-    """Return a guard without torch's comment, and the user's line that it names, as torch cuts it.
+    """Return a guard without torch's comment, and the user's line in the comment, as torch cuts it.
 
     >>> without_comment("n == 3  # for _ in n:  # rc/toy.py:5 in f (_dynamo/t.py:26 in evaluate)")
     ('n == 3', Place(file='rc/toy.py', line=5, function='f'))
@@ -122,7 +122,7 @@ def without_comment(text: str) -> tuple[str, Place | None]:
 
 
 def innermost(frames: Sequence[Place]) -> Place | None:
-    """Return the innermost place that is the program's own; the innermost of all if none is."""
+    """Return the innermost place in user code, or the innermost of all if there is none."""
     own = [frame for frame in frames if is_own(frame.file)]
     return own[-1] if own else frames[-1] if frames else None
 
@@ -134,7 +134,7 @@ _LIMIT = re.compile(
 
 
 def limit_in(text: str) -> str:
-    """Return the name of the setting whose limit was hit, by torch's text; empty for another error.
+    """Return the setting whose limit was hit, according to torch's text; empty for other errors.
 
     >>> limit_in("exceeding the recompile_limit cache size limit (currently set to 8)")
     'recompile_limit'
@@ -155,9 +155,9 @@ _FOREIGN = re.compile(
 
 
 def is_own(file: str) -> bool:
-    """Say whether a file is the program's own: not installed, not Python's, and not pellucid's.
+    """Return true if a file is user code: not installed, not Python's, and not pellucid's.
 
-    Where pellucid is not installed, it runs from ``python/pellucid`` of its project.
+    A pellucid that is not installed runs from ``python/pellucid`` of its repository.
 
     >>> is_own("/home/me/model.py"), is_own("/e/lib/python3.11/site-packages/timm/m.py")
     (True, False)
@@ -166,7 +166,7 @@ def is_own(file: str) -> bool:
 
 
 def _read(text: str) -> tuple[str, str, str, str]:
-    """The kind of a guard, its source, what it expects and what came."""
+    """Return a guard's kind, source, expected value and actual value."""
     if _is_compound(text):
         return "shape" if _SIZES.search(text) else "condition", text, "", ""
     for pattern, read in _FORMS:
@@ -177,7 +177,7 @@ def _read(text: str) -> tuple[str, str, str, str]:
 
 
 def _is_compound(text: str) -> bool:
-    """Whether a guard is several tests in one: none of them is told alone.
+    """Return true if a guard combines several tests, which are not reported separately.
 
     >>> _is_compound("k == 2 and len(x) == 3"), _is_compound("2 <= n <= 4"), _is_compound("k == 2")
     (True, True, False)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dumped graph, read line by line: its nodes, with the lines on which they stand.
+"""Parser of a dumped graph: its nodes, with their lines.
 
-torch.fx prints a node a line, and above those that one line of the user's computes a comment that
-names it.  Where the text says less than the graph module does (modules), that is passed in.
+torch.fx prints one node per line; a comment above the nodes computed by one line of user code names
+that line.  Information that the text lacks (modules) is passed in.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NODE = re.compile(r" +(\w+)(?:: \"([^\"]*)\")? = (.+)")
 _IN_PLACE = re.compile(r" +(.+?);  (\w+)(?:: \"([^\"]*)\")? = (\w+)(?:;|$)")
 _DELETED = re.compile(r";  (?:\w+ = )+None(?:  #.*)?$")
 FILE_COMMENT = r"#(?: [^:\n]*:)? File: "
-"""How a line begins that names one of the user's; torch 2.15 says which are of the backward."""
+"""The start of a comment that names a user's line; torch 2.15 marks those of the backward pass."""
 
 _FILE = re.compile(rf" +{FILE_COMMENT}(.+?):(\d+) in (.*?)(?:, code: |$)")
 _NO_PLACE = re.compile(r" +# No stacktrace found")
@@ -46,11 +46,11 @@ _STEP = re.compile(r"\.(\w+)|, \"([\w.]+)\"\)")
 
 
 def nodes_of_text(text: str, modules: Mapping[str, ModulePath] | None = None) -> tuple[Node, ...]:
-    """Return the nodes of a dumped graph, with the lines of this very text.
+    """Return the nodes of a dumped graph, with their lines in this text.
 
     Args:
         text: the whole file.
-        modules: the user's modules of each node, by its name; without them, what the file tells.
+        modules: the user's modules of each node, by name; by default, those in the file's comments.
 
     >>> graph = 'class G(M):\\n  def forward(self, x: "f32[2]"):\\n    y: "f32[2]" = x + 1\\n'
     >>> [(node.name, node.op, node.target, node.line, node.args) for node in nodes_of_text(graph)]
@@ -60,13 +60,13 @@ def nodes_of_text(text: str, modules: Mapping[str, ModulePath] | None = None) ->
 
 
 def graph_hash(nodes: Sequence[Node], lines: Sequence[str]) -> str:
-    """Return what graphs of the same operations, sizes and edges have in common, and no others.
+    """Return a hash that is equal exactly for graphs with the same operations, sizes and edges.
 
-    Constants count, the names of the nodes and the user's lines do not.
+    Constants count; names of nodes and the user's lines do not.
 
     Args:
-        nodes: those of the graph.
-        lines: the file in which they stand.
+        nodes: the nodes of the graph.
+        lines: the lines of its file.
     """
     digest = hashlib.sha256()
     numbers: dict[tuple[str, str], int] = {}
@@ -86,7 +86,7 @@ def graph_hash(nodes: Sequence[Node], lines: Sequence[str]) -> str:
 
 
 class _Reader:
-    """Reads the lines of one file, top to bottom."""
+    """Parses the lines of one file from top to bottom."""
 
     def __init__(self, modules: Mapping[str, ModulePath]) -> None:
         self.nodes: list[Node] = []
@@ -96,10 +96,10 @@ class _Reader:
         self._known: set[str] = set()
         self._place: Place | None = None
         self._inputs: dict[str, int] = {}
-        """The parameters of the graph that is read, by name: where they are in ``nodes``."""
+        """The parameters of the current graph by name, with their indices in ``nodes``."""
         self._in_header = False
         self._are_listed = False
-        """Whether the parameters are lists, and the inputs what stands in these."""
+        """Whether the parameters are lists that contain the inputs."""
 
     def read(self, text: str) -> tuple[Node, ...]:
         """Return the nodes in the order of their lines."""
@@ -110,7 +110,7 @@ class _Reader:
             elif inside or line.startswith("class "):
                 self._line(line, number)
             elif line.startswith(("def ", "if ")) and self._classes:
-                break  # what runs the graph
+                break  # the code that runs the graph
         return tuple(self.nodes)
 
     def _line(self, line: str, number: int) -> None:
@@ -119,7 +119,7 @@ class _Reader:
             return
         found = _CLASS.match(line)
         if found:
-            # Inside the class that encloses this line, or else the graph itself.
+            # Nest in the enclosing class; without one, this is the graph itself.
             indent = len(found[1])
             outer = [entry for entry in self._classes if entry[0] < indent]
             self._classes = [*outer, (indent, found[2])]
@@ -142,7 +142,7 @@ class _Reader:
     # -- inputs --
 
     def _header(self, line: str, number: int) -> None:
-        """The parameters of a ``forward``, on one line or on several."""
+        """Parse the parameters of a ``forward``, on one line or several."""
         line = _COMMENT.sub("", line)
         end = _END_OF_HEADER.search(line)
         self._in_header = end is None
@@ -155,7 +155,7 @@ class _Reader:
                 self._add(name, "placeholder", name, number, note)
 
     def _inputs_are_listed(self) -> None:
-        """Forget the parameters, which are lists of the inputs that follow."""
+        """Drop the parameters, which are lists of the inputs that follow."""
         if not self._are_listed:
             self._are_listed = True
             del self.nodes[len(self.nodes) - len(self._inputs) :]
@@ -168,7 +168,7 @@ class _Reader:
         if declared or flattened:
             self._inputs_are_listed()
             listed = flattened[1] if flattened else ""
-            # What stands after a declaration is a comment.
+            # The rest of a declaration's line is a comment.
             self._declare(f'{declared[1]}: "{declared[2]}"' if declared else listed, number)
             return
         returned = _RETURN.match(line)
@@ -184,7 +184,7 @@ class _Reader:
                 )
             return
         name, note, value = found[1], found[2] or "", _DELETED.sub("", found[3])
-        if value in self._inputs:  # torch.fx gives some inputs another name
+        if value in self._inputs:  # torch.fx renames some inputs
             at = self._inputs.pop(value)
             self.nodes[at] = replace(self.nodes[at], name=name, line=number)
             self._known = (self._known - {value}) | {name}
@@ -193,7 +193,7 @@ class _Reader:
         self._add(name, op, target, number, note, rest)
 
     def _called(self, value: str) -> tuple[str, str, str]:
-        """What an expression does, with what, and the text in which its arguments stand."""
+        """Return an expression's operation, its target, and the text with its arguments."""
         found = _OF_SELF.match(value)
         if found:
             target = ".".join("".join(step) for step in _STEP.findall(found[1]))
@@ -230,7 +230,7 @@ class _Reader:
 
 
 def _described(note: str) -> dict[str, Any]:
-    """What an annotation tells of a value."""
+    """Return the dtype, sizes, strides and device in an annotation."""
     found = _TENSOR.match(note)
     if found is None or found[1] not in DTYPES:
         return {"dtype": note} if note.startswith("Sym(") else {}
@@ -243,7 +243,7 @@ def _described(note: str) -> dict[str, Any]:
 
 
 def _sizes(text: str) -> tuple[str, ...]:
-    """The sizes of a list; a symbolic one may have commas of its own.
+    """Return the sizes in a list; symbolic sizes can contain commas.
 
     >>> _sizes("2, s0 + Max(1, s1), 8"), _sizes("")
     (('2', 's0 + Max(1, s1)', '8'), ())
@@ -270,7 +270,7 @@ _OPERATORS: Mapping[type, str] = {
 
 
 def _operator(value: str) -> str:
-    """The function of an expression that is no call: ``operator.add``.
+    """Return the function for an expression that is not a call: ``operator.add``.
 
     >>> _operator("x[0]"), _operator("x @ y"), _operator("x.grad"), _operator("x < 2")
     ('operator.getitem', 'operator.matmul', 'getattr', 'operator.lt')
@@ -289,7 +289,7 @@ def _operator(value: str) -> str:
 
 
 def _in_place(statement: str) -> str:
-    """The function of a statement that changes a value: ``operator.setitem``."""
+    """Return the function for a statement that mutates a value: ``operator.setitem``."""
     target, _, _ = statement.partition(" = ")
     if target != statement and target.endswith("]"):
         return "operator.setitem"

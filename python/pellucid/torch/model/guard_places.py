@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where guards stand: in the dumped file, and for which line of the user's they were made.
+"""The places of guards: their lines in the dumped file, and the user's lines that caused them.
 
-torch cuts the paths that it names beside a guard.  What it cut is found again here, for guards and
-for those that failed alike, among the files that a capture knows.
+torch truncates paths in guard text.  They are completed here, for guards and failed guards alike,
+from the files that a capture knows.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .failures import without_comment
 
 
 def with_lines(entry: CacheEntry, text: str) -> CacheEntry:
-    """Return a cache entry whose guards know their lines in the full code.
+    """Return a cache entry whose guards have their lines in the full code.
 
-    Where the file does not have as many guards as the entry, no line is told.
+    If the file and the entry have different numbers of guards, no lines are set.
     """
     lines = text.split("\n")
     start = next((i for i, x in enumerate(lines) if x == f"def guards_{entry.key.slug}(L, G):"), -1)
@@ -47,7 +47,7 @@ def with_lines(entry: CacheEntry, text: str) -> CacheEntry:
 
 
 def with_whole_paths(events: Iterable[Any], files: Iterable[str]) -> tuple[Any, ...]:
-    """Return events whose failed guards name files of the user's, or no place."""
+    """Return events whose failed guards name a user's file by its full path, or no place."""
     known = sorted(set(files))
 
     def whole(failure: GuardFailure) -> GuardFailure:
@@ -68,9 +68,9 @@ def with_whole_paths(events: Iterable[Any], files: Iterable[str]) -> tuple[Any, 
 def with_places(
     caches: Mapping[int, Sequence[CacheEntry]], files: Iterable[str]
 ) -> dict[int, tuple[CacheEntry, ...]]:
-    """Return cache entries whose guards know the user's place that they were made for.
+    """Return cache entries whose guards have the user's line that caused them.
 
-    ``files`` are those that it may be in.
+    ``files`` are the candidates.
     """
     known = sorted(set(files))
     found: dict[str, Place | None] = {}
@@ -89,7 +89,7 @@ def with_places(
 
 
 def user_files(events: Iterable[Any]) -> set[str]:
-    """Return the files of the user's of which events speak."""
+    """Return the user's files named in events."""
     files = set()
     for event in events:
         if isinstance(event, Source):
@@ -103,7 +103,7 @@ def user_files(events: Iterable[Any]) -> set[str]:
 
 
 def place_of(user_line: str, files: Sequence[str]) -> Place | None:
-    """Return the place that a guard's text names, in the one file that it may be of.
+    """Return the place in a guard's text, if only one file matches.
 
     >>> place_of("y = x + 1  # rc/job/toy.py:7 in toy", ["/home/me/src/job/toy.py", "/toy.py"])
     Place(file='/home/me/src/job/toy.py', line=7, function='toy')
@@ -114,9 +114,9 @@ def place_of(user_line: str, files: Sequence[str]) -> Place | None:
 
 
 def whole_path(cut: str, files: Sequence[str]) -> str | None:
-    """Return the one file whose path torch has cut to this; None for none, or for several."""
-    # What the path shares with torch's own is cut, and one letter more: of a folder's name, if
-    # that is all of the path but its root.
+    """Return the only file that matches a truncated path; None if there are none or several."""
+    # torch cuts the prefix shared with its own path, and one more character: part of a folder's
+    # name if only the root is shared.
     matching = [file for file in files if file == cut or file.endswith(os.sep + cut)]
     matching = matching or [file for file in files if file.endswith(cut)]
     return matching[0] if len(matching) == 1 else None

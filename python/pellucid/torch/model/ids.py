@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ids of compiles: torch's own, and ours for compiled code that torch gives none.
+"""Compile ids: torch's own, and ours for compiled code without one.
 
-torch's is ``0/1``, the second version of the first frame; in compiled autograd ``!0/0/1``.  Code
-that was loaded has ``L0/0``, code that was made before the capture began ``B0/0``, and a program
-that ``torch.compiler.precompile`` captured ``P0/0``.
+torch's ids are ``0/1``, the second version of the first frame, and ``!0/0/1`` in compiled autograd.
+Loaded code gets ``L0/0``, code compiled before the capture began ``B0/0``, and a program captured
+by ``torch.compiler.precompile`` ``P0/0``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _FORM = re.compile(rf"(?:!\d+/)?[{LOADED}{BEFORE}{PRECOMPILED}]?\d+/\d+\Z")
 
 
 def own_id(kind: str, number: int) -> str:
-    """Return the id of code that has none of torch's.
+    """Return an id for code without one of torch's.
 
     >>> own_id(LOADED, 2)
     'L2/0'
@@ -33,7 +33,7 @@ def is_compile_id(text: object) -> bool:
 
 
 def version_of(compile_id: str, number: int) -> str:
-    """Return the id of another version of the same frame, as many after the given one.
+    """Return the id of a later version of the same frame.
 
     >>> version_of("!2/0/1", 1), version_of("L0/9", 2)
     ('!2/0/2', 'L0/11')

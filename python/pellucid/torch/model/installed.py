@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files are of what is installed, and so no part of the program."""
+"""Which files are installed and so not part of the program."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ _PACKAGES = ("site-packages", "dist-packages")
 
 
 def packages_folders(path: Sequence[str]) -> tuple[str, ...]:
-    """Return the folders of installed packages, each with a separator at its end.
+    """Return the folders of installed packages, each with a trailing separator.
 
-    A virtual environment may see those of the Python that it was made with, and ``PYTHONPATH`` may
-    add others.
+    A virtual environment may include those of its base Python, and ``PYTHONPATH`` may add others.
 
     Args:
-        path: where modules are looked for.
+        path: the module search path.
 
     >>> packages_folders(["/elsewhere/site-packages", "/home/program"])[-1]
     '/elsewhere/site-packages/'
@@ -33,7 +32,7 @@ _FOLDERS = (os.path.join(sysconfig.get_paths()["stdlib"], ""), *_PACKAGES_FOLDER
 
 
 def is_installed(file: str) -> bool:
-    """Return true if a file is of the standard library or of an installed package.
+    """Return true if a file belongs to the standard library or an installed package.
 
     >>> is_installed(os.__file__), is_installed("model.py")
     (True, False)
@@ -42,7 +41,7 @@ def is_installed(file: str) -> bool:
 
 
 def is_of_a_package(file: str) -> bool:
-    """Return true if a file is of an installed package.
+    """Return true if a file belongs to an installed package.
 
     >>> is_of_a_package("model.py")
     False

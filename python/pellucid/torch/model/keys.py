@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which compile, and which place: what nearly all events of a capture have."""
+"""The key of a compile and the place of a line, which nearly all events have."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from .names import frame_part, slug
 
-# Marks what a file of the dump holds already, so that the record need not repeat it.
+# Marks a field whose value is in a file of the dump, so the record omits it.
 IN_FILE: dict[str, Any] = {"in_file": True}
-# Marks what the record leaves out where it is at its default; a reader puts it back.
+# Marks a field that the record omits if it has its default value.
 SPARSE: dict[str, Any] = {"sparse": True}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What forward graphs keep for their backward graphs, as events."""
+"""Events for the tensors that forward graphs save for their backward graphs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from .keys import SPARSE, CompileKey, Place
 
 ANYWAY = ("parameter", "buffer", "input", "view", "result")
-"""The kinds of saved tensors that take no memory of their own."""
+"""The kinds of saved tensors that need no additional memory."""
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,10 @@ class SavedTensor:
     name: str
     """The node that computes it in the forward graph, and the input of the backward graph."""
     kind: str
-    """``parameter``, ``buffer``, ``input``, ``view`` (of such a one), ``result`` (of the function
-    as well): these exist anyway; ``computed`` for tensors that take additional memory."""
+    """``computed`` if it needs additional memory, else why it exists anyway.
+
+    That is: ``parameter``, ``buffer``, ``input``, ``view`` (of one of these), or ``result`` (also
+    returned by the function)."""
     dtype: str
     shape: tuple[str, ...]
     """The sizes as torch prints them, symbols included."""
@@ -36,12 +38,12 @@ class SavedTensor:
 
     @property
     def type(self) -> str:
-        """Type and sizes: ``float32[8, s0]``."""
+        """Return the type and sizes: ``float32[8, s0]``."""
         return f"{self.dtype}[{', '.join(self.shape)}]"
 
     @property
     def is_extra(self) -> bool:
-        """Whether it takes memory that would be free without the backward pass."""
+        """Return true if it needs memory that would be free without the backward pass."""
         return self.kind not in ANYWAY
 
 
@@ -57,21 +59,21 @@ class Saved:
     given: int
     """The size in bytes of the forward graph's inputs: parameters, buffers and inputs."""
     tensors: tuple[SavedTensor, ...]
-    """In the order in which the backward graph takes them."""
+    """In the order of the backward graph's inputs."""
 
     @property
     def bytes(self) -> int:
-        """The size of all."""
+        """Return the total size."""
         return sum(tensor.bytes for tensor in self.tensors)
 
     @property
     def extra(self) -> int:
-        """The size of those that take memory of their own."""
+        """Return the size of the tensors that need additional memory."""
         return sum(tensor.bytes for tensor in self.tensors if tensor.is_extra)
 
     @property
     def summary(self) -> str:
-        """The sizes in a sentence or two."""
+        """Return the sizes in a sentence or two."""
         tensors = f"{len(self.tensors)} tensor{'s' if len(self.tensors) != 1 else ''}"
         return (
             f"{tensors} of {size_in_words(self.bytes)} stay until the backward pass has run; "
@@ -81,7 +83,7 @@ class Saved:
 
 
 def size_in_words(number: int) -> str:
-    """Return a number of bytes as a person reads it.
+    """Return a number of bytes in readable units.
 
     >>> size_in_words(640), size_in_words(2048), size_in_words(5 * 2**20 + 2**19)
     ('640 B', '2 KiB', '5.5 MiB')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which module of the user's each node of a graph belongs to: comments in the graph, and a tree."""
+"""The user's module of each graph node: comments in the graph, and a tree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ModulePath = Tuple[Tuple[str, str], ...]
 
 _NODE = re.compile(r"^( +)(\w+)(?:: \"[^\"]*\")? = ")
 _SHOWN = 8
-"""How many nodes of one module the tree names."""
+"""The number of nodes per module that the tree names."""
 
 
 def with_modules(body: str, modules: Mapping[str, ModulePath]) -> str:
@@ -26,7 +26,7 @@ def with_modules(body: str, modules: Mapping[str, ModulePath]) -> str:
     for line in body.split("\n"):
         found = _NODE.match(line)
         path = modules.get(found[2]) if found else None
-        # A node of the outermost code follows one of a module without a word, as in the source.
+        # A node outside any module follows without a comment, as in the source.
         if found and path is not None and path != last:
             lines.append(f"{found[1]}# in {path[-1][0]} ({path[-1][1]})")
         if found:
@@ -36,7 +36,7 @@ def with_modules(body: str, modules: Mapping[str, ModulePath]) -> str:
 
 
 def module_tree(modules: Mapping[str, ModulePath]) -> str:
-    """Tell the modules as a tree, each with the nodes that it computes; empty when there are none.
+    """Return the modules as a tree, each with its nodes; empty if there are none.
 
     >>> linear = (("self.a", "Linear"),)
     >>> print(module_tree({"t": linear, "addmm": linear, "x": linear + (("self.a.b", "ReLU"),)}))
@@ -65,9 +65,10 @@ _MODULE = re.compile(r" +# in (\S+) \((\w+)\)$")
 
 
 def modules_of_text(text: str) -> dict[str, ModulePath]:
-    """Return the modules of the nodes that a dumped file names in its comments.
+    """Return the modules of nodes from the comments in a dumped file.
 
-    The tree at its end names a few of each module; besides, the first of each row is known.
+    The tree at the end names a few nodes of each module; a comment names the first node of each
+    run.
 
     >>> tree = "# The modules, each with the nodes that it computes:\\n#   self.a (Linear): t"
     >>> modules_of_text(tree + "\\n#     self.a.b (ReLU): x")["x"]
@@ -100,7 +101,7 @@ def modules_of_text(text: str) -> dict[str, ModulePath]:
 
 
 def _order(path: ModulePath, first_seen: Mapping[ModulePath, int]) -> list[int]:
-    """Parents before children, and siblings in the order in which the graph meets them."""
+    """Sort parents before children, and siblings in graph order."""
     return [first_seen[path[:depth]] for depth in range(1, len(path) + 1)]
 
 

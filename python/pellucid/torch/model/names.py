@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that are the same from run to run.
+"""Names that are the same in every run.
 
-Dynamo names what it makes with a uuid (``__compiled_fn_1_bfd0a77c_…``), with an object's address
-(``___module_iter_140330457142016_c1``) or with a process-wide counter.  Files and sources of a
-capture use names made from the compile id instead.  Everything here is pure text.
+Dynamo's generated names contain a uuid (``__compiled_fn_1_bfd0a77c_…``), an object's address
+(``___module_iter_140330457142016_c1``) or a process-wide counter.  Files and sources of a capture
+use names derived from the compile id instead.  Everything here is pure text.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _ID_IN_NAME = re.compile(r"_\d{9,}(?=_|\Z)")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 _ID_IN_TEXT = re.compile(r"(?<![\w.])\d{12,16}(?![\w.])")
 _ID_INSIDE_NAME = re.compile(r"(?<=_)\d{12,16}(?=_|\b)")
-# What all that `scrub` looks for has, and most text has not; the first alone is found quickly.
+# A quick test: all that `scrub` looks for contains this, and most text does not.
 _MANY_DIGITS = re.compile(r"[0-9a-fA-F][0-9a-fA-F][0-9a-fA-F]{4}")
 _TO_SCRUB = re.compile(r"[0-9]{12}|0x[0-9a-fA-F]{6}|_[0-9a-f]{8}_|_id\(")
-# What a guard asks of an object's id: an interpreter at a fixed address has short ones.
+# The object id in a guard; short if the interpreter is at a fixed address.
 _ID_OF_CHECK = re.compile(r"(_id\([^\n]*?, )\d{6,16}\b")
 _NOT_IDENTIFIER = re.compile(r"\W+", re.ASCII)
 
 
 def slug(compile_id: str | None, epoch: int = 0) -> str:
-    """Make a compile id fit for file names and identifiers.
+    """Return a compile id in a form that is valid in file names and identifiers.
 
     >>> slug("0/1"), slug("!2/0/1"), slug("0/1", epoch=1), slug(None)
     ('0_1', 'a2_0_1', 'r1_0_1', 'x')
@@ -40,7 +40,7 @@ def slug(compile_id: str | None, epoch: int = 0) -> str:
 
 
 def frame_part(compile_id: str | None, epoch: int = 0) -> str:
-    """Name the frame of a compile id: what all its recompiles share.
+    """Return the frame of a compile id, which all its recompiles share.
 
     >>> frame_part("3/1"), frame_part("3/2", epoch=1)
     ('3', 'r1_3')
@@ -49,7 +49,7 @@ def frame_part(compile_id: str | None, epoch: int = 0) -> str:
 
 
 def identifier(name: str) -> str:
-    """Make a function's name fit for file names and identifiers.
+    """Return a function's name in a form that is valid in file names and identifiers.
 
     >>> identifier("<lambda>"), identifier("forward"), identifier("é")
     ('lambda', 'forward', 'x')
@@ -58,7 +58,7 @@ def identifier(name: str) -> str:
 
 
 def definable(name: str) -> str:
-    """Make a function's name one that a ``def`` may have.
+    """Return a function's name in a form that is valid in a ``def``.
 
     >>> definable("<lambda>"), definable("forward")
     ('lambda_', 'forward')
@@ -68,7 +68,7 @@ def definable(name: str) -> str:
 
 
 def label(function: str) -> str:
-    """Say which function this is; Dynamo's long names of resume functions in words.
+    """Return the display name of a function; Dynamo's names of resume functions become words.
 
     >>> label("forward"), label("torch_dynamo_resume_in_forward_at_31")
     ('forward', 'forward, resumed after line 31')
@@ -78,15 +78,15 @@ def label(function: str) -> str:
 
 
 def is_resumed(function: str) -> bool:
-    """Whether this is the name of a function that resumes after a graph break."""
+    """Return true if this is the name of a resume function."""
     return RESUMED.match(function) is not None
 
 
 def known_globals(names: Iterable[str], scope: Mapping[str, Any]) -> dict[str, str]:
-    """Map names that Dynamo has put into ``scope`` for built-in functions and modules to theirs.
+    """Map names that Dynamo installed in ``scope`` for builtins and modules to their own names.
 
-    What is shown means the same: a built-in function has its name only where ``scope`` has no other
-    object of that name.
+    The mapping keeps the meaning: a builtin's name is used only if ``scope`` has no other object of
+    that name.
 
     >>> scope = {"___module_iter_140330457142016_c0": iter}
     >>> known_globals(scope, scope), known_globals(scope, {**scope, "iter": 1})
@@ -113,12 +113,12 @@ def stable_globals(
     tag: str,
     known: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Map each name that differs from run to run to one that does not.
+    """Map each name that differs between runs to one that does not.
 
     ``names`` are a code object's global and attribute names, ``taken`` all other names it uses,
-    ``tag`` is the slug of its compile id, without which a graph keeps its number, and ``known``
-    names some as :func:`known_globals` does.
-    The map is one-to-one and never meets a name in use.
+    ``tag`` is the slug of its compile id (without it, graphs keep their numbers), and ``known``
+    maps some names like :func:`known_globals`. The mapping is one-to-one and never collides with a
+    name in use.
 
     >>> stable_globals(["torch", "__compiled_fn_1_bfd0a77c_ce1c_411a_b1af_d05db5785f3c"], [], "0_0")
     {'__compiled_fn_1_bfd0a77c_ce1c_411a_b1af_d05db5785f3c': '__compiled_fn_0_0'}
@@ -154,7 +154,7 @@ def stable_globals(
 
 
 def without_ids(name: str) -> str:
-    """A name without what differs from run to run.
+    """Return a name without the parts that differ between runs.
 
     >>> without_ids("__optimizer_140147109550320_c0"), without_ids("_140147109550320_c0")
     ('__optimizer_c0', '_c0')
@@ -163,7 +163,7 @@ def without_ids(name: str) -> str:
 
 
 def _module(name: str) -> str:
-    """Name a module that Dynamo has imported: ``__import_torch_dot_nn`` is ``torch_nn``."""
+    """Return the name of an imported module: ``torch_nn`` for ``__import_torch_dot_nn``."""
     path = name[len("__import_") :].split("_dot_")
     parts = [part.strip("_") for part in path]
     if parts[:2] == ["torch", "dynamo"] and len(parts) > 2:
@@ -198,7 +198,7 @@ _SCOPE = re.compile(r"^[LG]\['(\w+)'\]")
 
 
 def as_written(source: str) -> str:
-    """Say where a value is from as the program does, not as torch does.
+    """Return a value's source as the program writes it.
 
     >>> as_written("L['self']._modules['layers']._modules['2']._parameters['weight']")
     'self.layers.2.weight'
@@ -221,7 +221,7 @@ _ENVIRONMENT = re.compile(r"\.environ\._data\[b('[^']*')\]")
 
 
 def as_comment(text: str, limit: int = 0) -> str:
-    """Turn text into comment lines; with ``limit``, at most so many.
+    """Turn text into comment lines; with ``limit``, at most that many.
 
     >>> as_comment("a\\nb\\nc", limit=2)
     '# a\\n# b\\n# … 1 more line'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a printed graph needs to run by itself, as plain values.
+"""The requirements for running a printed graph on its own, as plain values.
 
-:mod:`~fx_meta` reads them from a graph module.  Where torch shows only the text of a
-graph, because it has the graph from its cache, they are read here, from the annotations.
+:mod:`~fx_meta` reads them from a graph module.  If torch has only the text of a graph, because it
+came from its cache, they are read here from the annotations.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ class Tensor:
     shape: tuple[int, ...]
     stride: tuple[int, ...]
     dtype: str
-    """As torch names it, without ``torch.``."""
+    """torch's name without ``torch.``."""
     device: str
     requires_grad: bool = False
     values: str = ""
-    """The elements as a literal, for the few small constants that have them."""
+    """The elements as a literal, for the few small constants that are stored."""
     is_leaf: bool = True
-    """Whether nothing computed it, as far as autograd knows: views of a leaf take no writes."""
+    """Whether it is a leaf for autograd: views of a leaf cannot be written to."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Value:
     """An input or a constant of a graph.
 
     Exactly one of ``tensor``, ``literal`` (a Python expression), ``items`` (of a list) and
-    ``lacking`` (why it cannot be built) says what it is.
+    ``lacking`` (why it cannot be built) is set.
     """
 
     name: str
@@ -46,24 +46,24 @@ class Value:
     literal: str = ""
     lacking: str = ""
     symbol: str = ""
-    """The symbolic size for which ``literal`` stands."""
+    """The symbolic size that ``literal`` replaces."""
     items: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What a printed graph needs to run by itself.
+    """The requirements for running a printed graph on its own.
 
     Args:
-        inputs: what ``forward`` takes, in order.
-        outputs: how many values it returns.
-        constants: attributes that it reads, by their dotted names.
-        children: dotted names of the graphs inside it, outer ones first.
-        imports: statements for names that its text finds in its globals.
-        operators: those that ``import torch`` does not give, and the module that registers each;
-            empty where only the program knows it.
-        grad: whether it runs where gradients are recorded.
-        modules: the user's modules that its nodes belong to, as pairs of a node's name and a path.
+        inputs: the arguments of ``forward``, in order.
+        outputs: the number of return values.
+        constants: the attributes that it reads, by dotted name.
+        children: the dotted names of nested graphs, outer ones first.
+        imports: statements for the names that its text expects in its globals.
+        operators: operators that ``import torch`` does not provide, each with its module;
+            empty if only the program knows it.
+        grad: whether it runs with gradients enabled.
+        modules: the user's modules of its nodes, as pairs of a node's name and a path.
     """
 
     inputs: tuple[Value, ...]
@@ -77,7 +77,7 @@ class Needs:
 
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a dense tensor.
+    """Return the strides of a dense tensor.
 
     >>> contiguous([2, 3, 4])
     (12, 4, 1)
@@ -92,7 +92,7 @@ def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
 
 # -- from the text alone ---------------------------------------------------------------------------
 
-# A graph that torch has from its cache comes as text: shapes and dtypes stand in annotations.
+# torch's cache returns a graph as text, with shapes and dtypes in annotations.
 _TENSOR = re.compile(r"(\w+)\[([^\]]*)\](?:\[([^\]]*)\])?(\S*)\Z")
 _SYMBOL = re.compile(r"Sym\((.*)\)\Z")
 DTYPES = {
@@ -110,13 +110,14 @@ DTYPES = {
 
 
 def needs_of_text(body: str, symbols: Mapping[str, int]) -> Needs | None:
-    """Read what a printed graph needs off its annotations.
+    """Read the requirements of a printed graph from its annotations.
 
     Args:
         body: the class as torch.fx prints it.
-        symbols: the numbers that torch compiled with for its symbolic sizes.
+        symbols: the values that torch compiled with for symbolic sizes.
 
-    Returns None when the text is no graph.  Attributes get random values: theirs are not told.
+    Returns None if the text is not a graph.  Attributes get random values, since theirs are
+    unknown.
     """
     try:
         tree = ast.parse(body)
@@ -129,7 +130,7 @@ def needs_of_text(body: str, symbols: Mapping[str, int]) -> Needs | None:
     forward = functions[0]
     declared = [(arg.arg, arg.annotation) for arg in forward.args.args[1:]]
     bare = [n for n in forward.body if isinstance(n, ast.AnnAssign) and n.value is None]
-    if bare:  # what stands in the lists that it takes
+    if bare:  # the inputs are the items of its list parameters
         declared = [(n.target.id, n.annotation) for n in bare if isinstance(n.target, ast.Name)]
     returned = next((n.value for n in forward.body if isinstance(n, ast.Return)), None)
     if isinstance(returned, ast.Call) and returned.args:
@@ -144,7 +145,7 @@ _SELF = ast.dump(ast.parse("self", mode="eval").body)
 
 
 def _attributes(forward: ast.FunctionDef) -> Iterator[tuple[str, ast.expr | None]]:
-    """What a graph reads of itself: ``mask: "f32[4][1]cpu" = self.mask``."""
+    """Yield the attributes that a graph reads: ``mask: "f32[4][1]cpu" = self.mask``."""
     for node in forward.body:
         value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
         if isinstance(value, ast.Attribute) and ast.dump(value.value) == _SELF:
@@ -170,7 +171,7 @@ def _declared(name: str, annotation: ast.expr | None, symbols: Mapping[str, int]
 
 
 def sizes_of(text: str, symbols: Mapping[str, int]) -> tuple[int, ...]:
-    """Evaluate the sizes of a list over symbols; sympy prints them in Python's grammar.
+    """Evaluate a list of symbolic sizes; SymPy prints them in Python syntax.
 
     >>> sizes_of("2*s0 + 1, 8, 24*Max(1, (s0//16))", {"s0": 3})
     (7, 8, 24)
@@ -209,7 +210,7 @@ _OPERATORS: Mapping[type, Callable[[Any, Any], _Number]] = {
     ast.Mod: operator.mod,
     ast.Pow: _power,
 }
-# The functions of torch.utils._sympy that sizes and strides are made of, by the names they print.
+# The functions of torch.utils._sympy that occur in sizes and strides, by their printed names.
 _FUNCTIONS: Mapping[str, Callable[..., _Number]] = {
     "Abs": abs,
     "CeilToInt": math.ceil,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of a graph, as plain values, and the side file that holds those of all graphs."""
+"""The nodes of a graph as plain values, and the file that stores those of all graphs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Node:
     op: str
     """torch.fx's name for it: ``placeholder``, ``get_attr``, ``call_function``, ``output``, …."""
     target: str
-    """What is called or read, as the file writes it."""
+    """The function or attribute, as the file writes it."""
     line: int
     """Its line in the dumped file; for an input, the line of its declaration."""
     place: Place | None = None
@@ -36,7 +36,7 @@ class Node:
     module: ModulePath = ()
     """The user's modules in which it is computed, outermost first, each with its class."""
     graph: str = ""
-    """The graph inside the dumped one to which it belongs, ``cond_true_0``; empty for its own."""
+    """The nested graph that contains it, ``cond_true_0``; empty for the outermost graph."""
 
 
 Nodes = Mapping[str, Sequence[Node]]
@@ -46,9 +46,10 @@ _FIELDS = tuple(field.name for field in fields(Node))
 
 
 def nodes_to_bytes(nodes: Nodes) -> bytes:
-    """Return the content of the side file: gzipped JSON, the same for the same nodes.
+    """Return the content of the node file: gzipped JSON, deterministic.
 
-    A graph is a table with a row a node; files and modules, which many nodes share, stand once.
+    A graph is a table with one row per node; files and modules, which many nodes share, are stored
+    once.
     """
     places: dict[tuple[str, str], int] = {}
     modules: dict[ModulePath, int] = {}
@@ -70,10 +71,10 @@ def nodes_to_bytes(nodes: Nodes) -> bytes:
 
 
 def nodes_from_bytes(data: bytes) -> dict[str, tuple[Node, ...]]:
-    """Return the nodes of each graph; fields that this version does not know are left out.
+    """Return the nodes of each graph; unknown fields are left out.
 
     Raises:
-        ValueError: this is no such file.
+        ValueError: the data is not such a file.
     """
     try:
         record = json.loads(gzip.decompress(data))

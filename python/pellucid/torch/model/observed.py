@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events about the values that compiled code computes; ``events.py`` has the others."""
+"""Events about the values that compiled code computes; ``events.py`` has the rest."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of code that Dynamo generated, beyond the code itself."""
+"""Information about generated code that the code itself lacks."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ Parameters = Mapping[int, Sequence[Sequence[str]]]
 
 @dataclass(frozen=True)
 class Origin:
-    """Where one generated code object comes from."""
+    """The origin of a generated code object."""
 
     original: CodeType
-    """The code that Dynamo compiled.  A resume function comes from itself."""
+    """The code that Dynamo compiled.  A resume function is its own original."""
     tag: str = ""
-    """The slug of the compile id; empty where that is not known."""
+    """The slug of the compile id; empty if unknown."""
     parameters: Parameters = field(default_factory=dict)
-    """Those of the functions that resume ``original``."""
+    """The parameters of the functions that resume ``original``."""
     scope: Mapping[str, Any] = field(default_factory=dict)
     """The globals of the function."""
 
     def made(self, code: CodeType) -> bool:
-        """Whether ``code`` is Dynamo's own, not what a bytecode hook has put in its place.
+        """Return true if Dynamo generated ``code``, rather than a bytecode hook replacing it.
 
-        Dynamo keeps the place of what it compiles, and no function as it was.
+        Dynamo keeps the file, line and name of what it compiles, but never the same bytecode.
         """
         if any(getattr(code, name) != getattr(self.original, name) for name in _PLACE):
             return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the parts of a compile are, in words: torch names them by its own functions."""
+"""The phases of a compile, in words; torch names them after its own functions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Mapping, NamedTuple
 
 
 class Phase(NamedTuple):
-    """One part of the compiler's work."""
+    """One phase of a compile."""
 
     owner: str
-    """Who does it: ``Dynamo``, ``AOTAutograd``, ``Inductor``, ``the backend``, ``Python``."""
+    """The component: ``Dynamo``, ``AOTAutograd``, ``Inductor``, ``the backend``, ``Python``."""
     does: str
-    """What is done, for `... does ...`."""
+    """The verb phrase that follows the owner."""
 
 
 _PHASES: Mapping[str, Phase] = {
@@ -66,13 +66,13 @@ _FAMILIES = (
     (re.compile(r"\bbw_compiler"), Phase("Inductor", "compiles the backward graph")),
 )
 RESTART = re.compile(r"^compile_attempt_[1-9]\d*$")
-"""What a part is called that is done only because an attempt came to nothing."""
+"""The name of a repeated tracing attempt."""
 AUTOTUNING = _FAMILIES[0][0]
-"""What is in the name of a part in which candidates are measured."""
+"""Matches the names of phases that measure candidates."""
 
 
 def phase_of(name: str) -> Phase | None:
-    """Return what a part of a compile is; None for one that is not known.
+    """Return the phase of a name; None if it is unknown.
 
     >>> phase_of("build_guards"), phase_of("pass.post_grad_passes.stable_sort").does
     (Phase(owner='Dynamo', does='builds the guards'), 'runs a pass over the graph')
@@ -86,11 +86,11 @@ def phase_of(name: str) -> Phase | None:
 
 
 OWNERS = ("Dynamo", "AOTAutograd", "Inductor", "the backend", "Python")
-"""Who does the parts of a compile."""
+"""The components that run phases."""
 
 
 def cause_of(name: str) -> tuple[str, str]:
-    """Return who does a part and what: the same for parts that are told as one.
+    """Return the component and action of a phase; phases with the same pair are reported as one.
 
     >>> cause_of("pass.post_grad_passes.stable_sort"), cause_of("mm_template_autotuning")
     (('Inductor', 'runs a pass over the graph'), ('Inductor', 'measures candidates'))
@@ -102,9 +102,9 @@ def cause_of(name: str) -> tuple[str, str]:
 
 
 def describe(names: tuple[str, ...]) -> str:
-    """Return in words what goes on, for the parts that are open, the innermost last.
+    """Return the current activity in words, from the open phases, the innermost last.
 
-    torch's own name of the innermost one stands beside the words where these do not tell it.
+    torch's name of the innermost phase is appended if the words do not identify it.
 
     >>> describe(("dynamo", "entire_frame_compile", "build_guards"))
     'Dynamo builds the guards'

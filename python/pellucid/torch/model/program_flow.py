@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kernel computes, by what it is given, where a program's text does not say.
+"""The operations of kernels, inferred from their arguments if a program's text lacks them.
 
-A program from a cache has no comment at its C++ kernels.  What such a kernel is given it has from
-the graph's inputs, or from calls of libraries, whose nodes are known: a node that takes the same,
-and whose operation the kernel's name has, is one that it computes.
+A program from a cache has no comments at its C++ kernels.  The arguments of such a kernel come from
+the graph's inputs or from library calls, whose nodes are known: the kernel computes a node that
+takes the same arguments and whose operation occurs in the kernel's name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def operation(target: str) -> str:
 
 
 class Consumers:
-    """The nodes of a graph by what they take."""
+    """The nodes of a graph by their arguments."""
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         self._of: dict[str, list[Node]] = {}
@@ -39,7 +39,7 @@ class Consumers:
                 self._of.setdefault(name, []).append(node)
 
     def computed(self, kernel: str, given: Iterable[str]) -> list[str]:
-        """Return the nodes that take one of the values and whose operation the kernel's name has.
+        """Return the nodes that take one of the values and whose operation is in the kernel's name.
 
         >>> nodes = [Node("a", "placeholder", "a", 1), Node("m", "call_function",
         ...     "torch.ops.aten.relu.default", 2, args=("a",))]
@@ -55,7 +55,7 @@ class Consumers:
 
 
 def given_to(text: str) -> list[str]:
-    """Return the names that a call is given.
+    """Return the names in a call's arguments.
 
     >>> given_to("cpp_fused_0(primals_1, c_void_p(buf0.data_ptr()))")
     ['primals_1', 'c_void_p', 'buf0', 'data_ptr']
@@ -64,7 +64,7 @@ def given_to(text: str) -> list[str]:
 
 
 def results_of(lines: Sequence[str], calls: Mapping[int, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the nodes of each buffer that a call of a library makes, by the calls' lines."""
+    """Return the nodes of each buffer that a library call produces, by the lines of the calls."""
     found: dict[str, list[str]] = {}
     for line, nodes in calls.items():
         made = _RESULT.match(lines[line - 1]) if 0 < line <= len(lines) else None

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program of Inductor's, read as text: its kernels, their calls, and the nodes behind each call.
+"""Parser of an Inductor program: its kernels, their calls, and the nodes of each call.
 
-Inductor writes above a call which nodes of the earlier graphs it computes::
+Inductor writes a comment above a call that names the nodes of earlier graphs it computes::
 
     # Topologically Sorted Source Nodes: [linear, x], Original ATen: [aten.addmm]
     extern_kernels.addmm(...)
 
-and above a Triton kernel which nodes of the graph from which the program was generated.
+and above a Triton kernel the nodes of the graph from which the program was generated.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ _SOURCES = re.compile(r"\s*# .*\bSource Nodes: \[([^\]]*)\]")
 _FRAGMENT = re.compile(r"#   %(\w+) : ")
 _OF_LIBRARY = ("extern_kernels.", "torch.ops.", "aten.", "inductor_ops.", "_quantized.")
 _STREAM = "get_raw_stream"
-# Functions that call the kernels to measure them, not to run the program.
+# Functions that call the kernels to benchmark them, not to run the program.
 _NO_PART = ("benchmark", "get_args")
 
 
 @dataclass
 class KernelText:
-    """A kernel that a program defines, or one of a library that it calls."""
+    """A kernel that a program defines, or a library kernel that it calls."""
 
     name: str
     kind: str
-    """The method of Inductor's that compiles it, ``cpp_pybinding``; ``extern`` for a library's."""
+    """Inductor's method that compiles it, ``cpp_pybinding``; ``extern`` for library kernels."""
     line: int
-    """Where it is defined; 0 for a library's."""
+    """The line of its definition; 0 for library kernels."""
     calls: list[int] = field(default_factory=list)
     """The lines that call it."""
     nodes: list[str] = field(default_factory=list)
-    """The nodes that its calls compute, by the names that the comments have."""
+    """The nodes that its calls compute, by the names in the comments."""
     generated_from: list[str] = field(default_factory=list)
-    """The same in the graph from which the program was generated, where that is known."""
+    """The same in the graph from which the program was generated, if known."""
     arguments: list[tuple[str, ...]] = field(default_factory=list)
-    """The names of the buffers that each call is given or makes."""
+    """The names of the buffers that each call takes or produces."""
 
 
 def kernels_of_text(text: str) -> tuple[KernelText, ...]:
-    """Return the kernels of a program in the order of their lines; a library's, each call apart.
+    """Return the kernels of a program in the order of their lines; library calls are separate.
 
     >>> text = "def call(args):\\n    # Source Nodes: [a, b], Original ATen: [aten.mm]\\n"
     >>> kernels_of_text(text + "    extern_kernels.mm(x, y, out=buf0)")
@@ -77,13 +77,13 @@ def kernels_of_text(text: str) -> tuple[KernelText, ...]:
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of a program that makes values."""
+    """A statement of a program that produces values."""
 
     line: int
     end: int
     """Its last line."""
     fills: tuple[str, ...]
-    """The buffers that it may be the first to fill: what a call is given, or what is assigned."""
+    """The buffers that it may be the first to fill: arguments of a call, or assigned names."""
 
 
 def statements_of_text(text: str) -> tuple[Statement, ...]:
@@ -124,13 +124,13 @@ _ALIASING = ("reinterpret_tensor", "alloc_from_pool", "assert_", _STREAM)
 def add_origins(
     kernels: Sequence[KernelText], origins: Mapping[str, tuple[str, tuple[str, ...]]]
 ) -> None:
-    """Add the nodes that each kernel was generated from.
+    """Add the nodes from which each kernel was generated.
 
     Args:
-        kernels: those of one program.
-        origins: for each buffer the part of the program that makes it, and the nodes of that part.
+        kernels: the kernels of one program.
+        origins: for each buffer, the part of the program that produces it, and that part's nodes.
 
-    A call makes those of its buffers that no call before it has made.
+    A call produces those of its buffers that no earlier call has produced.
     """
     made: set[str] = set()
     calls = [(line, at, kernel) for kernel in kernels for at, line in enumerate(kernel.calls)]
@@ -144,7 +144,7 @@ def add_origins(
 
 
 def ast_name(node: ast.expr) -> str:
-    """Return the dotted name that an expression is; empty for another one."""
+    """Return an expression as a dotted name; empty if it is not one."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -153,7 +153,7 @@ def ast_name(node: ast.expr) -> str:
 
 
 def _calls(text: str) -> Iterator[tuple[ast.stmt, ast.Call]]:
-    """The calls that are statements, or give a statement's value, in the order of their lines."""
+    """Yield calls that are statements or assigned values, in the order of their lines."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -173,9 +173,9 @@ def _calls(text: str) -> Iterator[tuple[ast.stmt, ast.Call]]:
 
 
 def _sources(lines: list[str], line: int) -> tuple[str, ...] | None:
-    """The nodes that the comment above a statement names; None where there is none.
+    """Return the nodes in the comment above a statement; None if there is no comment.
 
-    A call on a device has the statement that gets its stream in between.
+    On a device, the statement that gets the stream comes between comment and call.
     """
     for above in reversed(lines[max(0, line - 4) : line - 1]):
         found = _SOURCES.match(above)
@@ -188,7 +188,7 @@ def _sources(lines: list[str], line: int) -> tuple[str, ...] | None:
 
 
 def _fragment(lines: list[str], line: int) -> list[str]:
-    """The nodes that the comment above a definition lists."""
+    """Return the nodes listed in the comment above a definition."""
     names: list[str] = []
     for above in reversed(lines[: line - 1]):
         if not above.startswith("#"):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a kernel's call to the nodes that it computes, and so to the user's lines.
+"""Lookup from a kernel's call to the nodes that it computes, and so to the user's lines.
 
-Inductor names nodes by where they first came from, and a name may stand for other nodes in other
-stages.  Those of a forward pass are from the captured graph; those of a backward pass are of its
-own graphs, but for what goes back to the captured one.
+Inductor names nodes by their origin, and a name can refer to different nodes in different stages.
+Names in a forward pass refer to the captured graph; those in a backward pass refer to its own
+graphs, except for nodes that go back to the captured graph.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .nodes import Node
 
 
 class Resolved(NamedTuple):
-    """A node for which a name of a program stands."""
+    """A node that a name in a program refers to."""
 
     name: str
     file: str
-    """The dumped graph in which it was found."""
+    """The dumped graph that contains it."""
     node: Node
     how: str
     """``exact``, or ``by name``."""
@@ -31,7 +31,7 @@ _EARLY = ("captured", "pre_insert_deferred_runtime_asserts", "compiled_autograd"
 
 
 def stages_of(program: Graph) -> tuple[str, ...]:
-    """Return the stages in which the nodes of a program's comments are looked for, in order.
+    """Return the stages to search for the nodes of a program's comments, in order.
 
     >>> stages_of(Graph(CompileKey("0/0"), "inductor_forward", "p.py", ""))[:3]
     ('captured', 'pre_insert_deferred_runtime_asserts', 'compiled_autograd')
@@ -46,10 +46,10 @@ def stages_of(program: Graph) -> tuple[str, ...]:
 
 
 def resolve(capture: Capture, call: KernelFile | ExternCall) -> tuple[Resolved, ...]:
-    """Return the nodes that a kernel, or one call of a library's, computes.
+    """Return the nodes that a kernel or a library call computes.
 
-    Where Inductor has told the nodes of its own graph these come, else those that its comments
-    name.  A name that no dumped graph has is left out.
+    If Inductor recorded the nodes of its own graph, these are returned, else those that its
+    comments name.  Names that no dumped graph contains are left out.
     """
     program = next((g for g in capture.of(Graph) if g.file == call.program), None)
     if program is None:
@@ -62,7 +62,7 @@ def resolve(capture: Capture, call: KernelFile | ExternCall) -> tuple[Resolved, 
 
 
 def resolve_by_name(capture: Capture, call: KernelFile | ExternCall) -> tuple[Resolved, ...]:
-    """Return the nodes for which the names in a program's comments stand."""
+    """Return the nodes that the names in a program's comments refer to."""
     program = next((g for g in capture.of(Graph) if g.file == call.program), None)
     if program is None:
         return ()
@@ -71,7 +71,7 @@ def resolve_by_name(capture: Capture, call: KernelFile | ExternCall) -> tuple[Re
 
 
 def _graphs(capture: Capture, key: CompileKey) -> Mapping[str, list[str]]:
-    """The files of a compile's graphs, by stage."""
+    """Return the files of a compile's graphs, by stage."""
     found: dict[str, list[str]] = {}
     for graph in capture.of(Graph):
         if graph.key == key and graph.file not in found.setdefault(graph.stage, []):
@@ -91,7 +91,7 @@ def _found(
     tables = [(file, capture.nodes_by_name(file)) for file in files]
     for name in names:
         found = [(file, table[name]) for file, table in tables if name in table]
-        # One that tells its line is preferred: what a pass has put in has none.
+        # Prefer a node with a place: nodes inserted by a pass have none.
         found.sort(key=lambda pair: pair[1].place is None)
         if found:
             result.append(Resolved(name, *found[0], how))

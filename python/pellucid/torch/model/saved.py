@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a forward graph keeps for its backward graph, and why: read off the two graphs.
+"""The tensors that a forward graph saves for its backward graph, and why: from the two graphs.
 
-torch's partitioner cuts the joint graph where the least has to be kept.  It keeps its reasons to
-itself, but they follow from its rules (``solve_min_cut`` in ``torch/_functorch/partitioners.py``):
-some operations are never computed again, nor is what the backward pass reads from memory anyhow,
-nor what is much smaller than what it is made of.  What none of these rules explains was cheaper to
-keep than what it would be computed from.
+torch's partitioner cuts the joint graph where the least has to be saved.  It does not report its
+reasons, but they follow from its rules (``solve_min_cut`` in ``torch/_functorch/partitioners.py``):
+it never recomputes some operations, tensors that the backward pass reads from memory anyway, and
+tensors much smaller than their operands.  All other saved tensors were cheaper to save than to
+recompute.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .needs import sizes_of
 from .nodes import Node
 
 _MUCH_SMALLER = 4
-"""An operation whose result is so many times smaller than its operands is not done again."""
+"""An operation whose result is this many times smaller than its operands is not recomputed."""
 _ITEM = "operator.getitem"
 _VIEWS = re.compile(
     r"^aten\.(?:alias|as_strided|broadcast_to|detach|diagonal|expand|lift_fresh|narrow|permute|real|"
@@ -51,7 +51,7 @@ _SIZES = {"bool": 1, "complex32": 4, "complex64": 8, "complex128": 16}
 
 
 class _Graphs:
-    """The two graphs of a compile, and what is asked of their nodes."""
+    """The two graphs of a compile, and queries on their nodes."""
 
     def __init__(
         self,
@@ -78,13 +78,13 @@ class _Graphs:
         self._sizes: dict[str, int] = {}
 
     def size(self, node: Node) -> int:
-        """The bytes of a node; 0 where a size is not known or it is no tensor."""
+        """Return the size of a node in bytes; 0 if a size is unknown or it is not a tensor."""
         if node.name not in self._sizes:
             self._sizes[node.name] = _bytes(node, self.symbols)
         return self._sizes[node.name]
 
     def base(self, node: Node) -> Node:
-        """What a view is a view of, and the node itself for what is none."""
+        """Return the base of a view; a node that is not a view is its own base."""
         seen = {node.name}
         while is_view(node):
             inner = [self.forward[name] for name in node.args if name in self.forward]
@@ -95,17 +95,17 @@ class _Graphs:
         return node
 
     def operation(self, node: Node) -> Node:
-        """The operation of which a node is the result, or one of several."""
+        """Return the operation that produces a node; it may have several results."""
         seen = set()
         while node.target == _ITEM and node.args and node.args[0] in self.forward:
             if node.name in seen:
-                break  # a graph in a log may name one value twice
+                break  # in a log, a graph may define one name twice
             seen.add(node.name)
             node = self.forward[node.args[0]]
         return node
 
     def read_by(self, name: str) -> Node | None:
-        """The operation of the backward graph that reads a tensor from memory as a whole."""
+        """Return the backward operation that reads a tensor from memory as a whole."""
         pending, seen = [name], {name}
         while pending:
             for taker in self._takers.get(pending.pop(), ()):
@@ -118,13 +118,13 @@ class _Graphs:
         return None
 
     def shrinks(self, node: Node, made: Node) -> int:
-        """How many times smaller a result is than its operands; 0 where that is not much."""
+        """Return how many times smaller a result is than its operands; 0 if not much smaller."""
         size = self.size(node)
         taken = sum(self.size(self.forward[name]) for name in made.args if name in self.forward)
         return taken // size if size and taken > _MUCH_SMALLER * size else 0
 
     def needed(self, node: Node) -> list[Node]:
-        """What would have to be kept in the place of a node, so that it can be computed again."""
+        """Return the tensors to save in place of a node so that it can be recomputed."""
         found: dict[str, Node] = {}
         pending, seen = list(node.args), set(node.args)
         while pending:
@@ -151,16 +151,16 @@ def saved_by(
     sources: Sequence[str] = (),
     again: Collection[str] | None = None,
 ) -> tuple[int, tuple[SavedTensor, ...]]:
-    """Return how many bytes the forward graph is given, and what it keeps.
+    """Return the size of the forward graph's inputs in bytes, and the tensors it saves.
 
     Args:
         forward: the nodes of the forward graph.
-        backward: those of the backward graph.
-        returned: the names that the forward graph returns, each as often as it does.
-        symbols: the numbers for which symbolic sizes stood.
-        sources: where the inputs of the forward graph are from, in torch's words, in their order;
-            none where that is not known.
-        again: the operations that torch computes again, ``aten.add``; None where it does not say.
+        backward: the nodes of the backward graph.
+        returned: the names that the forward graph returns, with duplicates.
+        symbols: the values of symbolic sizes.
+        sources: the sources of the forward graph's inputs, in torch's words and in order; empty if
+            unknown.
+        again: the operations that torch recomputes, ``aten.add``; None if it does not say.
     """
     graphs = _Graphs(forward, backward, symbols, again)
     inputs = [n for n in graphs.forward.values() if n.op == "placeholder"]
@@ -218,7 +218,7 @@ def _incoming(source: str) -> tuple[str, str]:
 
 
 def _why(graphs: _Graphs, kept: Node, node: Node) -> str:
-    """Why a tensor that is computed, or a view of it, is kept: the first of torch's rules."""
+    """Return why a computed tensor, or a view of it, is saved: the first of torch's rules."""
     made = graphs.operation(node)
     name = operation_of(made)
     if _RANDOM.search(name):
@@ -244,7 +244,7 @@ def _why(graphs: _Graphs, kept: Node, node: Node) -> str:
 
 
 def operation_of(node: Node, with_overload: bool = False) -> str:
-    """Return what a node calls: ``aten.mm``, or with its overload ``aten.mm.default``.
+    """Return the called operator: ``aten.mm``, or with its overload ``aten.mm.default``.
 
     >>> node = Node("mm", "call_function", "torch.ops.aten.mm.default", 3)
     >>> operation_of(node), operation_of(node, True)
@@ -255,7 +255,7 @@ def operation_of(node: Node, with_overload: bool = False) -> str:
 
 
 def is_view(node: Node) -> bool:
-    """Return true if what a node makes shares the memory of what it takes."""
+    """Return true if a node's result shares memory with its argument."""
     return node.op == "call_function" and _VIEWS.match(operation_of(node)) is not None
 
 
@@ -265,7 +265,7 @@ def _dense(node: Node) -> str:
 
 
 def _never(node: Node, again: Collection[str] | None) -> bool:
-    """Whether torch never computes an operation again."""
+    """Return true if torch never recomputes an operation."""
     name = operation_of(node)
     if _RANDOM.search(name) or _dense(node):
         return True
@@ -278,7 +278,7 @@ def _first_use(graphs: _Graphs, name: str) -> Place | None:
 
 
 def _bytes(node: Node, symbols: Mapping[str, int]) -> int:
-    """The memory that the elements of a tensor take: those of an expanded one stand once."""
+    """Return a tensor's memory in bytes; expanded elements count once."""
     if node.shape is None:
         return 0
     try:
@@ -301,7 +301,7 @@ def _item_size(dtype: str) -> int:
 
 
 def returned_names(text: str) -> tuple[str, ...]:
-    """Return the names that a printed graph returns, each as often as it does.
+    """Return the names that a printed graph returns, with duplicates.
 
     >>> returned_names("class G(M):\\n    def forward(self, x):\\n        return (x, y, x)\\n")
     ('x', 'y', 'x')

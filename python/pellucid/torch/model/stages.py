@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which stage of a compile an event of the structured trace shows: a graph, or a program's kernels.
+"""The stage of a compile that a structured trace event shows: a graph, or a program's kernels.
 
-Pure text.  The stages that torch sends have names of their own here; what others send through the
-same channels keeps the name that they gave it.
+Pure text.  Stages that torch sends get names defined here; graphs that others send through the same
+channels keep their names.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from .traced import GRAPH, fate_of, stages
 STAGE_OF_EVENT: Mapping[str, str] = dict(stages())
 _MADE_FOR_ONE_DIRECTION = ("before_post_grad", "after_post_grad")
 _IS_GRAPH = re.compile(r"^\s*def forward\(", re.MULTILINE)
-# What torch formats for its log and sends to the structured trace as well.
+# Graphs that torch formats for its log and also sends to the structured trace.
 _SENT_TWICE = re.compile(
     r"__compiled_fn|TRACED GRAPH|AFTER POST GRAD|BEFORE PRE GRAD|aot_\w+graph"
     r"|(?:Forward|Backward|Joint|Compiled autograd) graph(?! before)"
 )
-# Dynamo's name of the compiled function; the files are named by the compile already.
+# Dynamo's name of the compiled function; files are named after the compile anyway.
 _COMPILED_FUNCTION = re.compile(r"\s+__compiled_fn_\w+\Z")
 _KERNEL = re.compile(r"^(\w+) = async_compile\.(\w+)\(", re.MULTILINE)
-# What each method of Inductor's `async_compile` is given: C++, Python, or text that is neither.
+# What each method of Inductor's `async_compile` takes: C++, Python, or text that is neither.
 SUFFIX_OF_KERNEL: Mapping[str, str] = {
     "cpp": "cpp",
     "cpp_pybinding": "cpp",
@@ -43,13 +43,13 @@ SUFFIX_OF_KERNEL: Mapping[str, str] = {
     "mps": "txt",
 }
 NO_KERNELS = frozenset(["multi_kernel", "nvgemm_precompile", "size_hint_multi_kernel", "wait"])
-"""The methods that are given other kernels, not the text of one."""
+"""The methods that take other kernels instead of a kernel's text."""
 _STRING = re.compile(r"r?('''|\"\"\")(.*?)(?<!\\)\1", re.DOTALL)
 _AOT_ID = re.compile(r"AOT ID: \['\d+_(forward|backward|inference)'\]")
 
 
 class Kernel(NamedTuple):
-    """One kernel inside a program of Inductor's."""
+    """One kernel inside an Inductor program."""
 
     name: str
     suffix: str
@@ -57,10 +57,9 @@ class Kernel(NamedTuple):
 
 
 def stage_of(kind: str, payload: str | None, direction: str = "") -> str | None:
-    """Name the stage that an event shows; None when it shows no graph.
+    """Return the stage of an event; None if it is not a graph.
 
-    ``direction`` says whether the graph is of the forward or the backward pass, for the stages that
-    both go through.
+    ``direction`` is the pass of the graph, for stages that both passes have.
 
     >>> stage_of("aot_joint_graph", "class G: ..."), stage_of("dynamo_start", None)
     ('joint', None)
@@ -83,7 +82,7 @@ def stage_of(kind: str, payload: str | None, direction: str = "") -> str | None:
 
 
 def stage_named(name: str) -> str:
-    """Make a stage of a name that somebody gave to a graph.
+    """Derive a stage name from the name that a sender gave a graph.
 
     >>> stage_named("after ReshapePass"), stage_named("tensorify_python_scalars")
     ('after_ReshapePass', 'tensorify_python_scalars')
@@ -94,7 +93,7 @@ def stage_named(name: str) -> str:
 
 
 def sent_twice(name: str) -> bool:
-    """Whether the structured trace has the graph of that name as well.
+    """Return true if the structured trace also has the graph of that name.
 
     >>> sent_twice("Forward graph"), sent_twice("tensorify_python_scalars")
     (True, False)
@@ -105,7 +104,7 @@ def sent_twice(name: str) -> bool:
 
 
 def program_stage(text: str) -> str:
-    """Tell which graph Inductor's program is for, by the line that it writes itself.
+    """Return the stage of an Inductor program, from a line in it.
 
     >>> program_stage("# AOT ID: ['3_backward']"), program_stage("x = 1")
     ('inductor_backward', 'inductor')
@@ -115,7 +114,7 @@ def program_stage(text: str) -> str:
 
 
 def program_direction(text: str) -> str:
-    """Tell which pass Inductor's program is of; empty when it does not say.
+    """Return the pass of an Inductor program; empty if it does not say.
 
     >>> program_direction("# AOT ID: ['3_backward']"), program_direction("x = 1")
     ('backward', '')
@@ -125,7 +124,7 @@ def program_direction(text: str) -> str:
 
 
 def kernels(program: str) -> list[Kernel]:
-    """Find the kernels that a program of Inductor's has compiled, in its order.
+    """Return the kernels that an Inductor program compiles, in order.
 
     >>> kernels("k_0 = async_compile.cpp('''\\nint x;\\n''')\\n")
     [Kernel(name='k_0', suffix='cpp', text='\\nint x;\\n')]
@@ -143,7 +142,7 @@ def kernels(program: str) -> list[Kernel]:
 
 
 def _suffix_of(text: str) -> str:
-    """The suffix of a kernel of a kind that is newer than the table: Python's, if it is Python."""
+    """Return the suffix for a kernel of an unknown kind: Python's, if it parses as Python."""
     try:
         ast.parse(text)
     except (SyntaxError, ValueError):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a capture makes of torch's structured trace: a table of its kinds, and events of some.
+"""The kinds of structured trace events: a table of what a capture does with each, and some events.
 
-A row of the table says what becomes of a kind, or why nothing does.  ``taps.trace`` asks it which
-are wanted, ``model.stages`` which stage a graph shows, ``capture.records`` who takes one.
-``make canary`` reports each kind of a new torch that has no row.
+A row states what is done with a kind, or why it is dropped.  ``taps.trace`` uses it to select
+events, ``model.stages`` to name stages, ``capture.records`` to find handlers.  ``make canary``
+reports each kind of a new torch that has no row.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class FilteredGuards:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """What the guards that were dropped are about: values, or else whatever it is."""
+        """Return the values that the dropped guards checked, or else all their sources."""
         of_values = [name for kind, name in self.dropped if kind in GUARDS_OF_VALUES]
         every = of_values or [name for _, name in self.dropped]
         return tuple(dict.fromkeys(filter(None, every)))
@@ -161,22 +161,22 @@ class BackwardFailure:
 
 
 class Fate(NamedTuple):
-    """What becomes of a kind of event."""
+    """What is done with a kind of event."""
 
     of: str
     """One of the words below."""
     what: str = ""
-    """The name of the stage, or of the taker in ``capture``; of what is not kept, why."""
+    """The stage, or the handler in ``capture``; for dropped kinds, the reason."""
 
 
 STAGE = "stage"
-"""A graph, in a file that is named by the stage."""
+"""A graph, stored in a file named after the stage."""
 GRAPH = "graph"
-"""A graph if it looks like one, in a file that is named by the event."""
+"""A graph if it looks like one, stored in a file named after the event."""
 TAKEN = "taken"
-"""An event of the capture, or a file: by the function of that name in ``capture.records``."""
+"""Handled by the function of that name in ``capture.records``."""
 LOG = "log"
-"""Read from a log only: a capture asks the process itself."""
+"""Read from logs only: a capture queries the process itself."""
 DROPPED = "dropped"
 """Not kept."""
 
@@ -236,7 +236,8 @@ KINDS: Mapping[str, Fate] = {
     "artifact:*_fused": Fate(GRAPH),  # torch's own is not a graph; a backend's may be
     # Programs, and the functions around them.
     "inductor_output_code": Fate(TAKEN, "program"),
-    "artifact:aot_autograd_runtime_wrappers": Fate(TAKEN, "wrappers"),  # one of all, from 2.14
+    # all of them in one, from 2.14
+    "artifact:aot_autograd_runtime_wrappers": Fate(TAKEN, "wrappers"),
     "artifact:backward_epilogue": Fate(TAKEN, "wrappers"),
     "artifact:backward_prologue": Fate(TAKEN, "wrappers"),
     "artifact:backward_subclass_unwrap": Fate(TAKEN, "wrappers"),
@@ -273,7 +274,7 @@ KINDS: Mapping[str, Fate] = {
     "artifact:compiler_collective": Fate(DROPPED, "the sizes that were agreed on show in graphs"),
     "artifact:min_cut_failed_edge_list": Fate(DROPPED, _DEBUG),
     "artifact:min_cut_failed_svg": Fate(DROPPED, _DEBUG),
-    # What a capture asks the process for.
+    # What a capture queries from the process.
     "str": Fate(LOG),
     "artifact:torch_version": Fate(LOG),
     "artifact:dynamo_error": Fate(LOG),
@@ -329,7 +330,7 @@ _PATTERNS = {kind: fate for kind, fate in KINDS.items() if "*" in kind}
 
 @functools.lru_cache(maxsize=1000)
 def fate_of(kind: str) -> Fate | None:
-    """Return what becomes of a kind of event; None where the table does not have it.
+    """Return what is done with a kind of event; None if the table does not have it.
 
     >>> fate_of("aot_joint_graph"), fate_of("artifact:toy_ORIGINAL_BYTECODE"), fate_of("new")
     (Fate(of='stage', what='joint'), Fate(of='log', what=''), None)
@@ -342,14 +343,14 @@ def fate_of(kind: str) -> Fate | None:
 
 
 def stages() -> Iterator[tuple[str, str]]:
-    """Yield each kind that is a graph of a stage, with the stage."""
+    """Yield each kind of event that is a graph, with its stage."""
     yield from ((kind, fate.what) for kind, fate in KINDS.items() if fate.of == STAGE)
 
 
 def is_wanted(kind: str) -> bool:
-    """Return true if a capture has a use for a kind of event.
+    """Return true if a capture uses a kind of event.
 
-    Anybody may send a graph as an artifact, so one that no row names is looked at.
+    Any code can send a graph as an artifact, so artifacts without a row are checked.
 
     >>> is_wanted("dynamo_start"), is_wanted("describe_tensor"), is_wanted("artifact:vllm_split")
     (True, False, True)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A capture on disk: where it goes, how it is written, how it is read again."""
+"""A capture on disk: its directory, writing, and loading."""

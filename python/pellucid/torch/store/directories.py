@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A directory of its own for each capture, whoever else captures into the same place.
+"""A separate directory for each capture, even if several processes capture to the same place.
 
-Rank N of a distributed job has ``rank_N``, a child process of ``multiprocessing`` ``process_N``:
-names that are the same in the next run.  What is left, two programs at once or a capture inside a
-capture, is told apart by a lock on the directory: who comes second has ``capture_2``.  The system
-drops the lock when its process ends, however it ends.
+Rank N of a distributed job gets ``rank_N``, a child process of ``multiprocessing`` ``process_N``:
+names that are the same in every run.  The remaining conflicts, two programs at once or nested
+captures, are resolved by a lock on the directory: the second one gets ``capture_2``.  The system
+releases the lock when its process ends for any reason.
 
-Where nobody has named the directory for this one capture (``PELLUCID_DUMP``, a forked child), a
-mark in it says which run of which program has written it.  What this run has written is never
-replaced, nor what another program has; what an earlier run of the same program has is.
+If the directory was chosen automatically (``PELLUCID_DUMP``, a forked child), a mark in it records
+the run and the program that wrote it.  Files of the same run or of another program are never
+replaced; those of an earlier run of the same program are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Iterator
 
 PREFIX = ".pellucid-"
-"""How the names begin of files that belong to no dump: the lock, the list and temporary files."""
+"""The prefix of files that are not part of a dump: the lock, the list and temporary files."""
 
 _LOCK = f"{PREFIX}lock"
 _MARK = f"{PREFIX}run"
@@ -31,30 +31,30 @@ _MARK = f"{PREFIX}run"
 
 @dataclass(frozen=True)
 class Job:
-    """Where a process stands in a distributed job; the default is none."""
+    """The place of a process in a distributed job; the default is none."""
 
     rank: int = 0
     size: int = 1
     joined: bool = False
-    """Whether the rank is this process's own, and not its parent's."""
+    """Whether the rank is this process's own rather than its parent's."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Which run of which program a directory was written by."""
+    """The run and the program that wrote a directory."""
 
     run: str
     program: str
 
     def is_taken(self, directory: Path) -> bool:
-        """Whether a directory holds what must stay: of this run, or of another program."""
+        """Return true if a directory must not be replaced: it is of this run or another program."""
         with contextlib.suppress(OSError, ValueError):
             run, _, program = (directory / _MARK).read_text("utf-8").partition("\n")
             return run == self.run or program != self.program
         return False
 
     def put(self, directory: Path) -> None:
-        """Leave the mark in a directory."""
+        """Write the mark to a directory."""
         (directory / _MARK).write_text(f"{self.run}\n{self.program}", "utf-8", "replace")
 
     def remove_below(self, directory: Path) -> None:
@@ -66,14 +66,14 @@ class Mark:
 
 
 def this_program() -> str:
-    """The file of the program that this process runs; empty where it has none."""
+    """Return the file of this process's program; empty if it has none."""
     return str(getattr(sys.modules.get("__main__"), "__file__", None) or "")
 
 
 def this_command() -> tuple[str, ...]:
-    """Return how Python was given the program of this process: a script or ``-m``, and arguments.
+    """Return the command line of this process's program: a script or ``-m``, and arguments.
 
-    Empty for what has no file that can be run again, such as a notebook.
+    Empty if there is no file to run again, for instance in a notebook.
     """
     main = sys.modules.get("__main__")
     name = getattr(getattr(main, "__spec__", None), "name", "")
@@ -95,7 +95,7 @@ class Claim:
         self._handle = handle
 
     def release(self) -> None:
-        """Give the directory back; a second call does nothing."""
+        """Release the directory; a second call does nothing."""
         handle, self._handle = self._handle, None
         if handle is None:
             return
@@ -104,7 +104,7 @@ class Claim:
         _unlock(handle)
 
     def abandon(self) -> None:
-        """Forget the claim in a forked child; it stays its parent's."""
+        """Drop the claim in a forked child; it stays the parent's."""
         handle, self._handle = self._handle, None
         if handle is not None:
             os.close(handle)
@@ -118,9 +118,9 @@ def numbered(name: str) -> Iterator[Path]:
 
 
 def free(name: str) -> Path:
-    """Return the first of the :func:`numbered` directories that nothing is in.
+    """Return the first of the :func:`numbered` directories that is missing or empty.
 
-    The ranks of a job share one, in which each has its own.
+    The ranks of a job share one, with a subdirectory each.
     """
     if "RANK" in os.environ:
         return Path(name)
@@ -135,16 +135,16 @@ def _is_taken(path: Path) -> bool:
 
 
 def claim(base: Path, job: Job, mark: Mark | None = None, first: bool = True) -> Claim:
-    """Make and claim the directory of a capture that this process opens.
+    """Create and claim the directory of a capture that this process opens.
 
     Args:
-        base: what the user asked for.
+        base: the directory that the user asked for.
         job: the place of this process in a distributed job.
-        mark: says what must not be replaced; without one, everything may be.
-        first: whether this is the process that ``base``, or the rank's directory below it, is for.
+        mark: identifies what must not be replaced; without one, anything may be.
+        first: whether this process may use ``base``, or the rank's directory below it.
 
     Raises:
-        OSError: the directory cannot be made.
+        OSError: the directory cannot be created.
     """
     path = Path(os.path.abspath(str(base)))
     if job.size > 1 or job.rank > 0:
@@ -156,7 +156,7 @@ def claim(base: Path, job: Job, mark: Mark | None = None, first: bool = True) ->
 
 
 def claim_for_fork(parent: Path, mark: Mark) -> Claim:
-    """Make and claim a directory in a process that was forked inside a capture."""
+    """Create and claim a directory in a process that was forked inside a capture."""
     child = child_number()
     if child:
         return _first_free(parent / f"process_{child}", "capture", mark)
@@ -164,7 +164,7 @@ def claim_for_fork(parent: Path, mark: Mark) -> Claim:
 
 
 def child_number() -> str:
-    """Which child of ``multiprocessing`` this is: ``2``, a child's child ``2_1``, none ``""``."""
+    """Return this ``multiprocessing`` child's number: ``2``; ``2_1`` for its child; or empty."""
     if multiprocessing.parent_process() is None:
         return ""
     process = multiprocessing.current_process()
@@ -196,7 +196,7 @@ def _candidates(path: Path, word: str, whole: bool) -> Iterator[Path]:
 
 
 def _lock(path: Path) -> Any:
-    """Lock a file that is made for it: a handle, False when another has it, None without locks."""
+    """Lock a file, which may be new: return a handle, False if taken, None without locks."""
     try:
         import fcntl
     except ImportError:  # no such locks on this system: the last writer of a file wins
@@ -211,7 +211,7 @@ def _lock(path: Path) -> Any:
         except OSError:  # a file system without locks
             os.close(handle)
             return None
-        # The one that had it may have removed the file between the opening and the locking.
+        # The previous owner may have removed the file between opening and locking.
         with contextlib.suppress(OSError):
             if os.stat(str(path)).st_ino == os.fstat(handle).st_ino:
                 return handle
@@ -222,13 +222,13 @@ def _unlock(handle: int) -> None:
     import fcntl
 
     with contextlib.suppress(OSError):
-        # Said outright: a forked child may have the same lock, and would keep it.
+        # Unlock explicitly, since a forked child may have inherited the lock and would keep it.
         fcntl.flock(handle, fcntl.LOCK_UN)
     os.close(handle)
 
 
 def remove_litter(directory: Path) -> None:
-    """Remove what a killed capture left in a directory that is ours now."""
+    """Remove leftovers of a killed capture from a directory that is ours now."""
     for path in directory.glob(f"{PREFIX}*"):
         if path.name not in (_LOCK, _MARK):
             with contextlib.suppress(OSError):

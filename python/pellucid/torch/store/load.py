@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dump, read back: the directory that a capture has written, as a :class:`.Capture`.
+"""Loading of a dump: the directory that a capture wrote, as a :class:`.Capture`.
 
-Schema 1 and 2 are read, and of a newer one what this version knows: unknown fields are left out,
-unknown events become :class:`.Unknown`.
+Schemas 1 and 2 are supported.  Of a newer schema, unknown fields are left out and unknown events
+become :class:`.Unknown`.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ def load(directory: str | os.PathLike[str]) -> Capture:
 
 
 def load_all(directory: str | os.PathLike[str]) -> tuple[Capture, ...]:
-    """Return the capture of a directory, and those of other ranks and processes below it.
+    """Load the capture of a directory, and those of other ranks and processes below it.
 
     Raises:
-        NotADump: there is none, or one of them cannot be read.
+        NotADump: there is no capture, or one of them cannot be read.
     """
     folder = Path(directory)
     below = captures_below(folder)
@@ -154,7 +154,7 @@ def _events(listed: Any) -> Iterator[Any]:
 
 
 def _filled(found: Iterator[Any], folder: Path) -> tuple[Any, ...]:
-    """The events with what lies in side files."""
+    """Return the events with the content of side files."""
     texts, table = _side_file(folder / SOURCES), _side_file(folder / KEYS)
     lines, keys = list(map(str, table.get("lines", ()))), table.get("keys", {})
     result = []
@@ -169,7 +169,7 @@ def _filled(found: Iterator[Any], folder: Path) -> tuple[Any, ...]:
 
 
 def _side_file(path: Path) -> Mapping[str, Any]:
-    """A table of a side file; empty where the dump has none that can be read."""
+    """Return the table in a side file; empty if it is missing or cannot be read."""
     with contextlib.suppress(OSError, EOFError, ValueError, zlib.error, RecursionError):
         table = json.loads(gzip.decompress(path.read_bytes()))
         return table if isinstance(table, dict) else {}
@@ -177,7 +177,7 @@ def _side_file(path: Path) -> Mapping[str, Any]:
 
 
 def _times(folder: Path) -> tuple[tuple[Times, ...], tuple[Span, ...], dict[str, Any]]:
-    """The times of a dump, and how it was run; nothing where that file has gone."""
+    """Return the times of a dump, and how it was run; empty if that file is missing."""
     try:
         record = json.loads((folder / TIMES).read_text(encoding="utf-8"))
         times = tuple(value_of(Times, entry) for entry in record.get("times") or ())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record of a capture as text: JSON that a person can read, the same from run to run."""
+"""The record of a capture as text: readable JSON that is the same in every run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..model.events import CacheUse, Source, Started, Unknown
 from ..model.names import scrub
 
 SCHEMA = 2
-"""The version of the format that is written; all from 1 on are read."""
+"""The format version that is written; versions from 1 on can be loaded."""
 RECORD = "session.json"
 TIMES = "times.json"
 SOURCES = "sources.json.gz"
@@ -27,7 +27,7 @@ _ALWAYS = object()
 def record_text(capture: Capture) -> str:
     """Return the whole capture as text: every event, in order, and the names of the files.
 
-    Two runs of the same program give the same text.
+    Two runs of the same program produce the same text.
     """
     started = sum(isinstance(event, Started) for event in capture.events)
     record = {
@@ -50,7 +50,7 @@ def record_text(capture: Capture) -> str:
 
 
 def times_text(capture: Capture) -> str:
-    """Return what no two runs agree on, as text: the command line, how long each compile took."""
+    """Return the data that differs between runs, as text: the command line, the compile times."""
     record = {
         "tool": "pellucid",
         "schema": SCHEMA,
@@ -65,7 +65,7 @@ def times_text(capture: Capture) -> str:
 
 
 def side_files(capture: Capture) -> dict[str, bytes]:
-    """Return the files that hold what is too big for the record, by name."""
+    """Return the files for data that is too big for the record, by name."""
     sources: dict[str, list[Any]] = {}
     for source in capture.of(Source):
         sources.setdefault(source.file, []).append([source.first, source.text])
@@ -89,7 +89,7 @@ def event_to_plain(event: Any) -> dict[str, Any]:
 
 
 def to_plain(value: Any) -> Any:
-    """Return a value of an event as what JSON knows."""
+    """Return a value of an event as JSON values."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     kind: type = type(value)
@@ -106,9 +106,9 @@ def to_plain(value: Any) -> Any:
 
 @functools.lru_cache(maxsize=None)
 def _fields_in_record(kind: type) -> tuple[tuple[str, Any], ...] | None:
-    """The fields of an event that the record has, with the value at which it leaves them out.
+    """Return the fields of an event in the record, each with the value that is omitted.
 
-    None for what is no dataclass.
+    None if it is not a dataclass.
     """
     if not is_dataclass(kind):
         return None
@@ -120,9 +120,9 @@ def _fields_in_record(kind: type) -> tuple[tuple[str, Any], ...] | None:
 
 
 def to_text(value: Any) -> str:
-    """Return plain values as JSON with a line for each entry of a list of objects.
+    """Return plain values as JSON with one line per entry of a list of objects.
 
-    The standard library indents everything or nothing, and ten times slower.
+    The standard library indents everything or nothing, and is ten times slower.
     """
     return _text(value, "") + "\n"
 
@@ -139,7 +139,7 @@ def _text(value: Any, indent: str) -> str:
     return f"{start}\n" + ",\n".join(items) + f"\n{indent}{end}"
 
 
-# What has a line for each entry, besides the tables of the record itself.
+# Keys whose lists have one line per entry, besides the record's own tables.
 _TABLES = frozenset(["entries", "guards"])
 
 

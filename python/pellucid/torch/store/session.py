@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One capture on disk: the events seen so far, the files written, and the record of both.
+"""One capture on disk: the events so far, the written files, and the record of both.
 
-A session is told of events by several threads; every public method may be called from any of them.
-Files appear whole or not at all.  What goes wrong on our side becomes a :class:`Problem` here, is
-shown in ``index.md``, and is reported once when the capture ends; it never reaches the program.
+Several threads send events to a session; every public method is thread-safe.  Files are written
+atomically.  Our own errors become :class:`Problem` events, are shown in ``index.md``, and are
+reported once when the capture ends; they never reach the program.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ Listener = Callable[[Any], None]
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
-    """Write a file so that a reader sees the old one or the new one, never a part."""
-    # A lone surrogate in a user's string must not cost the file.
+    """Write a file atomically: a reader sees the old or the new content, never a part."""
+    # A lone surrogate in a user's string must not prevent writing the file.
     data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
     temporary = path.parent / f"{_TEMPORARY}{os.getpid()}-{next(_numbers)}"
     try:
@@ -112,22 +112,22 @@ class Session(Shown):
         self._arrived: dict[int, list[CacheEntry]] = {}
         self.span_reader: Any = None
         self.sources: dict[str, bytes] = {}
-        """The user's files as they were when first heard of; empty for what cannot be read."""
+        """The user's files as they were when first seen; empty if unreadable."""
         self.nodes: dict[str, tuple[Node, ...]] = {}
-        """The nodes of each graph file, with the lines of the file as it is now."""
+        """The nodes of each graph file, with the lines of the current file."""
         self.last_nodes: tuple[tuple[int, str], tuple[Node, ...], str] | None = None
-        """The text of the graph that was read last, its nodes and its hash."""
+        """The text of the most recent graph, its nodes and its hash."""
         self.buffers: dict[str, Any] = {}
-        """For each program what its buffers hold, as `taps.inductor` tells it."""
+        """The contents of each program's buffers, from `taps.inductor`."""
         self.input_sources: dict[CompileKey, tuple[str, ...]] = {}
-        """Where the inputs of each captured graph are from, in torch's words."""
+        """The sources of each captured graph's inputs, in torch's words."""
         self.wrappers: dict[CompileKey, list[tuple[int, str, str]]] = {}
         """The functions that AOTAutograd generates for a compile: attempt, name, text."""
         self.resumes = Resumes()
         self.ways: dict[CompileKey, Any] = {}
-        """How torch came to the guards of each compile, as `taps.guard_ways` has it."""
+        """How torch reached the guards of each compile, from `taps.guard_ways`."""
         self.counts_calls = False
-        """Whether the code that runs from its files counts its calls."""
+        """Whether code that runs from its files counts its calls."""
         self._calls: dict[CompileKey, itertools.count[int]] = {}
         self.versions: dict[str, str] = {}
         self.configuration: dict[str, str] = {}
@@ -152,7 +152,7 @@ class Session(Shown):
         self.started_in = ""
         self.warns_when_empty = True
         self.unfinished: set[CompileKey] = set()
-        """The compiles that had not ended when what a capture is made of ended."""
+        """The compiles that were unfinished when the imported log ended."""
         self.findings: tuple[Any, ...] = ()
         self._remove_previous()
 
@@ -166,15 +166,15 @@ class Session(Shown):
         session.counts_calls = self.counts_calls
         session.started, session.started_in = self.started, self.started_in
         session.process = child_number() or claim.path.name
-        # Such a process may leave without running anything at its end.
+        # Such a process may exit without running any handlers.
         session.may_end_unseen = self.is_automatic or not child_number()
         return session
 
     @contextlib.contextmanager
     def recorded_early(self) -> Iterator[bool]:
-        """Whether to write the record now, before the end, which this process may not live to see.
+        """Yield whether to write the record now, in case the process does not reach its end.
 
-        After the first few times that takes a twentieth of the time at most.
+        After the first few times, this takes at most a twentieth of the total time.
         """
         started = time.monotonic()
         is_cheap = self._recording <= (time.time() - self.opened) / 20
@@ -185,16 +185,16 @@ class Session(Shown):
             self._recording += time.monotonic() - started
 
     def close(self) -> None:
-        """Give the directory back, once the record is written."""
+        """Release the directory after the record is written."""
         with contextlib.suppress(OSError):
             self.path(_LIST).unlink()
         if not self.is_automatic:
-            self.mark.remove_below(self.directory)  # nobody else will be forked inside
+            self.mark.remove_below(self.directory)  # no more processes will be forked inside
         if self._claim is not None:
             self._claim.release()
 
     def discard(self) -> None:
-        """Remove what was written, and give the directory back."""
+        """Remove the written files, and release the directory."""
         for name in self.files():
             with contextlib.suppress(OSError):
                 self.path(name).unlink()
@@ -204,13 +204,13 @@ class Session(Shown):
 
     @property
     def here(self) -> bool:
-        """Whether this is the process that opened the session, and not a fork of it."""
+        """Return true if this process opened the session, rather than a parent of it."""
         return self._process == os.getpid()
 
     # -- events --
 
     def record(self, event: Any) -> None:
-        """Keep an event, and tell the listener."""
+        """Store an event, and notify the listener."""
         with self._lock:
             self._keep(event)
         if self._listener is not None:
@@ -221,14 +221,14 @@ class Session(Shown):
         return f"<Session in {self.directory}: {what_is_in(self)}>"
 
     def of(self, kind: type[E], key: CompileKey | None = None) -> list[E]:
-        """The events of one kind, in order: all of them, or those of one compile."""
+        """Return the events of one kind, in order: all of them, or those of one compile."""
         with self._lock:
             if key is not None:
                 return list(self._by_key.get((kind, key), ()))
             return list(self._by_kind.get(kind, ()))
 
     def replace(self, old: Any, new: Any) -> None:
-        """Put an event in the place of another one of its kind of which more is known now."""
+        """Replace an event by a more complete one of the same kind."""
         with self._lock:
             kind, key = type(old), getattr(old, "key", None)
             for events in (self._events, self._by_kind[kind], self._by_key.get((kind, key), [])):
@@ -242,12 +242,12 @@ class Session(Shown):
             self._by_key.setdefault((kind, key), []).append(event)
 
     def key(self, compile_id: str | None) -> CompileKey:
-        """The compile that an id means now."""
+        """Return the compile that an id currently refers to."""
         with self._lock:
             return CompileKey(compile_id, self._epoch)
 
     def start(self, compile_id: str | None) -> CompileKey:
-        """A compile begins; an id that begins twice means that torch's counters were reset."""
+        """Record that a compile begins; if its id has begun before, torch's counters were reset."""
         with self._lock:
             if (self._epoch, compile_id) in self._started:
                 self._epoch += 1
@@ -255,17 +255,17 @@ class Session(Shown):
             return CompileKey(compile_id, self._epoch)
 
     def settled(self, key: CompileKey) -> bool:
-        """Whether Dynamo is done with a compile, so that what is generated now may run."""
+        """Return true if Dynamo has finished a compile, so that code generated now may run."""
         with self._lock:
             return key in self._settled or (key.epoch, key.id) not in self._started
 
     def postpone(self, key: CompileKey, action: Callable[[], None]) -> None:
-        """Do something once a compile is settled."""
+        """Run an action once a compile is settled."""
         with self._lock:
             self._postponed.setdefault(key, []).append(action)
 
     def settle(self, key: CompileKey | None = None) -> None:
-        """A compile has its result, or all have (None): do what waited for that."""
+        """Run the actions waiting for a compile's result; for None, those of all compiles."""
         with self._lock:
             keys = list(self._postponed) if key is None else [key]
             self._settled.update(keys)
@@ -274,7 +274,7 @@ class Session(Shown):
             action()
 
     def problem(self, where: str, what: str, detail: str = "") -> None:
-        """Record something that went wrong on our side."""
+        """Record an error on our side."""
         self.record(Problem(where, scrub(what), scrub(detail)))
 
     @contextlib.contextmanager
@@ -287,10 +287,10 @@ class Session(Shown):
             with self._lock:
                 self._keep(Problem(where, scrub(what), scrub(traceback.format_exc())))
 
-    # -- the user's functions, by number; a capture keeps none of them alive --
+    # -- the user's functions, by number; none is kept alive --
 
     def function(self, code: CodeType) -> int:
-        """The number of a code object, a new one for a new code object."""
+        """Return the number of a code object; a new code object gets a new number."""
         with self._lock:
             number = self.number(code)
             if number is None:
@@ -299,52 +299,52 @@ class Session(Shown):
             return number
 
     def number(self, code: CodeType) -> int | None:
-        """The number of a code object that was seen; None when it was not."""
+        """Return the number of a known code object; None for others."""
         with self._lock:
-            number = self._numbers.get(id(code))  # an id may come back after its object has gone
+            number = self._numbers.get(id(code))  # an id may be reused after its object is freed
             return number if number is not None and self._functions[number]() is code else None
 
     def functions(self) -> list[tuple[int, CodeType | None]]:
-        """Every number with its code object, or None where the program has dropped it."""
+        """Return every number with its code object, or None if the program has dropped it."""
         with self._lock:
             return [(number, ref()) for number, ref in enumerate(self._functions)]
 
     def set_cache(self, function: int, entries: list[CacheEntry]) -> None:
-        """Keep the newest known cache entries of a function; a reset makes torch forget them."""
+        """Store the latest cache entries of a function; a reset makes torch drop them."""
         with self._lock:
             self._caches[function] = entries
 
     def add_arrived(self, function: int, entry: CacheEntry) -> None:
-        """Keep an entry that torch does not hold with the function's code: it stays as it is."""
+        """Store an entry that torch does not hold with the function's code; it does not change."""
         with self._lock:
             self._arrived.setdefault(function, []).append(entry)
             self._caches.setdefault(function, []).append(entry)
 
     def forget(self, function: int, entries: list[CacheEntry]) -> None:
-        """Keep the entries that torch is about to forget."""
+        """Store the entries that torch is about to drop."""
         with self._lock:
             kept = self._arrived.setdefault(function, [])
             known = {entry.key for entry in kept}
             kept += (replace(e, forgotten=True) for e in entries if e.key not in known)
 
     def arrived(self, function: int) -> list[CacheEntry]:
-        """The entries of a function that torch does not hold with its code."""
+        """Return the entries of a function that torch does not hold with its code."""
         with self._lock:
             return list(self._arrived.get(function, ()))
 
     def cache(self, function: int) -> list[CacheEntry]:
-        """The newest known cache entries of a function."""
+        """Return the latest cache entries of a function."""
         with self._lock:
             return self._caches.get(function, [])
 
     def has_program(self, key: CompileKey) -> bool:
-        """Whether a compile's graphs have become a program, and so run no more themselves."""
+        """Return true if a compile's graphs have become a program, and so do not run themselves."""
         return any(graph.is_program for graph in self.of(Graph, key))
 
     def running_graphs(self) -> list[Graph]:
-        """The graphs and programs that run as Python, from their files.
+        """Return the graphs and programs that run as Python, from their files.
 
-        A graph for which Inductor made a program is not run itself, whatever file it could use.
+        A graph for which Inductor generated a program does not run itself.
         """
         runs = {run.file for run in self.of(GraphRun) if run.runs}
         unique = {graph.file: graph for graph in self.of(Graph)}
@@ -356,13 +356,12 @@ class Session(Shown):
     # -- files --
 
     def claim(self, name: str, owner: object) -> str:
-        """Reserve a file name for one owner; another owner gets the name with a number.
+        """Reserve a file name for an owner; another owner gets the name with a number.
 
-        The same owner always gets the same name back, so that a later version of a file replaces
-        the earlier one.
+        The same owner always gets the same name, so later versions of a file replace earlier ones.
         """
         stem, dot, suffix = name.rpartition(".")
-        stem = stem[:_LONGEST_NAME]  # longer ones no file system takes
+        stem = stem[:_LONGEST_NAME]  # file systems refuse longer names
         with self._lock:
             candidate, number = f"{stem}{dot}{suffix}", 1
             while candidate in self._files and self._files[candidate] != owner:
@@ -372,35 +371,36 @@ class Session(Shown):
             return candidate
 
     def path(self, name: str) -> Path:
-        """The absolute path of one of this capture's files."""
+        """Return the absolute path of one of this capture's files."""
         return self.directory / name
 
     def name_in_dump(self, file: str) -> str:
-        """The name of one of this capture's files by its path, which no run shares; else as is."""
+        """Return the name of one of this capture's files; any other path is returned unchanged."""
         folder, name = os.path.split(file)
         return name if folder == str(self.directory) else file
 
     def write(self, name: str, content: str | bytes) -> Path:
         """Write one of this capture's files atomically."""
-        with self._writing:  # events go on meanwhile; of two texts of one file the later one stays
+        # events continue meanwhile; of two texts for one file, the later one wins
+        with self._writing:
             with self._lock:
                 self._files.setdefault(name, name)
                 is_new = name not in self._listed
                 self._listed.add(name)
             if is_new:
-                # Should the process be killed, the next capture finds here what to remove.
+                # If the process is killed, the next capture finds here which files to remove.
                 with open(self.path(_LIST), "a", encoding="utf-8", newline="\n") as stream:
                     stream.write(name + "\n")
             write_atomic(self.path(name), content)
             return self.path(name)
 
     def files(self) -> list[str]:
-        """The names of the files written so far."""
+        """Return the names of the files written so far."""
         with self._lock:
             return sorted(name for name in self._files if self.path(name).exists())
 
     def others(self) -> list[str]:
-        """The directories below this one where captures have ended since this one was opened."""
+        """Return the directories below this one with captures that ended since this one opened."""
         found = []
         for record in self.directory.glob(f"*/{RECORD}"):
             with contextlib.suppress(OSError):
@@ -409,7 +409,7 @@ class Session(Shown):
         return sorted(found)
 
     def _remove_previous(self) -> None:
-        """Remove what an earlier capture left here, and only that: it has listed its files."""
+        """Remove the files of an earlier capture here, and only those: it has listed them."""
         names: list[Any] = []
         with contextlib.suppress(OSError, ValueError):
             names += self.path(_LIST).read_text(encoding="utf-8").splitlines()
@@ -426,7 +426,7 @@ class Session(Shown):
             remove_litter(self.directory)
 
     def _is_report(self, name: str) -> bool:
-        """Whether a file is what `pellucid.report` has written of the capture that was here."""
+        """Return true if `pellucid.report` wrote a file for the capture that was here."""
         try:
             data = self.path(name).read_bytes()
         except OSError:
@@ -436,21 +436,21 @@ class Session(Shown):
         )
 
     def counter(self, key: CompileKey) -> Callable[[], object]:
-        """Return what the code of a compile is to call each time that it begins."""
+        """Return the function that a compile's code calls each time it begins."""
         return self._calls.setdefault(key, itertools.count()).__next__
 
     def without_counter(self, key: CompileKey) -> None:
-        """Tell nothing of the calls of a compile whose code cannot count them."""
+        """Report no calls for a compile whose code cannot count them."""
         self._calls.pop(key, None)
 
     def calls(self) -> dict[CompileKey, int]:
-        """Return how often the code of each compile has begun, of those that count it."""
+        """Return how often the code of each compile has begun, for those that count."""
         return {key: int(repr(counter)[len("count(") : -1]) for key, counter in self._calls.items()}
 
     # -- the record --
 
     def snapshot(self) -> Capture:
-        """Return what is known now as the same data that a dump gives when it is loaded."""
+        """Return the current state as the same data that loading the dump would give."""
         with self._lock:
             apart = (Times, Span)
             files = user_files(self._events)
@@ -478,7 +478,7 @@ class Session(Shown):
 
 
 def left_alone(session: Session) -> list[Skipped]:
-    """The frames that torch looked at and for which no code came out."""
+    """Return the frames that torch inspected but produced no code for."""
     done = {frame.key for frame in session.of(Frame)}
     told = {event.key: event for event in session.of(Skipped)}
     silent = [

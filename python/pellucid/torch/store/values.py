@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain values to the dataclasses of the model, by the types that their fields declare.
+"""Conversion of plain values to the model's dataclasses, by the declared types of fields.
 
-The types are read from the annotations' text: ``int | None`` cannot be evaluated on the oldest
-Pythons that read a dump.
+The types are parsed from the annotations' text, since the oldest supported Pythons cannot evaluate
+``int | None``.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Read = Callable[[Any], Any]
 
 
 class Mismatch(ValueError):
-    """Say which field has a value that is not of its type."""
+    """A field has a value of the wrong type."""
 
 
 def value_of(kind: type[T], values: Any) -> T:
-    """Make an instance of a dataclass of a table of its fields; what it does not have is left out.
+    """Create an instance of a dataclass from a table of fields; unknown fields are ignored.
 
     Raises:
-        Mismatch: a field is missing that has no default, or is of another type.
+        Mismatch: a field without a default is missing, or has the wrong type.
 
     >>> from ..model.events import Place
     >>> value_of(Place, {"file": "f.py", "line": 3, "column": 7})
@@ -49,7 +49,7 @@ def value_of(kind: type[T], values: Any) -> T:
 
 @functools.lru_cache(maxsize=None)
 def _columns(kind: type) -> tuple[tuple[str, Read, bool, bool], ...]:
-    """Each field with how it is read, whether it lies in a file, and whether it has a default."""
+    """Return each field: its name, reader, whether it is in a file, whether it has a default."""
     scope = vars(sys.modules[kind.__module__])
     columns = []
     for field in fields(kind):
@@ -61,12 +61,12 @@ def _columns(kind: type) -> tuple[tuple[str, Read, bool, bool], ...]:
 
 
 def _absent(annotation: str) -> Read:
-    """What stands for a field that the record has not: an empty text, or None."""
+    """Return the value of a field that the record omits: an empty text, or None."""
     return lambda _: "" if annotation == "str" else None
 
 
 def reader(annotation: str, scope: Mapping[str, Any]) -> Read:
-    """Return what reads a value of a type.
+    """Return the reader for values of a type.
 
     >>> reader("tuple[int, ...] | None", {})([1, 2])
     (1, 2)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that knows what torch looks like inside: hooks, tables of what is where, readers."""
+"""All knowledge of torch's internals: hooks, tables of where things are, and readers."""

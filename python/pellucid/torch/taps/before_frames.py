@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done right before Dynamo looks at a frame that it is going to compile."""
+"""A callback right before Dynamo compiles a frame."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ BeforeFrame = Callable[[CodeType, Mapping[str, Any]], None]
 
 
 def before_frames(do: BeforeFrame) -> bool:
-    """Call a function with the code and the locals of each frame, before it is compiled.
+    """Call a function with the code and locals of each frame before it is compiled.
 
     Returns:
-        False if this torch has no place for that.
+        False if this torch has no place for the callback.
     """
     converter = resolve("torch._dynamo.convert_frame:ConvertFrameAssert")
     if converter is None:

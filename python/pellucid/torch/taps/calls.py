@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls that a program makes of its own compiled code, as they happen.
+"""The calls that a program makes to its own compiled code, as they happen.
 
-A program enters compiled code through few functions of torch's: the wrapper that
+A program enters compiled code through a few of torch's functions: the wrapper that
 ``torch.compile`` returns, a function compiled ahead of time, and ``aot_function``.  Python's
-profiler says when one of them starts and ends, so that nothing is put around anything and the
-program keeps its own caches, guards and settings.
+profiler reports when one of them starts and ends, so no wrapper is needed and the program keeps its
+own caches, guards and settings.
 """
 
 from __future__ import annotations
@@ -26,65 +26,65 @@ _DOORS = {
     "aot_call": ("__call__",),
     "aot_function_call": ("returned_function",),
 }
-"""Where torch enters compiled code, and what the function is called that does it."""
+"""The capabilities through which compiled code is entered, and the names of the entry functions."""
 _GRAPH = "__compiled_fn_"
 _MOST_CALLERS = 60
 
 
 class Call(NamedTuple):
-    """One call of compiled code that a program makes itself."""
+    """One call of compiled code that the program makes itself."""
 
     way: str
     """``JIT`` or ``AHEAD``."""
     name: str
-    """What a person would call it: ``Net.forward``."""
+    """The display name: ``Net.forward``."""
     plain: Any
-    """What was compiled."""
+    """The function that was compiled."""
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
     again: Callable[..., Any]
-    """The compiled function, to be called once more."""
+    """The compiled function, to call it again."""
     callers: tuple[Place, ...]
-    """The lines that led here, the innermost first."""
+    """The lines that led to the call, innermost first."""
     ran: dict[CodeType, None]
-    """The code of Dynamo's that has run for it, in order; it fills while the call runs."""
+    """Dynamo's code that ran for the call, in order; filled while the call runs."""
     context: Any = None
-    """torch's own record of how the function was compiled; None where there is none."""
+    """torch's own record of how the function was compiled; None if there is none."""
 
     @property
     def graphs(self) -> frozenset[str]:
-        """Torch's names of the graphs that the code it ran calls."""
+        """Return torch's names of the graphs that were called."""
         return frozenset(n for code in self.ran for n in code.co_names if n.startswith(_GRAPH))
 
     @property
     def is_compiled(self) -> bool:
-        """Whether compiled code has run; what Dynamo leaves as it is runs eager."""
+        """Return true if compiled code ran; code that Dynamo skips runs eager."""
         return self.way == AHEAD or bool(self.ran)
 
     @property
     def filters_guards(self) -> bool:
-        """Whether the program lets torch drop guards of it (``guard_filter_fn``)."""
+        """Return true if the program makes torch drop guards (``guard_filter_fn``)."""
         hooks = getattr(self.context, "_hooks", None)
         return getattr(hooks, "guard_filter_fn", None) is not None
 
     @property
     def backend(self) -> Any | None:
-        """What compiles its graphs; None where that is not told."""
+        """Return the backend that compiles its graphs; None if unknown."""
         ask = PROBE.get("innermost_backend")
         callback = getattr(self.context, "callback", None)
         return None if ask is None or not callable(callback) else ask(callback)
 
 
 Leave = Callable[[Any], None]
-"""Is called with what a call has returned."""
+"""Called with a call's return value."""
 Enter = Callable[[Call], Optional[Leave]]
 
 
 @contextlib.contextmanager
 def watched(enter: Enter) -> Iterator[None]:
-    """Call ``enter`` before each outermost call of compiled code that this thread makes inside.
+    """Call ``enter`` before each outermost call of compiled code in this thread.
 
-    What it returns is called with the call's result; not after a call that raises.
+    The callback that it returns gets the call's result; it is not called if the call raises.
     """
     watch, before = _Watch(_codes(), enter), sys.getprofile()
     sys.setprofile(watch.see)
@@ -107,7 +107,8 @@ class _Watch:
         code = frame.f_code
         if event == "call":
             if self._open is not None:
-                # Dynamo looks at every frame that starts meanwhile: nothing of ours may start here.
+                # Dynamo checks every frame that starts during the call, so no frame of ours may
+                # start.
                 known = self._with_graphs.get(code)
                 if known is None:
                     known = self._with_graphs[code] = _GRAPH in str(code.co_names)
@@ -123,7 +124,7 @@ class _Watch:
                 self._unseen(leave, result)
 
     def _unseen(self, function: Callable[[Any], Any], value: Any) -> Any:
-        """Call what looks at a call; it may compile, and trace what it runs, as anywhere else."""
+        """Run a callback with profiling off, so that it may compile and trace as usual."""
         sys.setprofile(None)
         try:
             return sys.call_tracing(function, (value,))
@@ -132,14 +133,14 @@ class _Watch:
 
 
 def _returns(frame: FrameType) -> bool:
-    """Whether a frame that ends returns, and does not raise."""
+    """Return true if a frame that ends returns rather than raises."""
     import dis
 
     return dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("RETURN")
 
 
 def _codes() -> dict[CodeType, str]:
-    """The code of the functions through which compiled code is entered, by this table's names."""
+    """Return the code of the functions that enter compiled code, with their names in the table."""
     found = {}
     for capability, names in _DOORS.items():
         door = PROBE.get(capability) if PROBE.has(capability) else None
@@ -169,7 +170,7 @@ def _described(frame: FrameType, door: str) -> Call:
 
 
 def _wrapped(function: Any) -> Any:
-    """What the program has given to torch, without the frames of torch's own around it."""
+    """Return what the program passed to torch, without torch's own wrappers."""
     if isinstance(function, FunctionType) and function.__code__.co_name == "inner":
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         function = cells["fn"].cell_contents if "fn" in cells else function
@@ -187,14 +188,14 @@ def _name(plain: Any) -> str:
 
 
 def _copy_of(frame: FrameType) -> FunctionType:
-    """A function of the same code and the same variables as the one that a frame runs."""
+    """Return a function with the same code and variables as the one in a frame."""
     code, held = frame.f_code, frame.f_locals
     cells = tuple(CellType(held[name]) for name in code.co_freevars)
     return FunctionType(code, frame.f_globals, code.co_name, None, cells)
 
 
 def _function_of(frame: FrameType) -> FunctionType | None:
-    """The function that a frame runs, which has variables of its own to write."""
+    """Return the function in a frame if it has a closure, since its variables can be written."""
     held = frame.f_locals
     for function in gc.get_referrers(frame.f_code):
         if isinstance(function, FunctionType) and function.__closure__:
@@ -207,7 +208,7 @@ def _function_of(frame: FrameType) -> FunctionType | None:
 def _content(cell: CellType) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # an empty one
+    except ValueError:  # an empty cell
         return None
 
 
@@ -220,14 +221,14 @@ def _callers(frame: FrameType) -> Iterator[Place]:
         outer = outer.f_back
 
 
-# -- what a second call must not leave behind ------------------------------------------------------
+# -- side effects to avoid in a second call --------------------------------------------------------
 
 
 @contextlib.contextmanager
 def versions_kept(tensors: Iterable[Any]) -> Iterator[None]:
-    """Let autograd take what is written into tensors inside the block, and put back, for nothing.
+    """Hide writes to tensors from autograd inside the block, where they are written and restored.
 
-    A graph of the program's may have saved one of them for its backward pass.
+    A graph of the program may have saved one of them for its backward pass.
     """
     keep = PROBE.get("version_counters")
     with contextlib.ExitStack() as stack:
@@ -239,7 +240,7 @@ def versions_kept(tensors: Iterable[Any]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def without_caches() -> Iterator[None]:
-    """Let nothing that compiles inside the block come from a cache on disk."""
+    """Disable the caches on disk for everything that compiles inside the block."""
     settings = {
         "inductor_patch": {"force_disable_caches": True},
         "functorch_patch": {"enable_autograd_cache": False},
@@ -248,6 +249,6 @@ def without_caches() -> Iterator[None]:
         for name, values in settings.items():
             patch = PROBE.get(name)
             if patch is not None:
-                with contextlib.suppress(Exception):  # which of these there are differs
+                with contextlib.suppress(Exception):  # releases have different settings
                     stack.enter_context(patch(**values))
         yield

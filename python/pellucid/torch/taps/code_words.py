@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch's code says: the names, constants and locals of what is found at a path.
+"""Checks of torch's code objects: the names, constants and locals of the code at a path.
 
-The checks of :mod:`~pellucid.torch.taps.shapes` are made of these; none needs a compile.
+The checks of :mod:`~pellucid.torch.taps.shapes` use these; none needs a compile.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .compat import resolve
 
 
 def code_objects(place: Any) -> Iterator[CodeType]:
-    """Yield the code of a function, of a class's methods, of a module's functions, nested ones too.
+    """Yield the code of a function, a class's methods, or a module's functions, nested too.
 
     >>> [code.co_name for code in code_objects(lambda: [lambda: 1])]
     ['<lambda>', '<lambda>']
@@ -40,10 +40,10 @@ def code_objects(place: Any) -> Iterator[CodeType]:
 
 
 def mentions(code: CodeType, word: str) -> bool:
-    """Return true if a word is a name of the code, or a constant."""
+    """Return true if a word is a name or a constant of the code."""
     if word in code.co_consts or word in code.co_names or word in locals_of(code):
         return True
-    # The names of keyword arguments, and sets and tuples of strings, are constants in a tuple.
+    # Names of keyword arguments, and sets and tuples of strings, are constants inside a tuple.
     return any(isinstance(c, (tuple, frozenset)) and word in c for c in code.co_consts)
 
 
@@ -53,7 +53,7 @@ def locals_of(code: CodeType) -> Tuple[str, ...]:
 
 
 def says(path: str, *words: str) -> bool | None:
-    """Whether the code of what is at a path has each word: as a name, or as a constant."""
+    """Return true if the code at a path has each word as a name or constant; None if unknown."""
     place = resolve(path)
     if place is None:
         return None
@@ -64,7 +64,7 @@ def says(path: str, *words: str) -> bool | None:
 
 
 def has(path: str, *attributes: str) -> bool | None:
-    """Whether what is at a path has each attribute; a dataclass has its fields."""
+    """Return true if the object at a path has each attribute or field; None if unknown."""
     place = resolve(path)
     if place is None:
         return None
@@ -89,7 +89,7 @@ def _nests_constant(code: CodeType, word: str) -> bool:
 
 
 def has_local_where_named(paths: Iterable[str], local_of: Mapping[str, str]) -> bool | None:
-    """Whether, for each word, a function of these modules that names it has the local given."""
+    """Return true if, for each word, a function that contains it also has the given local."""
     modules = [module for module in (resolve(f"{path}:") for path in paths) if module]
     outer = [
         code
@@ -99,21 +99,21 @@ def has_local_where_named(paths: Iterable[str], local_of: Mapping[str, str]) -> 
     ]
     named = {word: [code for code in outer if _nests_constant(code, word)] for word in local_of}
     if not all(named.values()):
-        return None  # named elsewhere
+        return None  # the word is somewhere else
     return all(
         any(local in locals_of(code) for code in named[word]) for word, local in local_of.items()
     )
 
 
 def both(*answers: bool | None) -> bool | None:
-    """Return what several checks say together: no if one says no, None if one cannot tell."""
+    """Combine several checks: False if one is False, None if one is None."""
     return False if False in answers else None if None in answers else True
 
 
 def tells_default(settings: Any, name: str) -> bool:
-    """Whether a module of settings tells which value one of them has by itself.
+    """Return true if a module of settings reports the default of a setting.
 
-    Older releases have a table of those that are not at their defaults, and tell of no others.
+    Older releases only list the settings that are not at their defaults.
     """
     if hasattr(settings, "_default"):
         return True

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lives where in which torch: the table of everything internal that pellucid reaches for.
+"""The locations of torch's internals by release: the table of everything that pellucid uses.
 
-One row a capability: where it is looked for (the first path that exists wins), and what is lost
-without it.  A missing row costs one feature and one warning; nothing else in pellucid tests a
-version of torch.  What the things that are found look like inside is the other half of this table,
-:mod:`~pellucid.torch.taps.shapes`; ``make canary`` goes through both.
+One row per capability: where to look for it (the first path that exists wins), and what is lost
+without it.  A missing row costs one feature and one warning; no other module checks torch's
+version.  The other half of this table, :mod:`~pellucid.torch.taps.shapes`, describes the insides of
+these objects; ``make canary`` checks both.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any, Callable
 
 @dataclass(frozen=True)
 class Capability:
-    """One thing of torch's that is not in its documented interface."""
+    """One object in torch that is not part of its documented interface."""
 
     name: str
     paths: tuple[str, ...]
     """Dotted paths, newest torch first; ``module:attribute.attribute``."""
 
     lost: str
-    """What a user goes without when no path exists."""
+    """The feature that is missing if no path exists."""
 
     of_captures: bool = True
-    """Whether a capture goes without it, rather than a function of its own."""
+    """Whether captures lose a feature, rather than a separate function."""
 
     since: tuple[int, int] = (2, 0)
-    """The release of torch that brought it."""
+    """The torch release that introduced it."""
 
 
 TABLE: tuple[Capability, ...] = (
@@ -205,7 +205,7 @@ TABLE: tuple[Capability, ...] = (
     ),
     Capability(
         "aot_eager_compiler",
-        # Where the first is, graphs run as generated code; the second interprets them.
+        # With the first, graphs run as generated code; the second interprets them.
         ("torch.fx.graph:_BoxedCodeGen", "torch._dynamo.backends.debugging:boxed_nop"),
         "graphs that aot_eager interprets do not run from their files",
     ),
@@ -344,7 +344,7 @@ TABLE: tuple[Capability, ...] = (
         ("torch._logging.structured:INTERN_TABLE",),
         "file names in stacks are left out",
     ),
-    # What the guards of dumped files ask torch.  A guard that lacks one is taken to hold there.
+    # Queries by the guards of dumped files.  A guard whose query is missing is assumed to hold.
     Capability(
         "guard_names",
         (
@@ -413,7 +413,7 @@ _BY_NAME = {row.name: row for row in TABLE}
 
 
 def resolve(path: str) -> Any | None:
-    """Import ``module:attribute.attribute``; None when any part is not there.
+    """Import ``module:attribute.attribute``; None if any part does not exist.
 
     >>> resolve("math:pi") is not None, resolve("math:no_such"), resolve("no_such_module:x")
     (True, None, None)
@@ -433,7 +433,7 @@ def _find(row: Capability) -> Any | None:
 
 
 class Probe:
-    """Look capabilities up once, and remember which are missing."""
+    """Looks capabilities up once, and remembers which are missing."""
 
     def __init__(self, on_missing: Callable[[Capability], None] | None = None) -> None:
         self._found: dict[str, Any] = {}
@@ -441,7 +441,7 @@ class Probe:
         self._on_missing = on_missing
 
     def get(self, name: str) -> Any | None:
-        """Return what the capability names in this torch, or None."""
+        """Return the capability in this torch, or None."""
         if name not in self._found:
             row = _BY_NAME[name]
             found = self._found[name] = _find(row)
@@ -452,11 +452,11 @@ class Probe:
         return self._found[name]
 
     def has(self, name: str) -> bool:
-        """Say whether this torch has it; what lacks it is told of by the caller, not here."""
+        """Return true if this torch has it; a missing one is not recorded."""
         return (self._found.get(name) or _find(_BY_NAME[name])) is not None
 
     def place(self, name: str) -> tuple[Any, str] | None:
-        """Return what has the capability, and as which attribute; None where nothing has."""
+        """Return the owner and attribute name of a capability; None if it does not exist."""
         for path in _BY_NAME[name].paths:
             owner, _, attribute = path.rpartition("." if "." in path.partition(":")[2] else ":")
             if resolve(path) is not None:
@@ -464,10 +464,10 @@ class Probe:
         return None
 
     def paths(self, name: str) -> tuple[str, ...]:
-        """Return where a capability is looked for."""
+        """Return the paths of a capability."""
         return _BY_NAME[name].paths
 
     @property
     def missing(self) -> tuple[Capability, ...]:
-        """The capabilities that were asked for in vain."""
+        """Return the capabilities that were requested and are missing."""
         return tuple(self._missing)

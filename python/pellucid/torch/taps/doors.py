@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled code that reaches a program past Dynamo's bytecode hook.
+"""Compiled code that bypasses Dynamo's bytecode hook.
 
-Dynamo calls its hook where it makes bytecode for a call.  What is compiled ahead of time
-(``aot_compile``), what is loaded from a file, and what a package of compiled code installs
-(``caching_precompile``) comes in through two other functions of torch's: here they tell of it.
-Much of the work is done outside of any compile that torch has a name for: the events that it sends
-meanwhile belong to the :class:`Scope` of the thread.
+Dynamo calls its hook when it generates bytecode for a call.  Code that is compiled ahead of time
+(``aot_compile``), loaded from a file, or installed by a package of compiled code
+(``caching_precompile``) arrives through two other functions of torch, which are wrapped here.  Much
+of the work is done outside any compile with an id: the events of that time belong to the
+:class:`Scope` of the thread.
 """
 
 from __future__ import annotations
@@ -37,34 +37,35 @@ _NUMBERS = {way: itertools.count() for way in _NUMBERED}
 
 
 class Arrival(NamedTuple):
-    """Code that Dynamo generated, with what it is for."""
+    """Code that Dynamo generated, and its context."""
 
     original: CodeType
     code: CodeType
     guard_manager: Any
     state: FrameState
     way: str
-    """How it came: ``AHEAD``, ``LOADED``, ``PACKAGE`` or ``EXPORT``."""
+    """The way it arrived: ``AHEAD``, ``LOADED``, ``PACKAGE`` or ``EXPORT``."""
     compile_id: str | None
 
 
 Receive = Callable[[Arrival], Optional[CodeType]]
 ReceiveProgram = Callable[[str, "list[FunctionType]", Optional[str]], object]
-"""Called with the text of a program, its functions, and the id of the work that it belongs to."""
+"""Called with a program's text, its functions, and the id of the work that it belongs to."""
 
 
 class Scope:
-    """Work for one function outside of any compile of torch's: the events of it have one id."""
+    """Work on one function outside any compile of torch's; its events share one id."""
 
     def __init__(self, way: str) -> None:
         self.way = way
         self._id: str | None = None
 
     def compile_id(self, given: str | None) -> str | None:
-        """The id of an event: torch's where it has one, else that of the work so far.
+        """Return the id of an event: torch's if there is one, else that of the work so far.
 
-        torch numbers what it compiles, and not what it loads or captures by ``precompile``: the
-        first of these is ``L0/0`` or ``P0/0``, the next one ``L1/0`` or ``P1/0``.
+        torch numbers the functions that it compiles, but not those that it loads or captures by
+        ``precompile``: the first of these gets ``L0/0`` or ``P0/0``, the next one ``L1/0`` or
+        ``P1/0``.
         """
         if given is not None:
             self._id = _of_version(given) if self.way == PACKAGE else given
@@ -74,7 +75,7 @@ class Scope:
 
     @property
     def known(self) -> str | None:
-        """The id so far."""
+        """Return the id so far."""
         return self._id
 
 
@@ -86,18 +87,18 @@ _THREAD = _Thread()
 
 
 def scope() -> Scope | None:
-    """What this thread works on outside of torch's compiles."""
+    """Return this thread's current work outside torch's compiles."""
     return _THREAD.scope
 
 
 def compile_id() -> str | None:
-    """The id of the compile that this thread is in, or of the code that it loads."""
+    """Return the id of this thread's compile, or of the code that it is loading."""
     own = hooks.current_compile_id()
     return own if _THREAD.scope is None else _THREAD.scope.compile_id(own)
 
 
 def _of_version(given: str) -> str:
-    """The id of the version that a package installs now: torch has one for all of a function."""
+    """Return the id of the version that a package is installing; torch has one id for all."""
     frame: FrameType | None = sys._getframe(2)
     for _ in range(60):
         if frame is None:
@@ -107,7 +108,7 @@ def _of_version(given: str) -> str:
             versions = list(getattr(local["entry"], "guarded_codes", ()))
             for number, version in enumerate(versions):
                 names = getattr(getattr(version, "dynamo_code", None), "co_names", ())
-                # First the graphs of all versions are made, then each version is installed.
+                # The graphs of all versions are created first, then each version is installed.
                 now = local.get("guarded_code")
                 if version is now or (now not in versions and local.get("backend_id") in names):
                     return ids.version_of(given, number)
@@ -125,7 +126,7 @@ def _scoped(way: str) -> Iterator[None]:
 
 
 def add_doors(receive: Receive, receive_program: ReceiveProgram) -> Remove:
-    """Call ``receive`` with all code that comes past the bytecode hook; what it returns runs.
+    """Call ``receive`` with all code that bypasses the bytecode hook; the code it returns runs.
 
     ``receive_program`` is called with the programs that ``torch.compiler.precompile`` executes.
     """
@@ -150,7 +151,7 @@ def add_doors(receive: Receive, receive_program: ReceiveProgram) -> Remove:
 
 
 def _around(name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Remove:
-    """Put what ``make`` makes of a function of torch's into its place."""
+    """Replace one of torch's functions by the result of ``make`` on it."""
     if not _exists(name) or PROBE.get(name) is None:
         return no_op
     owner, attribute = PROBE.place(name) or (None, "")
@@ -162,14 +163,15 @@ def _around(name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]])
     setattr(owner, attribute, put)
 
     def remove() -> None:
-        if inspect.getattr_static(owner, attribute) is put:  # else somebody has put theirs around
+        # otherwise other code has wrapped it since
+        if inspect.getattr_static(owner, attribute) is put:
             setattr(owner, attribute, before)
 
     return remove
 
 
 def _exists(name: str) -> bool:
-    """Whether this torch has the door at all: older releases have none to miss."""
+    """Return true if this torch has the entry point at all; older releases do not miss it."""
     return any(resolve(path.partition(":")[0] + ":") for path in PROBE.paths(name))
 
 
@@ -183,11 +185,11 @@ def _in_scope(old: Callable[..., Any], way: str) -> Callable[..., Any]:
 
 
 def _told(old: Callable[..., Any], receive: Receive) -> Callable[..., Any]:
-    """Around the end of making a function that was compiled ahead of time, or loaded."""
+    """Wrap the constructor of functions that are compiled ahead of time or loaded."""
 
     @functools.wraps(old)
     def made(self: Any, *args: Any, **kwargs: Any) -> Any:
-        # What is compiled here has its guards already; what is loaded makes them here.
+        # A function compiled here has its guards already; for a loaded one they are built here.
         known = getattr(getattr(self, "_artifacts", None), "guard_manager", None)
         result = old(self, *args, **kwargs)
         arrival = _of_function(self, LOADED if known is None else AHEAD, compile_id())
@@ -195,7 +197,7 @@ def _told(old: Callable[..., Any], receive: Receive) -> Callable[..., Any]:
             _SEEN.add(self.fn)
             code = receive(arrival)
             if code is not None:
-                with contextlib.suppress(ValueError):  # it has other free variables
+                with contextlib.suppress(ValueError):  # it has different free variables
                     self.fn.__code__ = code
         return result
 
@@ -215,13 +217,13 @@ def _of_function(made: Any, way: str, known: str | None) -> Arrival | None:
 def _cells(code: CodeType, closure: tuple[Any, ...] | None) -> dict[str, Any]:
     cells = {}
     for name, cell in zip(code.co_freevars, closure or ()):
-        with contextlib.suppress(ValueError):  # an empty one
+        with contextlib.suppress(ValueError):  # an empty cell
             cells[name] = cell.cell_contents
     return cells
 
 
 def _exported(old: Callable[..., Any], receive: Receive) -> Callable[..., Any]:
-    """Around the capture of a graph for export, which calls generated code around the graph."""
+    """Wrap the capture of a graph for export, which calls generated code around the graph."""
 
     @functools.wraps(old)
     def capture(*args: Any, **kwargs: Any) -> Any:
@@ -239,7 +241,7 @@ def _exported(old: Callable[..., Any], receive: Receive) -> Callable[..., Any]:
 
 
 def _executed(old: Callable[..., Any], receive: ReceiveProgram) -> Callable[..., Any]:
-    """Around the execution of a program that a precompiled function consists of."""
+    """Wrap the execution of a precompiled function's program."""
 
     @functools.wraps(old)
     def execute(text: str, *args: Any, **kwargs: Any) -> Any:
@@ -253,9 +255,9 @@ def _executed(old: Callable[..., Any], receive: ReceiveProgram) -> Callable[...,
 
 
 def on_failure(guard_manager: Any, failed: Callable[[str, Place | None], None]) -> None:
-    """Call ``failed`` when the guards of code compiled ahead of time do not hold for a call.
+    """Call ``failed`` if the guards of code compiled ahead of time fail for a call.
 
-    torch asks them why only where it then raises an error, which is where this is told.
+    torch only queries the reason right before it raises an error, so the wrapper reports it then.
     """
     check: Callable[[Any], Any] | None = getattr(guard_manager, "check_verbose", None)
     if check is None:
@@ -274,7 +276,7 @@ def on_failure(guard_manager: Any, failed: Callable[[str, Place | None], None]) 
 
 
 def _checked(old: Callable[..., bool]) -> Callable[..., bool]:
-    """Around the check of guards before a call: what fails of functions that no capture knows."""
+    """Wrap the guard check before a call, for failures of functions that no capture knows."""
 
     @functools.wraps(old)
     def guard_check(self: Any, *args: Any, **kwargs: Any) -> bool:
@@ -288,7 +290,7 @@ def _checked(old: Callable[..., bool]) -> Callable[..., bool]:
 
 
 def failures_before(made: Arrival) -> list[tuple[str, Place | None]]:
-    """Return the guards of one of :func:`made_before` that failed since; told once."""
+    """Return the guards of one of :func:`made_before` that failed since; each is returned once."""
     functions = [function for function in _FAILED if function.__code__ is made.code]
     told = [failure for function in functions for failure in _FAILED[function]]
     for function in functions:
@@ -297,7 +299,7 @@ def failures_before(made: Arrival) -> list[tuple[str, Place | None]]:
 
 
 def _installed(old: Callable[..., Any], receive: Receive) -> Callable[..., Any]:
-    """Around the installation of a version of a function that a package holds."""
+    """Wrap the installation of a function's version from a package."""
 
     @functools.wraps(old)
     def install(*args: Any, **kwargs: Any) -> Any:
@@ -313,7 +315,7 @@ def _installed(old: Callable[..., Any], receive: Receive) -> Callable[..., Any]:
 
 
 def _globals_of(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The globals of what torch installs, with the resume functions that it has yet to install."""
+    """Return the globals of the installed code, including resume functions not installed yet."""
     scope = values.get("runtime_global_scope")
     if not isinstance(scope, dict):
         return {}
@@ -326,9 +328,9 @@ def _globals_of(values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def traceable(function: Any) -> Any:
-    """What can be compiled again: of a function compiled ahead of time, or loaded, its original.
+    """Return the original of a function compiled ahead of time or loaded, to recompile it.
 
-    Anything else is returned as it is.
+    Other functions are returned unchanged.
     """
     made = compiled_ahead(function)
     if made is None:
@@ -336,7 +338,7 @@ def traceable(function: Any) -> Any:
     code = function._artifacts.original_code
     cells = dict(zip(made.__code__.co_freevars, made.__closure__ or ()))
     closure = tuple(cells.get(name) or CellType() for name in code.co_freevars)
-    # What runs has copies of the globals; the program's own may have changed since.
+    # The compiled function has copies of the globals; the program's own may have changed since.
     own = getattr(function, "_extra_globals", None)
     scope = own if isinstance(own, dict) else made.__globals__
     plain = FunctionType(code, scope, code.co_name, made.__defaults__, closure)
@@ -345,7 +347,7 @@ def traceable(function: Any) -> Any:
 
 
 def compiled_ahead(function: Any) -> FunctionType | None:
-    """What a function runs that was compiled ahead of time, or loaded; None for anything else."""
+    """Return the function inside one compiled ahead of time or loaded; None for others."""
     made = getattr(function, "fn", None) if type(function) is _class_of_ahead() else None
     return made if isinstance(made, FunctionType) else None
 
@@ -363,13 +365,13 @@ _FAILED: weakref.WeakKeyDictionary[FunctionType, list[tuple[str, Place | None]]]
 
 
 def all_ahead() -> list[Arrival]:
-    """All functions compiled ahead of time, or loaded; all objects are searched for them."""
+    """Return all functions compiled ahead of time or loaded, by searching all objects."""
     owner = _class_of_ahead()
     objects = [] if owner is None else [each for each in gc.get_objects() if type(each) is owner]
     return [found for found in (_of_function(each, AHEAD, None) for each in objects) if found]
 
 
 def made_before() -> list[Arrival]:
-    """The functions compiled ahead of time, or loaded, that no capture was told of."""
+    """Return the functions compiled ahead of time or loaded that no capture has seen."""
     seen = {id(function.__code__) for function in _SEEN}
     return [arrival for arrival in all_ahead() if id(arrival.code) not in seen]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a graph module tells of its inputs and constants, as plain values.
+"""Description of a graph module's inputs and constants, as plain values.
 
-Only torch.fx's public interface: nodes, targets and ``meta``.  Sizes are read as hints, because to
-ask a symbolic size for its value would add a guard to the compile that it belongs to.
+Only torch.fx's public interface is used: nodes, targets and ``meta``.  Sizes are read as hints,
+since evaluating a symbolic size would add a guard to its compile.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     import torch
 
 _LITERAL_CONSTANT = 32
-"""Constants of at most so many elements are written out."""
+"""Constants up to this many elements are written as literals."""
 
 
 def describe(graph: Any) -> Needs:
-    """Describe what a graph module needs to run by itself."""
+    """Return the requirements for running a graph module on its own."""
     import torch
 
     inputs = tuple(
@@ -118,7 +118,7 @@ def _tensor(name: str, value: torch.Tensor, with_values: bool = False) -> Value:
 
 
 def _children(graph: Any, prefix: str) -> Iterator[str]:
-    """The graphs inside a graph; torch.fx prints each as a class inside its parent's."""
+    """Yield the nested graphs; torch.fx prints each as a class inside its parent's class."""
     import torch
 
     for name, child in graph.named_children():
@@ -156,7 +156,7 @@ def _constant(graph: Any, name: str) -> Value:
 
 
 def _modules(graph: Any) -> Iterator[tuple[str, ModulePath]]:
-    """The path of each node that belongs to a module; a backward node has its forward node's."""
+    """Yield the module path of each node in a module; a backward node has its forward node's."""
     SHAPES.has("modules of a graph's operations")
     for node in graph.graph.nodes:
         stack = next(filter(None, map(node.meta.get, MODULE_KEYS)), None)
@@ -172,15 +172,15 @@ def _modules(graph: Any) -> Iterator[tuple[str, ModulePath]]:
 
 
 def callers(graph: Any) -> tuple[Place, ...]:
-    """The program's lines that call what the operations of a graph are in, each once."""
+    """Return the user's lines that call the code of a graph's operations, each once."""
     stacks = dict.fromkeys(str(node.meta.get(LINE_KEY) or "") for node in graph.graph.nodes)
     outer = (place for stack in stacks for place in calls_of(stack)[:-1])
     return tuple(dict.fromkeys(place for place in outer if is_own(place.file)))
 
 
 def _globals(graph: Any) -> list[tuple[str, Any]]:
-    """What the graph's code finds in its globals besides torch, by name."""
-    # To generate the code is dear, and nearly every graph calls operators only: those of torch are
+    """Return the globals of a graph's code besides torch, by name."""
+    # Generating the code is expensive, and nearly every graph only calls operators: torch's are
     # printed by their full names, and Python's as operators.
     calls = [node.target for node in graph.graph.nodes if node.op == "call_function"]
     modules = {str(getattr(target, "__module__", None)) for target in calls}
@@ -194,7 +194,7 @@ def _globals(graph: Any) -> list[tuple[str, Any]]:
 
 
 def _import(name: str, value: Any) -> str:
-    """The statement that imports a global of the code that torch.fx generates; empty if none does.
+    """Return the import statement for a global of the code that torch.fx generates; empty if none.
 
     >>> import collections
     >>> _import("Counter", collections.Counter), _import("make", collections.namedtuple)
@@ -211,13 +211,13 @@ def _import(name: str, value: Any) -> str:
     return ""
 
 
-# Where torch keeps its own versions of numpy's functions, which do not say so themselves.
+# The modules of torch's own versions of NumPy functions, which do not record their module.
 _NUMPY = tuple(f"torch._numpy{part}" for part in ("", ".linalg", ".fft", ".random"))
 _WRAPPERS = "torch._dynamo.utils"
 
 
 def _wrapper(name: str, value: Any) -> str:
-    """The statements that make one of Dynamo's wrappers of numpy's functions; empty: it is none."""
+    """Return the statements that create one of Dynamo's NumPy wrappers; empty for other values."""
     kind = type(value)
     held = list(getattr(value, "__dict__", {}).items())
     if kind.__module__ != _WRAPPERS or not kind.__name__.startswith("numpy_"):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The graph half of :mod:`~pellucid.torch.taps.hooks`: what torch's graphs are asked and told.
+"""The graph half of :mod:`~pellucid.torch.taps.hooks`: queries on, and changes to, torch's graphs.
 
-What is altered are single graph modules that we were shown (:func:`after_recompile`), so that they
-can run from a file, and the one function through which third parties show graphs
-(:func:`add_formatted_graphs`), which has no other channel.
+Changes affect only single graph modules passed to :func:`after_recompile`, so that they can run
+from a file, and the one function with which third parties print graphs
+(:func:`add_formatted_graphs`), since there is no other channel.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from .trace import TraceRecord
 
 
 def emitted_graph(kind: str, payload: str) -> Any | None:
-    """The graph module whose text, the payload, the structured-trace event being handled carries.
+    """Return the graph module of the trace event being handled, whose text is the payload.
 
-    None where AOTAutograd takes the text of a graph from its cache, and there is no graph.
+    None if AOTAutograd takes the text from its cache, since there is no graph then.
     """
     name = EMITTER_LOCAL.get(kind)
     graph_module = PROBE.get("graph_module")
@@ -62,7 +62,7 @@ def emitted_graph(kind: str, payload: str) -> Any | None:
 
 
 def _callers(most: int) -> Iterator[FrameType]:
-    """The frames that led to the caller's, from its own caller's on."""
+    """Yield the frames above the caller's caller."""
     frame = sys._getframe(2).f_back
     for _ in range(most):
         if frame is None:
@@ -72,11 +72,11 @@ def _callers(most: int) -> Iterator[FrameType]:
 
 
 def _holds(frame: FrameType, payload: str) -> bool:
-    """Whether a frame has an object that was made with this text: a cache's entry."""
+    """Return true if a frame has an object with this text: a cache entry."""
     for value in list(frame.f_locals.values()):
         if isinstance(value, (ModuleType, TraceRecord, logging.LogRecord)):
-            continue  # what is no object of torch's, and what the text is on its way in
-        try:  # without a word to the object's own class, which may be the program's
+            continue  # not an object of torch's, or a carrier of the text itself
+        try:  # bypass the object's class, which may be the program's
             held = object.__getattribute__(value, "__dict__")
         except AttributeError:
             continue
@@ -93,7 +93,7 @@ def _check_inputs(graph: Any) -> None:
 
 
 def code_being_compiled() -> CodeType | None:
-    """The code object that Dynamo works on now; None when that cannot be told."""
+    """Return the code object that Dynamo is compiling; None if unknown."""
     for frame in _callers(40):
         if frame.f_code.co_name == COMPILER:
             code = frame.f_locals.get(COMPILED_CODE)
@@ -104,9 +104,9 @@ def code_being_compiled() -> CodeType | None:
 
 
 def callers_of_compile() -> Iterator[Place]:
-    """The calls that led to the frame that Dynamo works on now, innermost first.
+    """Yield the calls that led to the frame that Dynamo is compiling, innermost first.
 
-    torch's own account of them lacks the one that called the frame.
+    torch's own list lacks the direct caller of the frame.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_name != COMPILER:
@@ -117,7 +117,7 @@ def callers_of_compile() -> Iterator[Place]:
 
 
 class FrameState(NamedTuple):
-    """What the function that Dynamo works on has: its globals, and the values of its cells."""
+    """The state of the function that Dynamo is compiling: its globals and the values of cells."""
 
     globals: Mapping[str, Any]
     cells: Mapping[str, Any]
@@ -125,7 +125,7 @@ class FrameState(NamedTuple):
 
 
 def frame_being_compiled(code: CodeType) -> FrameState:
-    """What the frame of this code has that Dynamo works on now; nothing where that is not told."""
+    """Return the state of the frame with this code that Dynamo is compiling; empty if unknown."""
     for frame in _callers(40):
         held = frame.f_locals if frame.f_code.co_name == COMPILER else {}
         if held.get(COMPILED_CODE) is not code:
@@ -133,7 +133,7 @@ def frame_being_compiled(code: CodeType) -> FrameState:
         scope, closure = held.get("globals"), held.get("closure") or ()
         cells = {}
         for name, cell in zip(code.co_freevars, closure if isinstance(closure, tuple) else ()):
-            with contextlib.suppress(AttributeError, ValueError):  # no cell, or an empty one
+            with contextlib.suppress(AttributeError, ValueError):  # not a cell, or an empty one
                 cells[name] = cell.cell_contents
         exports = held.get("export") is True
         return FrameState(scope if isinstance(scope, dict) else {}, cells, exports)
@@ -144,20 +144,20 @@ _WRAPPER = os.path.join("torch", "_dynamo", "external_utils.py")
 
 
 def wrapped_name(code: CodeType, cells: Mapping[str, Any]) -> str:
-    """The name of what torch has put a frame of its own around; empty where it is no such frame.
+    """Return the name of the object that torch's own wrapper frame runs; empty for other frames.
 
-    What ``torch.compile`` is given that has no code of the user's (a container of modules, a
-    partial, an object with a ``__call__``) runs within a function of torch's called ``inner``.
+    An object without user code that is passed to ``torch.compile`` (a container of modules, a
+    partial, an object with ``__call__``) runs inside torch's function ``inner``.
     """
     if code.co_name != "inner" or not code.co_filename.endswith(_WRAPPER):
         return ""
     wrapped = cells.get("fn")
-    # A function has a frame of its own, which torch before 2.13 calls from here where it breaks.
+    # A function has its own frame, which torch before 2.13 calls from here at a break.
     return "" if type(wrapped) is FunctionType else name_of_callable(wrapped)
 
 
 def name_of_callable(value: Any) -> str:
-    """What a person would call it: its own name, or that of its class; empty if it has neither."""
+    """Return the display name: the object's own name, or its class's; empty if it has neither."""
     for _ in range(8):
         if type(value) is functools.partial:
             value = value.func
@@ -167,10 +167,10 @@ def name_of_callable(value: Any) -> str:
 
 
 def direction() -> str:
-    """Which pass the graph that Inductor works on now is of; empty when that cannot be told.
+    """Return the pass of the graph that Inductor is compiling; empty if unknown.
 
-    Inductor's events do not say, but the functions that emit them were told, and what comes from a
-    cache has its program with it, which says so.
+    Inductor's events lack it, but the functions that emit them have it as an option, and an entry
+    from a cache has its program, which names it.
     """
     for frame in _callers(40):
         for name in OPTIONS_OF_INDUCTOR:
@@ -189,9 +189,9 @@ def direction() -> str:
 
 
 def add_formatted_graphs(receive: Callable[[str, Any], None]) -> Remove:
-    """Call ``receive`` with the name and the graph of each call of ``lazy_format_graph_code``.
+    """Call ``receive`` with the name and graph of each call of ``lazy_format_graph_code``.
 
-    Everybody has imported that function by name, so its code changes place, not the function.
+    Callers have imported that function by name, so its code is replaced, not the function.
     """
     function = PROBE.get("format_graph")
     if function is None:
@@ -217,7 +217,7 @@ def add_formatted_graphs(receive: Callable[[str, Any], None]) -> Remove:
     function.__code__ = shown
 
     def remove() -> None:
-        if function.__code__ is shown:  # else somebody else's change came after ours
+        if function.__code__ is shown:  # otherwise other code has changed it since
             function.__code__ = before
             function.__kwdefaults__ = defaults
 
@@ -225,31 +225,32 @@ def add_formatted_graphs(receive: Callable[[str, Any], None]) -> Remove:
 
 
 def _named(names: tuple[str, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
-    """The first arguments of a call, however they were given; None for each that was not."""
+    """Return the first arguments of a call, positional or by keyword; None for missing ones."""
     by_place = dict(zip(names, args))
     return [by_place.get(name, kwargs.get(name)) for name in names]
 
 
 def _trampoline(*args: Any, pellucid_formatted: Any, **kwargs: Any) -> Any:
-    # Runs in torch's namespace, and so knows of ours only what its defaults bring.  Whatever a
-    # torch calls its function with, the function gets: its own defaults hold there.
+    # This runs in torch's namespace, so it reaches ours only through its defaults.  The function
+    # gets torch's arguments unchanged, so its own defaults apply.
     return pellucid_formatted(*args, **kwargs)
 
 
 def memory_of(tensor: Any) -> Callable[[], bool]:
-    """Whether the memory that a tensor lies in now is still held; it keeps none itself."""
+    """Return a check whether a tensor's memory is still allocated, without keeping it alive."""
     reference = PROBE.get("storage_reference")
     try:
         held = None if reference is None else reference(tensor.untyped_storage())
-    except (AttributeError, NotImplementedError, RuntimeError):  # no tensor, or one without memory
+    # not a tensor, or one without memory
+    except (AttributeError, NotImplementedError, RuntimeError):
         held = None
     return lambda: held is None or not held.expired()
 
 
 def size_hint(size: Any) -> Any | None:
-    """The number that torch compiled with where a size is symbolic; None when it has none.
+    """Return the value that torch compiled with for a symbolic size; None if there is none.
 
-    Asking the symbol itself would add a guard to the compile that it belongs to.
+    Evaluating the symbol would add a guard to its compile.
     """
     node = getattr(size, "node", None)
     if node is None:
@@ -259,13 +260,13 @@ def size_hint(size: Any) -> Any | None:
     except AttributeError:
         SHAPES.has("hint of a symbolic size")
         return None
-    except Exception:  # known only at run time
+    except Exception:  # only known at run time
         return None
     return hint if isinstance(hint, (bool, int, float)) else None
 
 
 def elements(tensor: Any) -> Any | None:
-    """The elements of a real tensor as nested lists, read outside of any tracing that goes on."""
+    """Return the elements of a real tensor as nested lists, outside any active tracing."""
     without_modes = PROBE.get("without_modes")
     if without_modes is None:
         return None
@@ -274,23 +275,23 @@ def elements(tensor: Any) -> Any | None:
 
 
 def source_of(placeholder: Any) -> str | None:
-    """Where an input of a graph of Dynamo's is from, in torch's words; None when it is not told."""
+    """Return the source of an input of Dynamo's graph, in torch's words; None if unknown."""
     source = getattr(placeholder.meta.get(SOURCE_KEY), "source", None)
     return _worded(source)
 
 
 def sources_of_inputs(graph: Any) -> tuple[str, ...]:
-    """Where what AOTAutograd is given with a graph of Dynamo's is from, in torch's words."""
+    """Return the sources of AOTAutograd's inputs for one of Dynamo's graphs, in torch's words."""
     held = [source for _, source, _ in held_by(graph)]
     inputs = [node for node in graph.graph.nodes if node.op == "placeholder"]
     return (*held, *(source_of(node) or "" for node in inputs))
 
 
 def held_by(graph: Any) -> Iterator[tuple[str, str, Any]]:
-    """What a graph of Dynamo's holds itself and is not given: name, where it is from, and value.
+    """Yield the parameters and buffers that Dynamo's graph holds: name, source, and value.
 
-    Older releases give a graph none of the program's parameters. torch says where one is from only
-    after it has shown the graph: until then it has its own name.
+    In older releases they are all parameters of the program.  torch records a source only after it
+    has emitted the graph; until then, the name is returned.
     """
     sources = getattr(graph, "_param_name_to_source", None) or {}
     for name, value in (*graph.named_parameters(), *graph.named_buffers()):
@@ -304,17 +305,17 @@ def _worded(source: Any) -> str | None:
 
 
 def readable(graph: Any) -> str:
-    """A graph module's code with shapes and the user's lines, for the calling form it has now."""
+    """Return a graph module's code with shapes and user lines, in its calling convention."""
     options = {"include_stride": True, "include_device": True}
     try:
         text = graph.print_readable(print_output=False, **options)
-    except TypeError:  # before torch 2.5 there are no such options
+    except TypeError:  # torch before 2.5 lacks these options
         text = graph.print_readable(print_output=False)
     return str(text)
 
 
 def forward_function(graph: Any) -> FunctionType | None:
-    """The generated ``forward`` of a graph module; None while torch has not generated it."""
+    """Return the generated ``forward`` of a graph module; None if it is not generated yet."""
     lazy = PROBE.get("lazy_graph_module")
     function = type(graph).__dict__.get("forward")
     if not isinstance(function, FunctionType):
@@ -331,8 +332,8 @@ def forward_function(graph: Any) -> FunctionType | None:
 def after_recompile(graph: Any, follow: Callable[[Any], None], copies: bool) -> bool:
     """Call ``follow(graph)`` each time torch has generated this graph's ``forward``.
 
-    torch gives every graph module a class of its own, so only this one graph is concerned and, with
-    ``copies``, its deep copies.  Returns False when the graph does not have a separate class.
+    torch gives every graph module a separate class, so this affects only this graph and, with
+    ``copies``, its deep copies.  Returns False if the graph does not have a separate class.
     """
     cls = type(graph)
     if not has_own_class(graph):
@@ -348,7 +349,7 @@ def after_recompile(graph: Any, follow: Callable[[Any], None], copies: bool) -> 
         return False
     recompile, deepcopy = getattr(cls, name), cls.__deepcopy__
 
-    # What torch does inside must stay as visible to Dynamo as ever, and only our own part not.
+    # torch's code must stay visible to Dynamo; only our own callback is hidden.
     unseen = invisible(follow)
 
     def recompile_and_follow(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -374,15 +375,15 @@ def after_recompile(graph: Any, follow: Callable[[Any], None], copies: bool) -> 
 
 
 def is_followed(graph: Any) -> bool:
-    """Whether a graph, or the one that it is a copy of, is one that :func:`after_recompile` has."""
+    """Return true if :func:`after_recompile` follows a graph, or the one it is a copy of."""
     return "_pellucid_follow" in type(graph).__dict__
 
 
 def program_functions(path: str) -> list[FunctionType]:
-    """The Python functions of the modules that Inductor has loaded from one of its files."""
+    """Return the Python functions of the modules that Inductor has loaded from one of its files."""
     modules = PROBE.get("inductor_modules")
     found: list[FunctionType] = []
-    if isinstance(modules, dict):  # by key, in older torch
+    if isinstance(modules, dict):  # a dict by key in older torch
         modules = list(modules.values())
     if modules is not None and not isinstance(modules, list):
         SHAPES.missed("modules of Inductor")
@@ -397,7 +398,7 @@ def program_functions(path: str) -> list[FunctionType]:
 
 
 def functions_of(path: str, values: Iterable[Any]) -> list[FunctionType]:
-    """The Python functions of one file among values and the methods of classes among them."""
+    """Return the Python functions of one file among some values, including methods of classes."""
     values = list(values)
     for value in [value for value in values if isinstance(value, type)]:
         values += vars(value).values()
@@ -405,13 +406,13 @@ def functions_of(path: str, values: Iterable[Any]) -> list[FunctionType]:
     return list({id(f): f for f in functions if f.__code__.co_filename == path}.values())
 
 
-# -- a backend of our own --------------------------------------------------------------------------
+# -- our own backend -------------------------------------------------------------------------------
 
 
 def aot_backend(compile_graph: Callable[[str, Any], Callable[..., Any]]) -> Any | None:
-    """A backend that runs AOTAutograd's graphs through ``compile_graph(stage, graph)``.
+    """Return a backend that runs AOTAutograd's graphs through ``compile_graph(stage, graph)``.
 
-    What that returns is called with one list of inputs, which it may empty.
+    The returned functions take one list of inputs, which they may empty.
     """
     make = PROBE.get("aot_backend")
     if make is None:
@@ -422,7 +423,7 @@ def aot_backend(compile_graph: Callable[[str, Any], Callable[..., Any]]) -> Any 
             run = compile_graph(stage, graph)
             if not SHAPES.has("calls with one list of inputs"):
                 return invisible(lambda *values: run(list(values)))
-            # On both: torch unwraps a function that it is to make invisible once more.
+            # Set on both, since torch unwraps a function before hiding it again.
             run._boxed_call = True  # type: ignore[attr-defined]
             hidden = invisible(run)
             hidden._boxed_call = True  # type: ignore[attr-defined]
@@ -439,29 +440,29 @@ def aot_backend(compile_graph: Callable[[str, Any], Callable[..., Any]]) -> Any 
 
 @contextlib.contextmanager
 def every_compile_by(backend: Any) -> Iterator[bool]:
-    """Make all that compiles inside the block compile by this backend, and as often as it needs.
+    """Make this backend compile everything inside the block, without a recompile limit.
 
-    Yields whether functions that are compiled already are concerned too.
+    Yields whether that includes functions that are already compiled.
     """
     set_stance, patch = PROBE.get("set_stance"), PROBE.get("dynamo_patch")
     with contextlib.ExitStack() as stack:
         if patch is not None:
             for name in ("cache_size_limit", "recompile_limit", "accumulated_cache_size_limit"):
-                with contextlib.suppress(Exception):  # which of these there are differs
+                with contextlib.suppress(Exception):  # releases have different settings
                     stack.enter_context(patch(**{name: 1 << 20}))
         forced = False
         if set_stance is not None:
-            with contextlib.suppress(TypeError):  # in older torch a stance has no backend
+            with contextlib.suppress(TypeError):  # in older torch, a stance has no backend
                 stack.enter_context(set_stance("default", force_backend=_kept(backend, stack)))
                 forced = True
         yield forced
 
 
 def _kept(backend: Any, block: contextlib.ExitStack) -> Callable[..., Any]:
-    """A backend that outlives what it compiles, in place of one that need not.
+    """Wrap a backend in one that outlives the code it compiles.
 
-    What torch 2.8 has compiled points to its backend and does not own it: to look for the version
-    that fits is a crash once a forced backend is gone.
+    Code compiled by torch 2.8 points to its backend without owning it, so looking for a matching
+    version crashes after a forced backend is freed.
     """
     current = [backend]
 
@@ -477,7 +478,7 @@ _FORCED: list[Callable[..., Any]] = []
 
 
 def uncompiled(function: Any) -> Any:
-    """What ``torch.compile`` was called with, or the function itself."""
+    """Return the function passed to ``torch.compile``, or the function itself."""
     SHAPES.has("what torch.compile was called with")
     for name in WRAPPED:
         inner = getattr(function, name, None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which guards a filter drops, the program's or torch's, asked while torch makes the rest."""
+"""The guards that a filter drops, read while torch builds the remaining ones."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _SAVING = {
     "torch._dynamo.aot_compile": "aot_compile",
     "torch._dynamo.guards": "caching_precompile",
 }
-"""What has a filter of torch's drop guards that cannot be saved."""
+"""The features whose filter drops guards that cannot be saved."""
 _ON_TORCH = re.compile(r"G\['(?:torch\b|__import_torch_|__builtins_dict__)")
 
 
 class Filtered(NamedTuple):
-    """What one filter left of the guards of a version."""
+    """The effect of one filter on the guards of a version."""
 
     name: str
-    """The name of the filter; for one of torch's, what uses it."""
+    """The name of the filter; for one of torch's, the feature that uses it."""
     dropped: tuple[tuple[str, str], ...]
-    """The kind of each guard that was dropped, and the value that it is about."""
+    """The kind of each dropped guard, and the value that it checks."""
     number: int
-    """How many guards there were."""
+    """The number of guards before filtering."""
     place: Place | None
-    """The line for which the first of those was made that is about a value."""
+    """The line that caused the first dropped guard on a value."""
 
 
 def filtered_guards() -> Filtered | None:
-    """Return which guards are dropped for the version that torch makes guards of now."""
+    """Return the guards dropped from the version whose guards torch is building."""
     frame: FrameType | None = sys._getframe(1)
     for _ in range(25):
         if frame is None:
@@ -51,7 +51,7 @@ def filtered_guards() -> Filtered | None:
 
 def _filtered(local: dict[str, Any]) -> Filtered | None:
     kept, before = (local.get(name) for name in GUARDS_MADE[1:])
-    # torch may put a filter of its own around the program's.
+    # torch may wrap the program's filter in its own.
     given = next((local[name] for name in FILTERS_OF_GUARDS if local.get(name) is not None), None)
     module = str(getattr(given, "__module__", ""))
     saving = _SAVING.get(module, "")
@@ -72,7 +72,7 @@ def _filtered(local: dict[str, Any]) -> Filtered | None:
 
 
 def _is_on_torch(guard: Any) -> bool:
-    """Whether a guard is on torch itself, which nobody replaces, or on nothing by name."""
+    """Return true if a guard is on torch itself, which never changes, or has no name."""
     return not guard.name or _ON_TORCH.match(str(guard.name)) is not None
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state of torch that guards ask about, read where :mod:`compat` says it is.
+"""The state of torch that guards check, read from the places in :mod:`compat`.
 
-Dumped files reach these functions through :mod:`~pellucid.torch.guards.checks`.  Where there is no
-torch, or it has not what is asked for, the answer is None, or what was asked for.
+Dumped files use these functions through :mod:`~pellucid.torch.guards.checks`.  If there is no
+torch, or it lacks what is needed, the answer is None, or the expected value.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _SPARSE = ("torch.sparse_csr", "torch.sparse_csc", "torch.sparse_bsr", "torch.sp
 
 
 def missing() -> tuple[Capability, ...]:
-    """What was asked of this torch in vain, so far."""
+    """Return the capabilities that were requested and are missing, so far."""
     return _probe.missing
 
 
 def names() -> dict[str, Any]:
-    """The names that torch's wording of guards uses, as torch resolves them."""
+    """Return the names in torch's guard text, as torch resolves them."""
     found: dict[str, Any] = {}
     for table in ("guard_names", "shape_names"):
         held = _probe.get(table)
@@ -34,7 +34,7 @@ def names() -> dict[str, Any]:
 
 
 def name(wanted: str) -> Any:
-    """One of :func:`names` or of ``torch``'s own; otherwise what raises NameError when called."""
+    """Return one of :func:`names` or of ``torch``; for others, a function that raises NameError."""
     known = names()
     found = known.get(wanted, getattr(known.get("torch"), wanted, None))
     if found is not None:
@@ -47,19 +47,19 @@ def name(wanted: str) -> Any:
 
 
 def without_torch_function() -> Any:
-    """A context in which no torch function and no torch function mode is called."""
+    """Return a context that disables torch functions and torch function modes."""
     off = _probe.get("disable_torch_function")
     return contextlib.nullcontext() if off is None else off()
 
 
 def with_torch_function() -> Any:
-    """A context inside :func:`without_torch_function` in which they are called again."""
+    """Return a context that enables them again inside :func:`without_torch_function`."""
     on = _probe.get("enable_torch_function")
     return contextlib.nullcontext() if on is None else on()
 
 
 def dispatch_keys(tensor: Any) -> str | None:
-    """A tensor's dispatch keys and those that this thread adds and leaves out, in torch's words."""
+    """Return a tensor's dispatch keys, with this thread's included and excluded keys applied."""
     of, added, left_out = map(_probe.get, ("dispatch_keys", "keys_added", "keys_left_out"))
     if of is None or added is None or left_out is None:
         return None
@@ -68,18 +68,18 @@ def dispatch_keys(tensor: Any) -> str | None:
 
 
 def strides(tensor: Any) -> Any:
-    """A tensor's strides; compressed sparse ones have none, for which torch has -1."""
+    """Return a tensor's strides; for compressed sparse tensors -1, as torch does."""
     return (-1,) * tensor.dim() if str(tensor.layout) in _SPARSE else tensor.stride()
 
 
 def overlapping(tensors: list[Any]) -> set[int] | None:
-    """The numbers of the tensors that share memory with another one."""
+    """Return the indices of the tensors that share memory with another one."""
     find = _probe.get("overlapping_tensors")
     return None if find is None else set(find(tensors, symbolic=False))
 
 
 def global_state() -> dict[str, Any] | None:
-    """The settings of this process and thread that a compile depends on."""
+    """Return the settings of this process and thread that a compile depends on."""
     make = _probe.get("global_state")
     state: Any = None if make is None else make()
     if not hasattr(state, "__getstate__"):
@@ -92,27 +92,28 @@ def global_state() -> dict[str, Any] | None:
 
 
 def function_modes() -> list[Any]:
-    """The torch function modes that are on."""
+    """Return the active torch function modes."""
     stack = _probe.get("function_modes")
     return [] if stack is None else list(stack())
 
 
 def default_device(otherwise: Any) -> Any:
-    """What ``torch.set_default_device`` was called with last; None when it was not."""
+    """Return the last argument of ``torch.set_default_device``; None if it was not called."""
     module = _probe.get("utils_device")
     return otherwise if module is None else module.CURRENT_DEVICE
 
 
 def dual_level(otherwise: Any) -> Any:
-    """The level of forward-mode differentiation, -1 outside."""
+    """Return the level of forward-mode differentiation, -1 outside."""
     module = _probe.get("forward_ad")
     return otherwise if module is None else getattr(module, "_current_level", None)
 
 
 def type_name(identity: int) -> str:
-    """The name of the class with this id, as ``repr`` has it; ``object`` when there is none.
+    """Return the name of the class with this id, in ``repr`` form; ``object`` if there is none.
 
-    Only classes are looked at, from ``object`` down; an id alone may be that of nothing any more.
+    Only classes are searched, from ``object`` down, since an id alone may be that of a freed
+    object.
     """
     pending: list[type] = [object]
     seen: set[int] = set()

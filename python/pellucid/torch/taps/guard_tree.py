@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch's tree of guard managers, read into plain nodes in the order in which torch walks it.
+"""Reader for torch's tree of guard managers: plain nodes in the order in which torch checks them.
 
-A manager stands for one value.  It has leaf guards, which decide about that value, and accessors,
-each of which gets at another value and hands it to a manager of its own.  Reading calls only what
-torch has for printing a tree; it checks no guard, so no count, tag or state of torch's changes.
+A manager represents one value.  It has leaf guards, which check that value, and accessors, each of
+which reads another value and passes it to a child manager.  Reading uses only torch's functions for
+printing a tree; it runs no guard, so no count, tag or state of torch changes.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ class Leaf:
 
     kind: str
     parts: tuple[str, ...]
-    """As torch words it: one text, or several that must all hold."""
+    """torch's text: one expression, or several that must all hold."""
     handle: Any = field(repr=False)
-    """torch's own leaf.  It belongs to the tree, and must not be used after the tree is gone."""
+    """torch's own leaf.  It belongs to the tree, and must not be used after the tree is freed."""
 
 
 @dataclass
 class Manager:
-    """The guards of one value, and how the value is reached from the one above."""
+    """The guards of one value, and the access path from its parent."""
 
     source: str
-    """As torch words it, from ``L`` (locals) or ``G`` (globals): ``L['self'].weight``."""
+    """torch's text, from ``L`` (locals) or ``G`` (globals): ``L['self'].weight``."""
     access: str
-    """The accessor's class, or ``key``, ``value`` for what a dict's keys in order lead to."""
+    """The accessor's class, or ``key``, ``value`` for a dict's items in order."""
     key: str
-    """What the accessor is about, in the accessor's words; for a dict's pairs, their number."""
+    """The accessor's argument, in its own text; for a dict's items, their number."""
     type: type | None
-    """The type of the value when torch compiled, where this torch tells it."""
+    """The type of the value when torch compiled, if this torch records it."""
     ordered_keys: int = -1
-    """For a dict that torch reads in order, up to which number it has guards; otherwise -1."""
+    """For a dict that torch reads in order, the number of items with guards; otherwise -1."""
     leaves: list[Leaf] = field(default_factory=list)
     children: list[Manager] = field(default_factory=list)
 
 
 def can_be_read(root: Any) -> bool:
-    """Whether a root guard manager has what :func:`read_tree` calls; says so where it has not."""
+    """Return true if a root guard manager supports :func:`read_tree`; report it otherwise."""
     readable = all(hasattr(root, name) for name in _NEEDED)
     if not readable:
         SHAPES.missed("tree of guards")
@@ -56,13 +56,13 @@ def can_be_read(root: Any) -> bool:
 
 
 def read_tree(root: Any) -> tuple[Manager, list[Leaf]]:
-    """Read a root guard manager: its tree, and the leaf guards that come after the tree."""
+    """Read a root guard manager: its tree, and the leaf guards checked after the tree."""
     known: dict[int, Leaf] = {}
     top = _manager(root, "", "", known)
     pending = [(root, top)]
     while pending:
         theirs, ours = pending.pop()
-        # torch orders the accessors anew by how often each failed; this is the order of now.
+        # torch reorders the accessors by how often each failed; this is the current order.
         accessors = theirs.get_accessors()
         for accessor, child in zip(accessors, theirs.get_child_managers()):
             access, key = _access(accessor)
@@ -101,8 +101,8 @@ def _manager(theirs: Any, access: str, key: str, known: dict[int, Leaf]) -> Mana
 
 
 def _leaf(handle: Any, known: dict[int, Leaf]) -> Leaf:
-    # One leaf may belong to the managers of many values, and its wording names all of them.  What
-    # is known here holds the handle, so that no other one has its id.
+    # One leaf may belong to the managers of many values, and its text names all of them.  The entry
+    # in `known` keeps the handle alive, so its id stays unique.
     found = known.get(id(handle))
     if found is None:
         parts = tuple(map(str, handle.verbose_code_parts()))

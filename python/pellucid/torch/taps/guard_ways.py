@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which line led to a guard that was made for a line of torch's, or of another library.
+"""The user's lines that led to guards in torch's code or another library's.
 
-torch words a guard with the innermost line alone.  The calls that led to it are in the guard
-itself, which is looked at while torch makes its check of all of them.
+torch's guard text has only the innermost line.  The calls that led to it are in the guard object,
+which is read while torch builds its check function.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from ..model.failures import is_own
 from .shapes import GUARDS_MADE, SHAPES
 
 EVENT = "dynamo_cpp_guards_str"
-"""The event that torch sends from where it has the guards of a version."""
+"""The event that torch sends when it has the guards of a version."""
 
 
 class Way(NamedTuple):
-    """The innermost line that led to a guard, and those around it that are not torch's."""
+    """The innermost line that led to a guard, and the enclosing calls outside torch."""
 
     line: str
-    """The file's name and the line: ``linear.py:134``."""
+    """The file name and line: ``linear.py:134``."""
     calls: tuple[Place, ...]
     """Innermost first."""
 
 
 Ways = Mapping[str, Sequence[Way]]
-"""By the source of what a guard is about, as torch words it."""
+"""By the guarded value's source, in torch's text."""
 _MOST = 6
 _TORCHS = os.sep + os.path.join("torch", "")
 
 
 def guard_ways() -> Ways:
-    """Return how torch came to the guards that it makes now, but those of the program's lines."""
+    """Return how torch reached the guards that it is building, except those on user lines."""
     frame: FrameType | None = sys._getframe(1)
     for _ in range(25):
         if frame is None:
@@ -75,7 +75,7 @@ def _ways(guards: Any) -> Ways:
 
 
 def way_to(ways: Ways, source: str, told: str, files: Container[str]) -> Place | None:
-    """Return the line that led to a guard of a source: in one of ``files``, or of the program's.
+    """Return the line that led to a guard of a source: in one of ``files``, or in user code.
 
     ``told`` is torch's line for the guard.
 
@@ -96,7 +96,7 @@ def way_to(ways: Ways, source: str, told: str, files: Container[str]) -> Place |
 
 
 def _above(source: str) -> str:
-    """What a value was got from, for which the guard may have been made.
+    """Return the parent of a value, which may have caused the guard.
 
     >>> _above("L['m'].__dict__['a']"), _above("list(dict.keys(L['m']._modules))[1]"), _above("L")
     ("L['m'].__dict__", "L['m']._modules", '')

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where torch's internals are touched, with :mod:`~pellucid.torch.taps.graph_hooks` for its graphs.
+"""The access to torch's internals, with :mod:`~pellucid.torch.taps.graph_hooks` for its graphs.
 
-Everything else in pellucid sees torch through these functions.  Each of them asks
-:mod:`compat` for what it needs, and does nothing but say so when this torch has it
-not.  The steady channels are the bytecode hook, a handler of our own on the structured-trace
-logger, and the cache entries.
+All other code sees torch through these functions.  Each of them gets what it needs from
+:mod:`compat`, and does nothing but report it if this torch lacks it.  The permanent channels are
+the bytecode hook, our handler on the structured-trace logger, and the cache entries.
 """
 
 from __future__ import annotations
@@ -43,22 +42,22 @@ def _warn_missing(row: Capability) -> None:
 
 
 QUIET = threading.Event()
-"""Set where nobody has asked for warnings; each index says what is missing anyway."""
+"""Set if the user has not asked for warnings; each index lists missing features anyway."""
 PROBE = Probe(_warn_missing)
 
 
 def missing() -> tuple[Capability, ...]:
-    """The capabilities that this torch was found not to have, so far."""
+    """Return the capabilities found to be missing in this torch, so far."""
     return PROBE.missing
 
 
 def traces_recompiles() -> bool:
-    """Say whether this torch's trace tells why a frame was compiled again."""
+    """Return true if this torch's trace has the reasons of recompiles."""
     return PROBE.has("traced_recompiles")
 
 
 def versions() -> dict[str, str]:
-    """Versions that belong in a capture's record."""
+    """Return the versions to store in a capture's record."""
     import torch
 
     found = {
@@ -74,16 +73,16 @@ def versions() -> dict[str, str]:
 
 
 def folder() -> str:
-    """Where torch's own files are, with the separator behind it."""
+    """Return the folder of torch's own files, with a trailing separator."""
     import torch
 
     return os.path.join(os.path.dirname(os.path.abspath(torch.__file__)), "")
 
 
 def changed_configuration() -> dict[str, str]:
-    """The settings of the compilers that are not at their defaults, as Python.
+    """Return the compiler settings that are not at their defaults, as Python.
 
-    Settings of the environment that torch's compilers read are among them.
+    This includes environment variables that torch's compilers read.
     """
     found: dict[str, str] = {}
     for module in ("_dynamo", "_functorch", "_inductor"):
@@ -103,9 +102,9 @@ def changed_configuration() -> dict[str, str]:
 
 
 def _is_default(codegen: Any, setting: str, value: str) -> bool:
-    """Whether a setting was only set to what it is anyhow: some releases tell of it all the same.
+    """Return true if a setting is at its default; some releases list it if it was ever set.
 
-    To patch a setting for a while, as torch itself does, is enough for that.
+    A temporary patch of a setting, as torch itself makes, is enough for that.
     """
     module, name = getattr(codegen, "__self__", None), setting.rpartition(".config.")[2]
     if not tells_default(module, name):
@@ -122,7 +121,7 @@ _ENVIRONMENT = ("TORCHDYNAMO_", "TORCHINDUCTOR_", "TORCH_COMPILE", "TORCH_LOGS",
 
 
 def rank() -> int:
-    """This process's rank in a distributed job, 0 when there is none."""
+    """Return this process's rank in a distributed job, 0 outside a job."""
     if is_ranked():
         import torch.distributed as dist
 
@@ -134,11 +133,11 @@ def rank() -> int:
 
 
 def is_ranked() -> bool:
-    """Whether this process has joined a distributed job itself, and not just a parent of its."""
+    """Return true if this process joined a distributed job itself, rather than its parent."""
     try:
         group = _process_group()
         return group is not None and group is not _parents_group
-    except Exception:  # a half-initialised process group must not cost the capture
+    except Exception:  # a half-initialised process group must not break the capture
         return False
 
 
@@ -153,7 +152,7 @@ _parents_group: Any = None
 
 
 def note_fork() -> None:
-    """In a forked child: the job that it finds itself in is its parent's."""
+    """Record in a forked child that the current job is its parent's."""
     global _parents_group
     try:
         _parents_group = _process_group()
@@ -162,7 +161,7 @@ def note_fork() -> None:
 
 
 def place_in_job() -> tuple[int | None, int | None]:
-    """This process's rank and how many there are; None for both where there is no such job."""
+    """Return this process's rank and the number of ranks; None for both outside a job."""
     try:
         if is_ranked():
             import torch.distributed as dist
@@ -174,21 +173,21 @@ def place_in_job() -> tuple[int | None, int | None]:
 
 
 def no_op() -> None:
-    """Remove nothing: what a missing channel returns."""
+    """Remove nothing; returned for a missing channel."""
 
 
 def invisible(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Keep Dynamo from compiling a function of ours.
+    """Prevent Dynamo from compiling a function of ours.
 
-    A backward pass may run, and be compiled, inside a compiled program at a graph break; Dynamo
-    then looks at every frame that starts, and would count and compile ours with the program's.
+    A backward pass may run, and be compiled, inside a compiled program at a graph break.  Dynamo
+    then checks every frame that starts, and would count and compile ours with the program's.
     """
     disable = PROBE.get("disable")
     return function if disable is None else disable(function)
 
 
 def _invisible_when_called(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for a method of a class that is made before torch is needed."""
+    """Do the same for a method of a class that is defined before torch is needed."""
     made: list[Callable[..., Any]] = []
 
     def call(self: Any) -> Any:
@@ -201,7 +200,7 @@ def _invisible_when_called(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def never_compile(code: CodeType) -> bool:
-    """Tell Dynamo to leave this code alone, as it does for the code that torch generates."""
+    """Make Dynamo skip this code, as it does for the code that torch generates."""
     skip = PROBE.get("skip_code")
     if skip is None:
         return False
@@ -213,7 +212,7 @@ def never_compile(code: CodeType) -> bool:
 
 
 def add_bytecode_hook(hook: BytecodeHook) -> Remove:
-    """Call ``hook(original, transformed)`` for each frame; what it returns, if anything, runs."""
+    """Call ``hook(original, transformed)`` for each frame; the code it returns, if any, runs."""
     register = PROBE.get("bytecode_hook")
     if register is None:
         return no_op
@@ -225,7 +224,7 @@ def add_bytecode_hook(hook: BytecodeHook) -> Remove:
 
 
 def resume_parameters(original: CodeType) -> dict[int, list[tuple[str, ...]]]:
-    """The parameters of the functions that resume ``original``, by the offset where they do."""
+    """Return the parameters of the functions that resume ``original``, by offset."""
     found: dict[int, list[tuple[str, ...]]] = {}
     cache = PROBE.get("resume_functions")
     try:
@@ -243,7 +242,7 @@ def resume_parameters(original: CodeType) -> dict[int, list[tuple[str, ...]]]:
 
 
 def current_compile_id() -> str | None:
-    """The id of the compile that this thread is in, as torch prints it (``0/1``)."""
+    """Return the id of this thread's compile, as torch prints it (``0/1``)."""
     context = PROBE.get("compile_context")
     if context is None:
         return None
@@ -253,7 +252,7 @@ def current_compile_id() -> str | None:
         return None
     try:
         current = ask()
-    except Exception:  # outside a compile some releases raise
+    except Exception:  # some releases raise outside a compile
         return None
     return None if current is None else str(current)
 
@@ -266,7 +265,7 @@ class _InvisibleListeners(Listeners):
 
 
 def _trace_context(given: Any) -> dict[str, Any]:
-    """The fields of a trace record that name the compile, as torch fills them in."""
+    """Return the fields of a trace record that identify the compile, as torch sets them."""
     context = PROBE.get("compile_context")
     ask = getattr(context, "current_trace_id", None)
     trace = None if ask is None else ask()
@@ -287,19 +286,19 @@ def _trace_context(given: Any) -> dict[str, Any]:
 
 
 _SUBGRAPH = "_get_regional_inductor_subgraph_name"
-"""What names the part of a graph that is compiled by itself; older releases compile none so."""
+"""The function that names a separately compiled part of a graph; older releases lack it."""
 
 
 def add_trace_handler(
     receive: Callable[[TraceRecord], None],
     only: Callable[[], Optional[FrozenSet[str]]] = lambda: None,
 ) -> Remove:
-    """Call ``receive`` with each event of the structured trace, in the thread that compiles.
+    """Call ``receive`` with each event of the structured trace, in the compiling thread.
 
-    While ``only`` tells names, other events are not made, nor the payloads of these.
+    While ``only`` returns names, other events are not generated, nor are the payloads of these.
 
-    torch makes an event only when somebody listens, and some are dear; those that nobody wants are
-    still not made (:class:`~pellucid.torch.taps.trace.Listeners`).
+    torch only generates events while it has handlers, and some are expensive; unwanted events are
+    still not generated (:class:`~pellucid.torch.taps.trace.Listeners`).
     """
     log = PROBE.get("trace_log")
     if log is None:
@@ -308,15 +307,15 @@ def add_trace_handler(
     emit = handler.emit
 
     def emit_and_tell(record: logging.LogRecord) -> None:
-        # Where ours is the only handler an event is taken right where torch asks for handlers.
+        # If ours is the only handler, events are handled when torch checks for handlers.
         if len(log.handlers) == 1 and getattr(log.handlers, "is_asked_elsewhere", False):
             SHAPES.missed("arguments of a trace event")
         emit(record)
 
-    # As an attribute, so that the frame of `emit` itself is invisible.
+    # An attribute, so that the frame of `emit` itself is hidden from Dynamo.
     handler.emit = invisible(emit_and_tell)  # type: ignore[method-assign]
-    # In front: torch's own handler takes itself off the list at the first record when no trace
-    # directory is set, and logging then skips the handler that stood after it.
+    # First in the list: torch's own handler removes itself at the first record if no trace
+    # directory is set, and logging then skips the handler after it.
     with _handlers_lock():
         log.handlers = _InvisibleListeners(
             [handler, *log.handlers],
@@ -332,7 +331,7 @@ def add_trace_handler(
 
 
 def _handlers_lock() -> Any:
-    """What logging itself holds while it changes the handlers of a logger."""
+    """Return the lock that logging holds while it changes a logger's handlers."""
     return getattr(logging, "_lock", None) or contextlib.nullcontext()
 
 
@@ -344,11 +343,11 @@ class BreakReasons:
         self._taken = len(reasons)
 
     def skip(self) -> None:
-        """Tell of none of the breaks until now."""
+        """Skip the breaks up to now."""
         self._taken = len(self._reasons)
 
     def take(self) -> list[str]:
-        """Tell of the breaks since the last call, in the words of torch's trace."""
+        """Return the breaks since the last call, in the text form of torch's trace."""
         if len(self._reasons) < self._taken:
             self._taken = 0  # torch was reset since
         new = self._reasons[self._taken :]
@@ -360,7 +359,7 @@ class BreakReasons:
 
 
 def break_reasons() -> BreakReasons:
-    """The graph breaks from now on."""
+    """Return the graph breaks from now on."""
     reasons = PROBE.get("break_reasons") if PROBE.has("break_reasons") else None
     return BreakReasons(reasons if isinstance(reasons, list) else [])
 
@@ -377,9 +376,9 @@ def _break_text(reason: Any) -> str:
 
 
 def send_artifact(name: str, text: str) -> None:
-    """Send text to who reads torch's structured trace (``TORCH_TRACE``, and so tlparse).
+    """Send text to the readers of torch's structured trace (``TORCH_TRACE``, and so tlparse).
 
-    It belongs to the compile that this thread is in.  Where only we listen nothing is sent.
+    It belongs to this thread's compile.  Nothing is sent if there is no handler but ours.
     """
     log, send = PROBE.get("trace_log"), PROBE.get("trace_structured")
     if log is None or send is None:
@@ -394,7 +393,7 @@ def send_artifact(name: str, text: str) -> None:
 
 
 def computed_again() -> frozenset[str] | None:
-    """The operations that torch computes again in a backward pass, ``aten.add``; None: not told."""
+    """Return the operations that torch recomputes in a backward pass; None if unknown."""
     lists = PROBE.get("operation_lists")
     if lists is None:
         return None
@@ -406,7 +405,7 @@ def computed_again() -> frozenset[str] | None:
 
 
 def interned(index: object) -> str | None:
-    """The string that the structured trace has written as a number (file names in stacks)."""
+    """Return the string that the structured trace interned as a number (file names in stacks)."""
     if isinstance(index, str):
         return index
     table = PROBE.get("interned_strings")
@@ -428,7 +427,7 @@ class RawEntry:
 
 
 def cache_entries(code: CodeType) -> list[RawEntry]:
-    """The compiled versions of a code object, in the order in which torch tries them."""
+    """Return the compiled versions of a code object, in the order in which torch tries them."""
     find = PROBE.get("cache_entries")
     if find is None:
         return []
@@ -436,8 +435,8 @@ def cache_entries(code: CodeType) -> list[RawEntry]:
     for entry in find(code):
         transformed = getattr(entry, "code", _UNKNOWN)
         if transformed is None:
-            continue  # given up for good: an object that it knew by identity is gone
-        # Before torch 2.5 the manager was called what it had replaced.
+            continue  # dropped: an object that it identifies is gone
+        # Before torch 2.5, the manager had the name of its predecessor.
         manager = getattr(entry, "guard_manager", None) or getattr(entry, "check_fn", None)
         if not isinstance(transformed, CodeType) or manager is None:
             SHAPES.missed("cache entry")
@@ -451,7 +450,7 @@ def cache_entries(code: CodeType) -> list[RawEntry]:
 
 
 def compiled_before() -> list[CodeType]:
-    """The user's code objects that have been compiled in this process so far."""
+    """Return the user's code objects that have been compiled in this process so far."""
     table = PROBE.get("compiled_before")
     if table is None:
         return []
@@ -462,7 +461,7 @@ def compiled_before() -> list[CodeType]:
 
 
 def asked_to_compile() -> bool:
-    """Whether the program has called ``torch.compile``, whatever became of it."""
+    """Return true if the program has called ``torch.compile``, whatever the outcome."""
     backends = PROBE.get("asked_backends")
     return isinstance(backends, dict) and any(map(callable, list(backends.values())))
 
@@ -471,6 +470,6 @@ def asked_to_compile() -> bool:
 
 
 def bytecode_log() -> logging.Logger | None:
-    """The logger behind ``TORCH_LOGS=+bytecode``."""
+    """Return the logger of ``TORCH_LOGS=+bytecode``."""
     log = PROBE.get("bytecode_log")
     return log if isinstance(log, logging.Logger) else None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Inductor knows, while it writes a program, of the nodes that each buffer is computed from.
+"""The nodes that each buffer of an Inductor program is computed from, while Inductor writes it.
 
-Only looked at, in the frames that lead to the trace event that carries the program.  What comes
-from a cache has no such frames, and then the comments of the program are all there is.
+They are read from the frames that lead to the program's trace event.  A program from a cache has no
+such frames; then its comments are the only source.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from .shapes import LOWERING, SHAPES, TABLES_OF_SCHEDULER
 
 
 class Origin(NamedTuple):
-    """The operations that one part of a program does at once."""
+    """The operations that one part of a program computes together."""
 
     part: str
     nodes: tuple[str, ...]
     """Nodes of the graph from which the program is generated."""
     own: str = ""
-    """The one whose value the buffer holds, where Inductor tells."""
+    """The node whose value the buffer holds, if Inductor records it."""
 
 
 def origins_of_buffers() -> Mapping[str, Origin]:
-    """Return where each buffer of the program comes from whose event is being handled."""
+    """Return the origin of each buffer of the program whose event is being handled."""
     frame: FrameType | None = sys._getframe(1)
     for _ in range(25):
         if frame is None:
@@ -39,7 +39,7 @@ def origins_of_buffers() -> Mapping[str, Origin]:
 
 def _origins(lowering: Any) -> Iterator[tuple[str, Origin]]:
     scheduler = getattr(lowering, "scheduler", None)
-    # Before torch 2.5 a buffer was the same as the operation that makes it.
+    # Before torch 2.5, a buffer and the operation that computes it were the same.
     tables = [getattr(scheduler, name, None) for name in TABLES_OF_SCHEDULER]
     buffers, fused = tables[0] if tables[0] is not None else tables[1], tables[2]
     if not isinstance(buffers, dict) or not isinstance(fused, dict):
@@ -59,7 +59,7 @@ def _origins(lowering: Any) -> Iterator[tuple[str, Origin]]:
 
 
 def _own(buffer: Any) -> str:
-    """The node whose value a buffer of the scheduler's holds."""
+    """Return the node whose value a scheduler buffer holds."""
     made = getattr(buffer, "node", None)
     ask = getattr(made, "get_origin_node", None)
     try:
@@ -72,13 +72,13 @@ _NOT_CALLED = ("MultiOutput", "NopKernel")
 
 
 def _nodes(part: Any) -> Iterator[str]:
-    """The operations of one part, none where no call is written for it."""
+    """Yield the operations of one part; none if it generates no call."""
     found: dict[str, None] = {}
     for scheduled in part.get_nodes():
         node = getattr(scheduled, "node", None)
         if type(node).__name__ in _NOT_CALLED:
             continue
-        # A library's kernel is one operation; its origins are also those of its arguments.
+        # A library kernel is one operation; its origins include those of its arguments.
         own = getattr(node, "origin_node", None) if _is_extern(scheduled) else None
         for origin in getattr(node, "origins", ()) if own is None else (own,):
             if getattr(origin, "op", "") == "call_function":

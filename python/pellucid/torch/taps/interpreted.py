@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """AOTAutograd's graphs in torch releases whose ``aot_eager`` interprets them, node by node.
 
-There no Python function of the graph's ever runs, so none could run from a file.  While a capture
-is open that backend is told to do what newer releases do: generate the graph's ``forward``, for the
-calling form of compiled graphs (one list, emptied at once), and run that.
+In these releases no Python function of the graph runs, so none could run from a file.  During a
+capture, that backend is changed to do what newer releases do: generate the graph's ``forward`` in
+the calling convention of compiled graphs (one list, emptied at once), and run that.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Compile = Callable[..., Callable[..., Any]]
 
 
 def generate_interpreted_graphs(is_wanted: Callable[[Any], bool]) -> Remove:
-    """Have ``aot_eager`` run the generated code of each graph for which ``is_wanted`` holds.
+    """Make ``aot_eager`` run the generated code of each graph for which ``is_wanted`` is true.
 
-    The backend holds the function that is concerned itself, so the code changes place, not the
-    function.  A torch that generates code anyway is left alone.
+    The backend holds a reference to the function, so its code is replaced, not the function.  A
+    torch that generates code anyway is not changed.
     """
     function = PROBE.get("aot_eager_compiler")
     if not isinstance(function, FunctionType) or function.__closure__:
@@ -50,7 +50,7 @@ def generate_interpreted_graphs(is_wanted: Callable[[Any], bool]) -> Remove:
     function.__code__ = shown
 
     def remove() -> None:
-        if function.__code__ is shown:  # else somebody else's change came after ours
+        if function.__code__ is shown:  # otherwise other code has changed it since
             function.__code__ = before
             function.__kwdefaults__ = defaults
 
@@ -58,7 +58,7 @@ def generate_interpreted_graphs(is_wanted: Callable[[Any], bool]) -> Remove:
 
 
 def _trampoline(*args: Any, pellucid_generated: Compile, **kwargs: Any) -> Any:
-    # Runs in torch's namespace, and so knows of ours only what its defaults bring.
+    # This runs in torch's namespace, so it reaches ours only through its defaults.
     return pellucid_generated(*args, **kwargs)
 
 
@@ -68,11 +68,11 @@ def _interprets(code: CodeType) -> bool:
 
 
 def _boxed(base: Any) -> Any:
-    """The generator of a ``forward`` that takes its inputs out of one list."""
+    """Return a code generator whose ``forward`` takes its inputs from one list."""
 
     class Boxed(base):  # type: ignore[misc]
         def gen_fn_def(self, free_vars: list[str], annotation: str) -> str:
-            # Each is a name, with an annotation and a default perhaps.
+            # Each is a name, perhaps with an annotation and a default.
             names = [free.partition(":")[0].partition("=")[0].strip() for free in free_vars]
             taken = [name for name in names if name != "self"]
             head = f"def {self._func_name}(self, args_list){annotation}:"

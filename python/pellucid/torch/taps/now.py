@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a thread that compiles is at now, seen from another thread: a line of the program's.
+"""The current position of a compiling thread, seen from another thread: a user line.
 
-Only frames are looked at.  Of Dynamo's alone a local is read: the one that has the code which it
-traces, and the line.
+Only frames are read, and of Dynamo's frames one local: the tracer, which has the traced code and
+line.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _OUTSIDE = (
     os.path.join("torch", "_dynamo", "convert_frame.py"),
     os.path.join("torch", "autograd", "graph.py"),
 )
-"""The files of torch's around which nothing belongs to the compile any more."""
+"""Files of torch; frames outside them do not belong to the compile."""
 _DEEPEST = 2000
 
 
 class Doing(NamedTuple):
-    """Where a thread is."""
+    """The position of a thread."""
 
     place: Place
     runs: bool
-    """Whether that line is executed; otherwise Dynamo traces it."""
+    """Whether that line is executing; otherwise Dynamo is tracing it."""
 
 
 def doing(thread: int) -> Doing | None:
-    """Return where the compile of a thread is in the program's own code; None for nowhere."""
+    """Return the position of a thread's compile in user code; None if there is none."""
     frame: FrameType | None = sys._current_frames().get(thread)
     traced: Place | None = None
     for _ in range(_DEEPEST):
@@ -58,7 +58,7 @@ def is_alive(thread: int) -> bool:
 
 
 def _traced(frame: FrameType) -> Place | None:
-    """The line that Dynamo traces, of the frame of its loop over instructions."""
+    """Return the line that Dynamo is tracing, from the frame of its instruction loop."""
     method, owner, code_name, line_name = TRACER
     if frame.f_code.co_name != method:
         return None

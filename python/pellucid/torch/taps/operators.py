@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that ``import torch`` alone does not give: whose import registers them."""
+"""Operators that ``import torch`` alone does not provide, and the modules that register them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _IMPORTED_BY_TORCH = ("torch", "torch._prims")
 
 
 def operators_to_register(body: str) -> tuple[tuple[str, str], ...]:
-    """Name the operators in a printed graph that something registers, and its module.
+    """Return the operators in a printed graph that need an import, and the registering module.
 
-    The module is empty where only the program knows it.
+    The module is empty if only the program knows it.
 
     >>> operators_to_register("torch.ops.aten.add.Tensor(a, b); torch.ops.mine.twice(a)")
     (('mine.twice', ''),)
@@ -34,7 +34,7 @@ def operators_to_register(body: str) -> tuple[tuple[str, str], ...]:
 
 
 def schemas_of(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return the schemas of operators as torch has them now, of all overloads of each.
+    """Return the current schemas of operators, for all overloads of each.
 
     Args:
         names: the operators, as ``namespace.name``.
@@ -59,7 +59,7 @@ def _registered_by(namespace: str, name: str) -> str:
         return ""
     own = type(operator).__module__
     if own.startswith("torch.") and own != "torch._ops":
-        return own  # the class of a single operator on graphs
+        return own  # the class of a single higher-order operator
     for module, values in _loaded_of_torch():
         value = values.get(name)
         if value is not None and (value is operator or _packet(value) is operator):
@@ -76,7 +76,7 @@ def _loaded_of_torch() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _packet(value: Any) -> Any:
-    """The operator of which a value is one overload."""
+    """Return the operator that a value is an overload of."""
     return getattr(value, "overloadpacket", None) if "OpOverload" in type(value).__name__ else None
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which code Dynamo generated, and of what: by what torch itself keeps of it.
+"""Recognition of code that Dynamo generated, and its original, from torch's own tables.
 
-Nothing in a code object proves who made it: names can be anybody's.  So the object is looked for
-where torch has it, by identity: in the call of a bytecode hook, in torch's tables of the code that
-it made, in the functions that it compiled ahead of time.
+Nothing in a code object proves its origin, since any code can have such names.  So the object is
+looked up by identity where torch stores it: in the call of a bytecode hook, in torch's tables of
+generated code, and in the functions compiled ahead of time.
 """
 
 from __future__ import annotations
@@ -23,29 +23,28 @@ _COMPILING = "torch._dynamo.convert_frame"
 
 
 def origin_of(code: CodeType) -> Origin | None:
-    """Where code comes from that Dynamo generated; None for any other code.
+    """Return the origin of code that Dynamo generated; None for other code.
 
-    Code that a bytecode hook has put in the place of Dynamo's counts as well: see
-    :meth:`Origin.made`.
+    Code that a bytecode hook substituted for Dynamo's counts as well: see :meth:`Origin.made`.
     """
     return _of_hook(code) or _of_tables(code) or _compiled_ahead(code)
 
 
 def origin_in_hook(original: CodeType) -> Origin:
-    """Where the code comes from that Dynamo generates now of ``original``."""
+    """Return the origin of the code that Dynamo is generating from ``original``."""
     scope = frame_being_compiled(original).globals
     return _origin(original, hooks.current_compile_id(), scope)
 
 
 def origin_of_entry(original: CodeType, entry: hooks.RawEntry) -> Origin:
-    """Where the code of one of torch's cache entries comes from."""
+    """Return the origin of the code in one of torch's cache entries."""
     held = getattr(entry.guard_manager, "global_scope", None)
     scope = held.get("G") if isinstance(held, dict) else None
     return _origin(original, entry.compile_id, scope)
 
 
 def runs(value: Any) -> Any:
-    """What a function that was compiled ahead of time runs; anything else as it is."""
+    """Return the function inside one compiled ahead of time; other values unchanged."""
     return doors.compiled_ahead(value) or value
 
 
@@ -59,7 +58,7 @@ def _origin(original: CodeType, compile_id: str | None, scope: Any) -> Origin:
 
 
 def _of_hook(code: CodeType) -> Origin | None:
-    """What a bytecode hook was given, which no table has yet."""
+    """Return the origin of code in a bytecode hook's call, before any table has it."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_globals.get("__name__") == _COMPILING and frame.f_locals.get(MADE_CODE) is code:
@@ -82,7 +81,7 @@ def _of_tables(code: CodeType) -> Origin | None:
 
 def _compiled_ahead(code: CodeType) -> Origin | None:
     if not any(map(GRAPH.match, code.co_names)):
-        return None  # all that torch has is searched
+        return None  # the search below covers all objects
     found = (arrival for arrival in doors.all_ahead() if arrival.code is code)
     arrival = next(found, None)
     return arrival and _origin(arrival.original, None, arrival.state.globals)

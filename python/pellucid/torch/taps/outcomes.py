@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What became of a call of a compiled function, where torch's trace does not say.
+"""Outcomes of compiled calls that torch's trace does not report.
 
-An error that ends a compile is seen by the program or not; a frame may be passed by without a
-look; a stance may run everything uncompiled; a module's hooks may come too late.  Each is read
-where torch decides it.
+An error that ends a compile may or may not reach the program; torch may skip a frame; a stance may
+run everything uncompiled; a module's hooks may be added too late.  Each is read where torch decides
+it.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from .shapes import COMPILER, HOOK_TABLES, OUTCOME_LOCALS, SHAPES
 
 _ONE_GRAPH, _BOX, _LOCALS, _CLOSURE = OUTCOME_LOCALS
 _SOFT = ("Unsupported", "UserError")
-"""The errors for which torch leaves a frame as it is, unless it was told to have one graph."""
+"""The errors for which torch skips a frame, unless one graph is required."""
 _ALWAYS = ("UncapturedHigherOrderOpError", "ResumePrologueTracingError")
 
 
 @dataclass(frozen=True)
 class Failure:
-    """How a compile failed that has just ended."""
+    """The error of a compile that has just failed."""
 
     raised: bool
     """Whether the program sees the error."""
     text: str
-    """The error's text with what torch has added to it, such as the user's stack."""
+    """The error's text with torch's additions, such as the user's stack."""
     code: CodeType | None
-    """What was compiled."""
+    """The code that was being compiled."""
     inside: str = ""
-    """The file and line of torch's own code that raised the error; empty where another's did."""
+    """The file and line of torch's own code that raised the error; empty if other code did."""
 
 
 def failure(kind: str) -> Failure:
-    """Tell of the error of class ``kind`` with which the compile of this thread ends now."""
+    """Return the error of class ``kind`` that ends this thread's compile."""
     error = sys.exc_info()[1]
     names = {cls.__name__ for cls in type(error).__mro__}
     text = ""
@@ -62,8 +62,8 @@ def failure(kind: str) -> Failure:
 
 
 def _torchs_line(error: BaseException | None) -> str:
-    """Where torch's own code raised an error, below its folder; empty where other code did."""
-    inner = getattr(error, "inner_exception", None)  # what a backend has raised
+    """Return the line of torch's code that raised an error, relative to its folder; else empty."""
+    inner = getattr(error, "inner_exception", None)  # raised by a backend
     step = getattr(inner if isinstance(inner, BaseException) else error, "__traceback__", None)
     while step is not None and step.tb_next is not None:
         step = step.tb_next
@@ -77,15 +77,15 @@ def is_raised(names: AbstractSet[str], strict: bool, suppressed: bool) -> bool:
     """Return true if the program sees an error whose class and bases have these names.
 
     Args:
-        names: without the modules.
-        strict: whether torch was told to make one graph or none.
-        suppressed: whether it was told to keep errors of its own to itself.
+        names: the names without modules.
+        strict: whether torch was told to produce a single graph or fail.
+        suppressed: whether torch was told to suppress its own errors.
     """
     return strict or not (is_soft(names) or suppressed) or not names.isdisjoint(_ALWAYS)
 
 
 def is_soft(names: AbstractSet[str]) -> bool:
-    """Return true if torch leaves a frame as it is for such an error, unless told otherwise."""
+    """Return true if torch skips a frame for such an error by default."""
     return not names.isdisjoint(_SOFT)
 
 
@@ -103,11 +103,11 @@ def _setting(name: str) -> Any:
     return getattr(settings, name, None)
 
 
-# -- frames that are passed by, and stances --------------------------------------------------------
+# -- skipped frames and stances --------------------------------------------------------------------
 
 
 def add_passed_by(receive: Callable[[Place, str, bool], None]) -> Remove:
-    """Call ``receive`` with each frame that torch passes by: where, why, if it is a generator."""
+    """Call ``receive`` with each frame that torch skips: place, reason, if it is a generator."""
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
         def add_skip_reason(*args: Any, **kwargs: Any) -> Any:
@@ -127,10 +127,9 @@ def add_stances(
     receive: Callable[[str, Place | None], None],
     failed: Callable[[Place, tuple[str, ...]], None],
 ) -> Remove:
-    """Call ``receive`` when a compiled function is called under a stance, with the caller's line.
+    """Call ``receive`` with stance and line when a compiled function is called under a stance.
 
-    ``failed`` is called with a frame and the guards that did not hold where a stance makes an error
-    of that.
+    ``failed`` is called with the frame and the failed guards if a stance makes that an error.
     """
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -168,7 +167,7 @@ def add_stances(
 
 
 def add_reset(receive: Callable[[], None]) -> Remove:
-    """Call ``receive`` before torch forgets all that it has compiled."""
+    """Call ``receive`` before torch resets its caches."""
     unseen = invisible(receive)
 
     def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -182,7 +181,7 @@ def add_reset(receive: Callable[[], None]) -> Remove:
 
 
 def caller() -> Place | None:
-    """The program's line that is executed now."""
+    """Return the user line that is executing."""
     frame: FrameType | None = sys._getframe(2)
     for _ in range(60):
         if frame is None:
@@ -195,7 +194,7 @@ def caller() -> Place | None:
 
 
 def _replace(name: str, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Remove:
-    """Put a wrapper in the place of a function of torch's that its own module calls by name."""
+    """Replace one of torch's functions, which its own module calls by name, by a wrapper."""
     place = PROBE.place(name)
     if place is None:
         return no_op
@@ -220,14 +219,14 @@ Hooks = Mapping[str, Mapping[str, "frozenset[int]"]]
 
 @dataclass(frozen=True)
 class Watched:
-    """A module at the time it was compiled: which of its modules had which hooks."""
+    """A module at compile time: the hooks of each of its submodules."""
 
     module: weakref.ref[Any]
     hooks: Hooks
 
 
 def watch_modules() -> list[Watched]:
-    """Look at the modules that are being compiled, by the values of the frame."""
+    """Return the modules that are being compiled, found in the frame's values."""
     frame = _compiling()
     if frame is None or not _setting("skip_nnmodule_hook_guards"):
         return []
@@ -252,7 +251,7 @@ def watch_modules() -> list[Watched]:
 
 
 def late_hooks(watched: Watched) -> Iterator[tuple[str, str, Place | None]]:
-    """Yield each hook that was added since: the module, the table, the hook's place."""
+    """Yield each hook added since: the module, the table, and the hook's place."""
     module = watched.module()
     if module is None:
         return
@@ -279,7 +278,7 @@ def _hooks(module: Any) -> Hooks:
 
 
 def compiled_modules() -> Iterator[tuple[str, Place | None]]:
-    """Yield the class of each module that torch.compile has wrapped, and where its forward is."""
+    """Yield the class and the place of ``forward`` of each module that torch.compile wrapped."""
     wrapper = PROBE.get("compiled_module")
     for value in gc.get_objects() if isinstance(wrapper, type) else ():
         if type(value) is wrapper:
@@ -287,14 +286,14 @@ def compiled_modules() -> Iterator[tuple[str, Place | None]]:
             code = getattr(getattr(type(module), "forward", None), "__code__", None)
             place = None
             if isinstance(code, CodeType):
-                if code.co_filename.startswith("<"):  # a graph, which torch.fx wrote
+                if code.co_filename.startswith("<"):  # a graph generated by torch.fx
                     continue
                 place = Place(code.co_filename, code.co_firstlineno, code.co_name)
             yield type(module).__name__, place
 
 
 def _modules(root: Any) -> Iterator[tuple[str, Any]]:
-    """A module and those below it with their paths; none of the program's code is called."""
+    """Yield a module and its submodules with their paths, without calling user code."""
     pending, seen = [("", root)], {id(root)}
     while pending:
         path, module = pending.pop()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of the graph that was printed last, which torch is often about to print once more.
+"""The text of the most recently printed graph, which torch often prints again right after.
 
-To print a graph of thousands of nodes costs more than all that a capture does with the text, and
-most graphs go through a stage as they are: no symbolic size, no assertion to insert. Whether one is
-still what it was is told by its nodes: each has the very objects from which it was printed. The
-module around them may be another one; torch makes several of one graph.
+Printing a graph of thousands of nodes costs more than everything else that a capture does with the
+text, and most graphs pass a stage unchanged: no symbolic sizes, no assertions to insert.  A graph
+is unchanged if its nodes have the very objects it was printed from.  The module around them may
+differ; torch creates several for one graph.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ PRINTED_WITH = ("print_output", "include_stride", "include_device")
 
 
 class Printed:
-    """The graph that was printed last, and its text; held for as long as its compile takes."""
+    """The most recently printed graph and its text; kept until its compile ends."""
 
     def __init__(self) -> None:
         self._state: list[Any] = []
         self._text = ""
 
     def keep(self, graph: Any, text: str) -> None:
-        """Keep a graph that was printed with the options of PRINTED_WITH, and its text."""
+        """Store a graph that was printed with the options of PRINTED_WITH, and its text."""
         try:
             self._state, self._text = [*_state(graph)], text
-        except AttributeError:  # no graph module, or not as those are that we know
+        except AttributeError:  # not a graph module, or an unknown kind
             self.forget()
 
     def forget(self) -> None:
-        """Let go of the graph."""
+        """Drop the graph."""
         self._state, self._text = [], ""
 
     def text(self, make: Any) -> str | None:
-        """Return what ``make()`` would print, where it prints the graph kept and nothing changed.
+        """Return what ``make()`` would print if it prints the stored graph, unchanged.
 
         Args:
             make: the function that torch calls for the payload of an event.
@@ -49,14 +49,14 @@ class Printed:
         try:
             (cell,) = make.__closure__
             now = [*_state(cell.cell_contents)]
-        except (AttributeError, TypeError, ValueError):  # it closes over something else, or nothing
+        except (AttributeError, TypeError, ValueError):  # its closure is something else, or missing
             return None
         is_same = len(now) == len(self._state) and all(map(operator.is_, now, self._state))
         return self._text if is_same else None
 
 
 def _state(graph: Any) -> Iterator[Any]:
-    """The objects from which torch.fx prints a graph module, those of its children included."""
+    """Yield the objects that torch.fx prints a graph module from, including its children's."""
     yield sys.intern(graph._get_name())
     yield graph.graph._codegen
     for node in graph.graph.nodes:

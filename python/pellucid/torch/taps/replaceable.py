@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of torch's that programs written for depyf replace, as torch has them."""
+"""The originals of torch's functions that programs written for depyf replace."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _PATHS = {
 
 
 def replaceable() -> dict[str, Any]:
-    """The functions, under depyf's names for them; None for what this torch does not have."""
+    """Return the functions under depyf's names; None for those that this torch lacks."""
     found = {name: resolve(path) for name, path in _PATHS.items()}
     found["unpatched_lazy_format_graph_code"] = _copied(PROBE.get("format_graph"))
     return found
 
 
 def _copied(function: Any) -> Any:
-    """A function whose code stays when that of the original is replaced."""
+    """Return a copy of a function whose code does not change with the original's."""
     if not isinstance(function, FunctionType):
         return function
     code, scope, name = function.__code__, function.__globals__, function.__name__

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch's things look like inside: the table of every local, attribute and key relied on.
+"""The insides of torch's objects: the table of every local, attribute and key relied on.
 
-The second half of :mod:`compat`, which knows where things are found.  Each is one row: its name, a
-check that needs no compile, and what is lost without it.  A capture tells of a row once, as a
-problem, when it comes upon its absence (:meth:`Shapes.missed`), or when it asks for it and the
-check says no (:meth:`Shapes.has`); ``make canary`` runs every check.
+The second half of :mod:`compat`, which has the locations.  Each row has a name, a check that needs
+no compile, and what is lost without it.  A capture reports a row once, as a problem, when it
+notices that it is missing (:meth:`Shapes.missed`), or when it queries it and the check fails
+(:meth:`Shapes.has`); ``make canary`` runs every check.
 
-A check answers None where the place to look has moved: then only a compile can tell.
+A check returns None if the code has moved: then only a compile can tell.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .code_words import (
 )
 from .compat import resolve
 
-# The function that emits an event of a graph's text has the graph in a local of this name.
+# The local with the graph in the function that emits an event of a graph's text.
 EMITTER_LOCAL: Mapping[str, str] = {
     "dynamo_output_graph": "gm",
     "aot_joint_graph": "fx_g",
@@ -37,35 +37,35 @@ EMITTER_LOCAL: Mapping[str, str] = {
     "aot_backward_graph": "bw_module",
 }
 COMPILER, COMPILED_CODE, MADE_CODE = "_compile", "code", "out_code"
-"""The function of Dynamo's that works on one frame, and its locals: the code, what it made."""
+"""Dynamo's function that compiles one frame, and its locals: the original and generated code."""
 OUTCOME_LOCALS = ("one_graph", "convert_frame_box", "locals", "closure")
-"""The locals of that function that say what becomes of an error, and have what was called."""
+"""The locals of that function that decide what happens to an error, and its arguments."""
 HOOK_TABLES = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-"""The attributes of a module that have its hooks."""
+"""The attributes of a module that store its hooks."""
 OPTIONS_OF_INDUCTOR = ("graph_kwargs", "fx_kwargs", "kwargs")
 """The locals of Inductor's functions that may have the options of a compile."""
 LOWERING = ("GraphLowering", "torch._inductor.graph")
-"""The class that makes a program, and its module."""
+"""The class that generates a program, and its module."""
 TABLES_OF_SCHEDULER = ("name_to_buf", "name_to_node", "name_to_fused_node")
-"""Its scheduler's tables of buffers, newer and older, and of what is computed at once."""
+"""Its scheduler's tables of buffers, newer and older, and of fused operations."""
 GUARDS_MADE = ("CheckFunctionManager", "sorted_guards", "guards")
-"""The class that makes the check of a version's guards, and the locals that have all of them."""
+"""The class that builds the guards of a version, and the locals with all of them."""
 FILTERS_OF_GUARDS = ("_guard_filter_fn", "guard_filter_fn")
-"""The locals beside them that have what chooses among the guards, the program's first."""
+"""The locals of the same function with the guard filter, the program's first."""
 TRACE_CALL = ("name", "metadata_fn", "payload_fn")
-"""The locals of ``trace_structured`` that say what an event is."""
+"""The locals of ``trace_structured`` that describe an event."""
 TRACER = ("run", "self", "f_code", "lineno")
-"""Dynamo's loop over instructions, its local that has them, and the code and line of that."""
+"""Dynamo's instruction loop, its local with the tracer, and the tracer's code and line."""
 GRAPH_CLASS = "GraphModuleImpl"
-"""The name of the class that each graph module has for itself."""
+"""The name of each graph module's separate class."""
 LAZY_METHODS = ("_real_recompile", "_lazy_forward")
 VALUE_KEYS = ("val", "example_value")
-"""The keys of a node's ``meta`` that have the value that torch compiled with."""
+"""The keys of a node's ``meta`` with the value that torch compiled with."""
 MODULE_KEYS = ("nn_module_stack", "fwd_nn_module_stack")
 SOURCE_KEY, LINE_KEY = "grapharg", "stack_trace"
-"""The keys of a node's ``meta`` that have where an input is from, and the user's lines."""
+"""The keys of a node's ``meta`` with an input's source, and with the user's lines."""
 WRAPPED = ("_orig_mod", "_torchdynamo_orig_callable")
-"""The attributes under which what ``torch.compile`` returns has what it was given."""
+"""The attributes of ``torch.compile``'s results with the original function or module."""
 _AOT = "torch._functorch._aot_autograd"
 _EMITTERS = (
     "torch._dynamo.output_graph",
@@ -80,14 +80,14 @@ _ID_FIELDS = ("frame_id", "frame_compile_id", "compiled_autograd_id")
 
 @dataclass(frozen=True)
 class Shape:
-    """One thing about the inside of what :data:`~pellucid.torch.taps.compat.TABLE` finds."""
+    """One detail inside an object of :data:`~pellucid.torch.taps.compat.TABLE`."""
 
     name: str
     check: Callable[[], Optional[bool]]
-    """Whether this torch has it; None where that cannot be told without a compile."""
+    """Return true if this torch has it; None if only a compile can tell."""
 
     lost: str
-    """What a user goes without."""
+    """The feature that is missing without it."""
 
 
 # -- checks ----------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ def _graph_has_class_of_its_own() -> bool | None:
 
 
 def has_own_class(graph: Any) -> bool:
-    """Whether a graph module has a class for itself alone, whose methods may be replaced."""
+    """Return true if a graph module has a separate class, whose methods may be replaced."""
     cls = type(graph)
     named = cls.__qualname__.rpartition(".")[2] == GRAPH_CLASS
     return named and hasattr(cls, "recompile") and hasattr(cls, "__deepcopy__")
@@ -214,8 +214,8 @@ def _modules_have_files() -> bool | None:
 
 
 def _keys_begin_with_offsets() -> bool | None:
-    # The key of a resume function is what it is generated from, but for the code, its line
-    # and the offset at which a resumed function was resumed itself.
+    # The key of a resume function consists of its generator's arguments, except for the code, its
+    # line and the offset at which a resume function was itself resumed.
     generate = resolve("torch._dynamo.resume_execution:ContinueExecutionCache.generate")
     codes = [] if generate is None else list(code_objects(generate))
     names = codes[0].co_varnames[: codes[0].co_argcount] if codes else ()
@@ -455,7 +455,7 @@ BY_NAME: Mapping[str, Shape] = {row.name: row for row in TABLE}
 
 
 class Shapes:
-    """Which shapes this torch was found not to have, since the last :meth:`forget`."""
+    """The details found to be missing in this torch, since the last :meth:`forget`."""
 
     def __init__(self) -> None:
         self._answers: dict[str, bool] = {}
@@ -463,13 +463,13 @@ class Shapes:
         self._lock = threading.Lock()
 
     def has(self, name: str) -> bool:
-        """Ask a row's check, once; what it cannot tell counts as there."""
+        """Run a row's check, once; an unknown result counts as present."""
         with self._lock:
             answer = self._answers.get(name)
         if answer is None:
             try:
                 answer = BY_NAME[name].check() is not False
-            except Exception:  # the check has met another torch, which is what it is to tell
+            except Exception:  # a check that fails has found a different torch
                 answer = False
             with self._lock:
                 self._answers[name] = answer
@@ -478,23 +478,23 @@ class Shapes:
         return answer
 
     def missed(self, name: str) -> None:
-        """Say that a row's thing was looked for and was not there."""
+        """Record that a row's detail was needed and is missing."""
         row = BY_NAME[name]
         with self._lock:
             self._missing.setdefault(name, row)
 
     def forget(self) -> None:
-        """Begin anew: a capture tells of what was missing in its own time."""
+        """Start over: each capture reports what is missing in its own time."""
         with self._lock:
             self._answers.clear()
             self._missing.clear()
 
     @property
     def missing(self) -> Tuple[Shape, ...]:
-        """The rows that were missed, in the order in which that was noticed."""
+        """Return the missing rows, in the order in which they were noticed."""
         with self._lock:
             return tuple(self._missing.values())
 
 
 SHAPES = Shapes()
-"""What this process has found."""
+"""The findings of this process."""

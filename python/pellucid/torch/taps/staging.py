@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One compile, taken apart: what torch is asked for so that each of its stages can be run alone.
+"""A compile split into stages that can run separately.
 
-Inductor's backend takes the function that makes a program of a graph; ours is given the graph that
-AOTAutograd hands over, and makes the program when it is wanted.
+Inductor's backend takes a function that generates a program from a graph.  Ours stores the graph
+that AOTAutograd passes, and generates the program on request.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from .hooks import PROBE, invisible
 FROM_KEY, OPERATOR_KEY, SEQUENCE_KEY = "from_node", "original_aten", "seq_nr"
 PASS_KEY, OF_FORWARD = "partitioner_tag", "is_forward"
 SOURCE_KEYS = ("source_fn_stack", "fwd_source_fn_stack")
-"""The keys of a node's ``meta`` that tell what it was made of; without them less is matched."""
+"""The keys of a node's ``meta`` that record its origin; without them, less is matched."""
 
 _SETTINGS: Mapping[str, Mapping[str, Any]] = {
-    # Inductor's own generator gives numbers of its own, and so nothing that could be compared.
+    # Inductor's own generator draws different numbers, so results could not be compared.
     "inductor_patch": {
         "fallback_random": True,
         "fx_graph_cache": False,
@@ -30,21 +30,21 @@ _SETTINGS: Mapping[str, Mapping[str, Any]] = {
 
 
 class MakeProgram(Protocol):
-    """Makes the program of a graph, which changes the graph on its way to what it is made of."""
+    """Generates the program of a graph; this changes the graph to the one that was lowered."""
 
     def __call__(self) -> Callable[[list[Any]], Any]:
-        """Compile; may raise what a compiler raises."""
+        """Compile; may raise any compiler error."""
 
 
 CompileStage = Callable[[str, Any, MakeProgram], Callable[[list[Any]], Any]]
-"""Is given ``forward``, ``backward`` or ``inference``, the graph and how to make its program."""
+"""Takes ``forward``, ``backward`` or ``inference``, the graph, and its program generator."""
 
 
 def inductor(compile_stage: CompileStage) -> Callable[[Any, Any], Any] | None:
-    """A backend that is Inductor's down to AOTAutograd's graphs, which ``compile_stage`` gets.
+    """Return Inductor's backend, except that ``compile_stage`` gets AOTAutograd's graphs.
 
-    What that returns is called with one list of inputs, which it may empty.  None where this torch
-    has no such backend.
+    The returned functions take one list of inputs, which they may empty.  None if this torch has no
+    such backend.
     """
     backend, compiler = PROBE.get("inductor_backend"), PROBE.get("inductor_compiler")
     if backend is None or compiler is None:
@@ -54,7 +54,7 @@ def inductor(compile_stage: CompileStage) -> Callable[[Any, Any], Any] | None:
         direction = "inference" if options.get("is_inference") else "forward"
         direction = "backward" if options.get("is_backward") else direction
         run = compile_stage(direction, graph, lambda: compiler(graph, inputs, **options))
-        # On both: torch unwraps a function that it is to make invisible once more.
+        # Set on both, since torch unwraps a function before hiding it again.
         run._boxed_call = True  # type: ignore[attr-defined]
         hidden: Any = invisible(run)
         hidden._boxed_call = True
@@ -65,12 +65,11 @@ def inductor(compile_stage: CompileStage) -> Callable[[Any, Any], Any] | None:
 
 @contextlib.contextmanager
 def comparable(options: Mapping[str, Any], keeps_graphs: bool = False) -> Iterator[None]:
-    """Let what compiles inside the block draw eager's random numbers, and come from no cache.
+    """Make compiles inside the block draw eager's random numbers and use no cache.
 
     Args:
-        options: Inductor's settings that the program has asked for itself.
-        keeps_graphs: whether backward passes retain their graphs, which what they have saved must
-            then survive.
+        options: Inductor's settings that the program requested.
+        keeps_graphs: whether backward passes retain their graphs, so saved tensors must survive.
     """
     with contextlib.ExitStack() as stack:
         for name, settings in _SETTINGS.items():
@@ -81,26 +80,26 @@ def comparable(options: Mapping[str, Any], keeps_graphs: bool = False) -> Iterat
             if keeps_graphs and name == "functorch_patch":
                 given["donated_buffer"] = False
             for setting, value in given.items():
-                with contextlib.suppress(Exception):  # which of these there are differs
+                with contextlib.suppress(Exception):  # releases have different settings
                     stack.enter_context(patch(**{setting: value}))
         yield
 
 
 def options_of(function: Any) -> dict[str, Any]:
-    """The settings that ``torch.compile`` was given with a function, beside Inductor's own."""
+    """Return the settings passed to ``torch.compile`` with a function that are not the defaults."""
     ask = getattr(function, "get_compiler_config", None)
     default = PROBE.get("inductor_settings_copy")
     try:
         asked = dict(ask()) if callable(ask) else {}
         known = dict(default()) if default is not None else {}
-    except Exception:  # a backend without any, or somebody else's
+    except Exception:  # a backend without settings, or a third party's
         return {}
     return {n: v for n, v in asked.items() if n in known and repr(known[n]) != repr(v)}
 
 
 @contextlib.contextmanager
 def all_eager() -> Iterator[None]:
-    """Run what is compiled as if it were not."""
+    """Run compiled code eagerly."""
     set_stance = PROBE.get("set_stance")
     with contextlib.ExitStack() as stack:
         if set_stance is not None:
@@ -109,22 +108,22 @@ def all_eager() -> Iterator[None]:
 
 
 class Origin(NamedTuple):
-    """What a node of a later graph was made of."""
+    """The origin of a node in a later graph."""
 
     captured: str
-    """The node of Dynamo's graph; empty where that is not told."""
+    """The node of Dynamo's graph; empty if unknown."""
     source: str
-    """What Dynamo calls the operation of the program, also in a backward graph."""
+    """Dynamo's name of the program's operation, also in a backward graph."""
     operator: str
-    """The operator before it was decomposed, ``aten.silu.default``."""
+    """The operator before decomposition, ``aten.silu.default``."""
     sequence: int | None
-    """The number that autograd gave to the operation."""
+    """The sequence number that autograd gave the operation."""
     is_forward: bool
-    """Whether it is of the forward pass; in a backward graph such is computed again."""
+    """Whether it belongs to the forward pass; in a backward graph, it is a recomputation."""
 
 
 def origin_of(node: Any) -> Origin:
-    """Tell what a node was made of, as far as its meta says."""
+    """Return the origin of a node, as far as its meta records it."""
     meta, captured = node.meta, ""
     sources = meta.get(FROM_KEY)
     while sources:
@@ -138,20 +137,20 @@ def origin_of(node: Any) -> Origin:
 
 
 def sequence_number() -> int:
-    """The number that autograd will give to the next operation; 0 where it does not tell."""
+    """Return the sequence number of the next operation; 0 if unknown."""
     ask = PROBE.get("sequence_number")
     return 0 if ask is None else int(ask())
 
 
 def differentiated() -> int | None:
-    """The number of the operation whose gradient autograd computes now; None outside of that."""
+    """Return the number of the operation whose gradient autograd is computing; None outside."""
     ask = PROBE.get("autograd_node")
     node = None if ask is None else ask()
     return None if node is None else int(node._sequence_nr())
 
 
 def each_operation(call: Callable[..., Any]) -> Any:
-    """A context in which ``call(operator, args, kwargs)`` runs each operator, below autograd."""
+    """Return a context in which ``call(operator, args, kwargs)`` runs each operator."""
     base = PROBE.get("dispatch_mode")
     if base is None:
         return contextlib.nullcontext()
@@ -170,9 +169,9 @@ def each_operation(call: Callable[..., Any]) -> Any:
 
 
 def program_of(graph: Any, inputs: list[Any]) -> Callable[..., Any] | None:
-    """Inductor's program of a graph of operators; None where it cannot make one."""
+    """Return Inductor's program for a graph of operators; None if it cannot compile it."""
     backend = PROBE.get("inductor_backend")
     try:
         return None if backend is None else backend(graph, list(inputs))
-    except Exception:  # whatever a compiler raises
+    except Exception:  # any compiler error
         return None

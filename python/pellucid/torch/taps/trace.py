@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The events of torch's structured trace: plain values, read from what its logger sends.
+"""The events of torch's structured trace: plain values, parsed from its log records.
 
-Nothing here imports torch; :mod:`~pellucid.torch.taps.hooks` puts the handler on torch's logger.
+Nothing here imports torch; :mod:`~pellucid.torch.taps.hooks` adds the handler to torch's logger.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class TraceRecord:
     compile_id: str | None
     attempt: int
     subgraph: str = ""
-    """The name of the part of a graph that torch compiles by itself."""
+    """The name of the part of a graph that torch compiles separately."""
 
 
 UNREADABLE = "pellucid:unreadable"
 OURS = "pellucid_"
-"""How the names of the artifacts begin that we send ourselves."""
+"""The prefix of the artifacts that we send ourselves."""
 
 _NOT_THE_EVENT = frozenset(
     [
@@ -56,7 +56,7 @@ _NOT_THE_EVENT = frozenset(
 
 
 def parse_trace(metadata: Mapping[str, Any], payload: object) -> TraceRecord | None:
-    """Read one record of the structured trace; None for what is no event.
+    """Parse one record of the structured trace; None if it is not an event.
 
     >>> event = parse_trace({"dynamo_start": {}, "frame_id": 0, "frame_compile_id": 1}, None)
     >>> (event.kind, event.compile_id, event.attempt, event.subgraph)
@@ -80,12 +80,12 @@ def parse_trace(metadata: Mapping[str, Any], payload: object) -> TraceRecord | N
 
 
 class TraceHandler(logging.Handler):
-    """Hands each event of the structured trace to ``receive``.
+    """Passes each event of the structured trace to ``receive``.
 
     Args:
         receive: called with the event.
-        only: tells the few events that are wanted now, whose payloads are not; None for all that a
-            capture has a use for.
+        only: returns the few events that are wanted now, without payloads; None for all events
+            that a capture uses.
     """
 
     def __init__(
@@ -109,26 +109,26 @@ class TraceHandler(logging.Handler):
                 return
             is_needed = name == _MANY or (name != _GUARDS and only is None)
             payload = None
-            if is_needed:  # made at great cost
+            if is_needed:  # expensive to generate
                 payload = PRINTED.text(call["payload_fn"]) or call["payload_fn"]()
-            if name == _MANY:  # so many that they are not written out, to be read again
+            if name == _MANY:  # too frequent to serialize and parse
                 metadata, payload = payload, None
             if not isinstance(payload, str) and payload is not None:
                 payload = json.dumps(payload, default=repr)
             event = parse_trace({name: metadata, **context(call.get("compile_id"))}, payload)
-        except Exception as error:  # torch is in the middle of the program's compile
+        except Exception as error:  # torch is in the middle of a compile
             event = TraceRecord(UNREADABLE, f"{type(error).__name__}: {error}", None, None, 0)
         if event is not None:
             self._receive(event)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Receive one record; an exception of ours stays here."""
+        """Receive one record; our own exceptions do not leave this method."""
         metadata = getattr(record, "metadata", None)
         if not isinstance(metadata, dict) or not is_wanted(metadata):
             return
         try:
             event = parse_trace(metadata, getattr(record, "payload", None))
-        except Exception as error:  # torch calls this in the middle of the program's compile
+        except Exception as error:  # torch calls this in the middle of a compile
             event = TraceRecord(UNREADABLE, f"{type(error).__name__}: {error}", None, None, 0)
         if event is not None:
             self._receive(event)
@@ -136,12 +136,12 @@ class TraceHandler(logging.Handler):
 
 _MANY = "chromium_event"
 _GUARDS = "dynamo_cpp_guards_str"
-# torch makes many more, some in great number and some at great cost.
+# torch generates many more, some very often and some at great cost.
 _WANTED = frozenset(kind for kind in traced.KINDS if ":" not in kind and traced.is_wanted(kind))
 
 
 def wanted(event: str, artifact: str = "") -> bool:
-    """Whether a capture has a use for an event.
+    """Return true if a capture uses an event.
 
     >>> wanted("dynamo_start"), wanted("describe_tensor"), wanted("artifact", "f_ORIGINAL_BYTECODE")
     (True, False, False)
@@ -152,7 +152,7 @@ def wanted(event: str, artifact: str = "") -> bool:
 
 
 def is_wanted(metadata: Mapping[str, Any]) -> bool:
-    """Return true if a capture has a use for the event that a record's metadata names.
+    """Return true if a capture uses the event in a record's metadata.
 
     >>> is_wanted({"dynamo_start": {}, "rank": 0}), is_wanted({"artifact": {"name": "x_metadata"}})
     (True, False)
@@ -164,20 +164,19 @@ def is_wanted(metadata: Mapping[str, Any]) -> bool:
 
 
 class Listeners(List[logging.Handler]):
-    """The handlers of torch's trace logger, which is false while ours is the only one.
+    """The handlers of torch's trace logger; false while ours is the only one.
 
-    torch asks ``if trace_log.handlers`` before it makes an event, and what it then makes costs more
-    than all that a capture does with it.  It also runs functions of ``logging``, at which Dynamo
-    looks, and which it counts, when the event comes from inside a compiled program.  So the event
-    is taken right where torch asks, and made only when it is wanted.  With another handler on the
-    list, and wherever the caller is not the function that is known to ask, this is a list like any
-    other.
+    torch checks ``if trace_log.handlers`` before it generates an event, and generating it costs
+    more than everything that a capture does with it.  It also runs functions of ``logging``, which
+    Dynamo checks and counts if the event comes from inside a compiled program.  So the event is
+    handled at that check, and generated only if it is wanted.  With another handler in the list, or
+    for any other caller, this is an ordinary list.
 
     Args:
         handlers: ours first.
-        context: the fields of a record that name the compile; it is given the caller's
+        context: returns the fields of a record that identify the compile, given the caller's
             ``compile_id``.
-        is_strange: called where torch asks, but not with the names that are known.
+        is_strange: called if the caller's locals do not have the expected names.
     """
 
     def __init__(
@@ -190,13 +189,13 @@ class Listeners(List[logging.Handler]):
         self._context = context
         self._is_strange = is_strange
         self.is_asked_elsewhere = False
-        """Whether what is not the known function has asked while ours was the only handler."""
+        """Whether any other function checked while ours was the only handler."""
 
     def __bool__(self) -> bool:
         if len(self) != 1 or not isinstance(self[0], TraceHandler):
             return len(self) > 0
         caller: Optional[FrameType] = sys._getframe(1)
-        for _ in range(4):  # torch's own wrapper around this function lies between
+        for _ in range(4):  # torch wraps this function in its own
             if caller is None or caller.f_code.co_name == "trace_structured":
                 break
             caller = caller.f_back

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a function wraps: by ``functools.wraps``, a function knows it, and its code does not."""
+"""The function that another one wraps: ``functools.wraps`` records it, but not in the code."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _DEEPEST = 8
 
 
 def wrapped_function(code: CodeType, cells: Mapping[str, Any]) -> str:
-    """Return the name of the function that one of this code wraps, ``BertModel.forward``.
+    """Return the name of the function that a function with this code wraps, ``BertModel.forward``.
 
     Args:
         code: the code that is being compiled; all functions of one decorator share it.
-        cells: the values of its closure, by which the function is known among them.
+        cells: the values of its closure, which identify the function.
 
     Returns:
         The name; empty if it wraps none.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events to the text of files: pure functions, no torch."""
+"""From events to the text of files: pure functions, no torch."""

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events to the text of the dumped files: pure functions, no torch.
+"""From events to the text of the dumped files: pure functions, no torch.
 
-File names (all stable from run to run; ``0_1`` is compile id 0/1):
+File names (the same in every run; ``0_1`` is compile id 0/1):
 
 ========================================  ========================================================
-``full_code_for_<function>_<frame>.py``   what torch does instead of the function: guards, versions
+``full_code_for_<function>_<frame>.py``   what torch runs instead of the function: guards, versions
 ``__transformed_code_0_1_for_<f>.py``     one transformed version, the file that runs
-``__compiled_fn_0_1.<stage>.py``          the graph that it calls, as each stage left it
-``index.md``                              a path through all of these
+``__compiled_fn_0_1.<stage>.py``          the graph that it calls, after each stage
+``index.md``                              an overview of all of these
 ``session.json``                          the same for programs
 ========================================  ========================================================
 """
@@ -66,7 +66,7 @@ _NATIVE = re.compile(r"inductor_aot_\w+_code\Z")
 
 WRAPPERS = "AOTAutograd's code around the graphs: mutated inputs, aliases, subclasses"
 
-# What torch.fx prints by a bare name; the generated forward finds them in its own globals.
+# Names that torch.fx prints bare; the generated forward finds them in its own globals.
 _GRAPH_IMPORTS = (
     "import torch\n"
     "from torch import device, inf, nan  # noqa: F401  names that torch.fx prints bare\n"
@@ -76,7 +76,7 @@ _UNNAMED_CLASS = re.compile(r"^class <\w*>\(", re.MULTILINE)
 
 
 def is_python(text: str) -> bool:
-    """Whether text compiles as a module.
+    """Return true if text compiles as a module.
 
     >>> is_python("x = 1"), is_python("x ="), is_python("nul \\0")
     (True, False, False)
@@ -89,18 +89,18 @@ _checked: dict[tuple[bytes, int], tuple[CodeType | None]] = {}
 
 
 def compiled(text: str, futures: int = 0) -> CodeType | None:
-    """The code of a module with this text, in no file; None when it does not compile.
+    """Return the code of a module with this text, without a file; None if it does not compile.
 
     ``futures`` are the compiler flags of features that apply without a ``__future__`` import.
     """
-    # A file is written again when it is known whether it runs; only its first comment is new then.
+    # A file is written again once it is known whether it runs; then only its first comment changes.
     head = _HEAD.match(text)
     body = text if head is None else "\n" * head[0].count("\n") + text[head.end() :]
     key = hashlib.sha1(body.encode("utf-8", "surrogatepass")).digest(), futures
     known = _checked.get(key)
     if known is None:
         if len(_checked) > 200:
-            _checked.clear()  # by this thread or another, whenever it likes
+            _checked.clear()  # any thread may clear it at any time
         known = _checked[key] = (_compile(body, futures),)
     return known[0]
 
@@ -116,10 +116,10 @@ def _compile(text: str, futures: int) -> CodeType | None:
 
 
 def without_imports(text: str) -> str:
-    """A file without its lines that import.
+    """Return a file without its import lines.
 
-    CPython compiles a method call on an imported name in another way; the text that torch itself
-    compiles has no import, it finds ``torch`` in its globals.
+    CPython compiles a method call on an imported name differently; the text that torch itself
+    compiles has no imports, since ``torch`` is in its globals.
     """
     return _IMPORT.sub("", text)
 
@@ -128,7 +128,7 @@ _IMPORT = re.compile(r"^(?:import|from) .*$", re.MULTILINE)
 
 
 def valid(text: str) -> str:
-    """Return text that compiles: as it is, or as comments under a line that says why."""
+    """Return text that compiles: unchanged, or as comments below an explanation."""
     if is_python(text):
         return text
     return "# What follows is not valid Python as torch prints it.\n" + as_comment(text) + "\n"
@@ -138,7 +138,7 @@ def valid(text: str) -> str:
 
 
 def transformed_name(key: CompileKey, function: str) -> str:
-    """Name the file of one transformed version.
+    """Return the file name of one transformed version.
 
     >>> transformed_name(CompileKey("0/1"), "toy")
     '__transformed_code_0_1_for_toy.py'
@@ -155,11 +155,11 @@ def transformed_text(
     bytecode: bool = False,
     terms: Sequence[str] = (),
 ) -> str:
-    """Make the file of one transformed version.
+    """Return the text of the file of one transformed version.
 
-    ``running`` says which code runs and why when it is not the code of this file; empty means that
-    this file is what runs.  Dynamo's bytecode is shown when it runs, or on demand (``bytecode``).
-    ``terms`` explain names in the source.
+    ``running`` says which code runs and why if it is not the code of this file; empty if this file
+    runs.  Dynamo's bytecode is included if it runs, or on request (``bytecode``).  ``terms``
+    explain names in the source.
     """
     what = f"{label(place.function)} · {place} · compile [{key}]"
     head = [f"{what} · {_proof(rewriting.verdict)}"]
@@ -177,7 +177,7 @@ def transformed_text(
         which = ", which runs:" if running else ":"
         lines += ["", f"# Dynamo's bytecode{which}", as_comment(disassembly(rewriting.code))]
     text = "\n".join(lines) + "\n"
-    return text if rewriting.verdict.proven else valid(text)  # what is proven has been compiled
+    return text if rewriting.verdict.proven else valid(text)  # proven source has been compiled
 
 
 def _standing_alone(rewriting: Rewriting) -> str:
@@ -189,7 +189,7 @@ def _standing_alone(rewriting: Rewriting) -> str:
 
 
 def defined(source: str) -> str | None:
-    """The name of the function that a source defines.
+    """Return the name of the function that a source defines.
 
     >>> defined("# f\\nasync def g(x):\\n    pass"), defined("x = 1")
     ('g', None)
@@ -211,7 +211,7 @@ def _proof(verdict: Verdict) -> str:
 
 
 def graph_name(key: CompileKey, stage: str) -> str:
-    """Name the file of one stage of a compiled graph.
+    """Return the file name of one stage of a compiled graph.
 
     >>> graph_name(CompileKey("2/0"), "forward")
     '__compiled_fn_2_0.forward.py'
@@ -220,7 +220,7 @@ def graph_name(key: CompileKey, stage: str) -> str:
 
 
 def kernel_name(program: str, kernel: str, suffix: str) -> str:
-    """Name the file of a kernel.
+    """Return the file name of a kernel.
 
     >>> kernel_name("__compiled_fn_0_0.inductor_forward.py", "cpp_fused_add_0", "cpp")
     '__compiled_fn_0_0.inductor_forward.cpp_fused_add_0.cpp'
@@ -229,14 +229,14 @@ def kernel_name(program: str, kernel: str, suffix: str) -> str:
 
 
 def kernel_text(program: str, text: str, suffix: str) -> str:
-    """Make the file of a kernel."""
+    """Return the text of a kernel's file."""
     if suffix == "py":
         return valid(f"# From {program}, which runs it.\n{text.strip(chr(10))}\n")
     return f"// From {program}, which runs it.\n{text.strip(chr(10))}\n"
 
 
 def named_class(text: str) -> str:
-    """Give a printed graph's class a name that is one: torch.fx prints ``class <lambda>``.
+    """Rename a printed graph's class if its name is not valid: torch.fx prints ``class <lambda>``.
 
     >>> named_class("class <lambda>(torch.nn.Module):")
     'class GraphModule(torch.nn.Module):'
@@ -245,10 +245,10 @@ def named_class(text: str) -> str:
 
 
 def graph_text(graph: Graph, runs: bool = False) -> str:
-    """Make the file of a graph or of generated code."""
+    """Return the text of a file with a graph or a generated program."""
     what = STAGES.get(graph.stage, graph.stage)
     head = f"compile [{graph.key}] · {what}"
-    # Both heads have as many lines, so that what is compiled of one is good for the other.
+    # Both headers have the same number of lines, so code compiled with one is valid for the other.
     kind = "program" if graph.is_program else "graph"
     if runs:
         head += (
@@ -281,7 +281,7 @@ def graph_text(graph: Graph, runs: bool = False) -> str:
 
 
 def wrappers_text(key: CompileKey, parts: Sequence[tuple[str, str]]) -> str:
-    """Make the file of the functions that AOTAutograd generates around the graphs of a compile."""
+    """Return the text of the file with AOTAutograd's functions around the graphs of a compile."""
     head = f"compile [{key}] · {WRAPPERS}\nFor reading: torch binds the names that are not defined."
     functions = (f"\n\n# {name}\n{scrub(text)}\n" for name, text in parts)
     return valid(f"{as_comment(head)}\n{''.join(functions)}")
@@ -291,7 +291,7 @@ def wrappers_text(key: CompileKey, parts: Sequence[tuple[str, str]]) -> str:
 
 
 def frame_status(frame: Frame) -> str:
-    """Say in a few words what a frame's verdict is and what runs."""
+    """Return a frame's verdict and what runs, in a few words."""
     if frame.before:
         return f"{frame.verdict.status}, compiled before the capture: Dynamo's code runs"
     runs = "runs from its file" if frame.swapped else "Dynamo's code runs"
@@ -304,11 +304,11 @@ WAYS = {
     "package": "loaded from PyTorch's cache",
     "export": "exported",
 }
-"""How code came that Dynamo did not make for a call."""
+"""The origins of code that Dynamo did not generate for a call."""
 
 
 def only_graphs(number: int, inside: str) -> str:
-    """Say that graphs were compiled and no function was.
+    """Return the sentence for graphs that were compiled without a function.
 
     >>> only_graphs(2, "this capture")
     '2 graphs were compiled inside this capture, but no function'
@@ -321,14 +321,14 @@ _OF_GUARD = re.compile(r"(?P<check>.*?)\s+# (?P<code>.*?)\s+# \S*?(?P<place>[^\s
 
 
 def recompile_lines(recompiles: Sequence[Recompile]) -> list[str]:
-    """One line a guard that failed: the check, and the user's line that it is for."""
+    """Return one line per failed guard: the check, and the user's line that caused it."""
     return [
         f"[{event.key}] {scrub(_guard(reason))}" for event in recompiles for reason in event.reasons
     ]
 
 
 def _guard(reason: str) -> str:
-    """A guard in torch's words, with where it is from told once and its path not cut.
+    """Return a guard in torch's words, with its place once and without a truncated path.
 
     >>> _guard("0/0: n == 1   # if n > 0:  # ork/app/model.py:15 in f\\nUser stack trace:\\n ...")
     '0/0: n == 1 · model.py:15  if n > 0:'

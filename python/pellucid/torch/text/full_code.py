@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``full_code_for_<function>_<frame>.py``: what torch does instead of calling a function.
+"""``full_code_for_<function>_<frame>.py``: what torch runs instead of a function.
 
-The file is a replica of torch's frame evaluation: the versions in the order in which torch tries
-them, each with its guards; the version whose guards hold is called; when none fits, torch compiles
-another one or runs the original.  Imported in the process that was captured, it decides as torch
-does and calls what torch calls.  In any other, what a guard knows by identity goes by description,
-and the functions are those that the file shows.
+The file replicates torch's frame evaluation: the versions in the order in which torch tries them,
+each with its guards.  The first version whose guards hold is called; if none matches, torch
+compiles another one or runs the original.  Imported in the captured process, the file decides like
+torch and calls the same code.  In any other process, guards on identities compare descriptions, and
+the functions are those in the file.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DEF = re.compile(r"^((?:async )?def )(\w+)(?=\()", re.MULTILINE)
 
 
 def full_code_name(frame: str, function: str) -> str:
-    """Name the file of one function.
+    """Return the file name of one function.
 
     >>> full_code_name("0", "toy")
     'full_code_for_toy_0.py'
@@ -51,10 +51,10 @@ def full_code_text(
     recompiles: Sequence[Recompile] = (),
     bind: Callable[[Iterable[str]], list[str]] = lambda _: [],
 ) -> str:
-    """Make the file of one function from its cache entries, in the order in which torch tries them.
+    """Return the text of one function's file from its cache entries, in torch's order.
 
-    ``code`` is None when the program has dropped the function since; ``bind`` makes the lines that
-    bind global names which the file uses.
+    ``code`` is None if the program has dropped the function since; ``bind`` generates the lines
+    that bind the global names used in the file.
     """
     wrapper = next((frame.wrapper for frame in frames.values() if frame.wrapper), "")
     name = definable(renamed(place.function, wrapper) if wrapper else place.function)
@@ -92,8 +92,8 @@ def full_code_text(
     parts += [part for pair in zip(guards, functions) for part in pair]
     parts += functions[len(guards) :]
     text = "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
-    # What is Python part by part is as a whole.  The guards of a large model are most of the file;
-    # of their lines those of one form are Python if one of them is.
+    # If each part is valid Python, so is the whole.  The guards of a large model are most of the
+    # file; lines of the same form are either all valid or all invalid.
     return text if is_python(imports) and all(map(_are_python, versions)) else valid(text)
 
 
@@ -130,7 +130,7 @@ def _imports(
     functions: Sequence[str],
     bind: Callable[[Iterable[str]], list[str]],
 ) -> str:
-    """Import what the guards and functions of a file call, and no more."""
+    """Return imports of exactly the names that the guards and functions of a file call."""
     used, keys = names_of_guards(form for entry in entries for form in _forms(entry))
     used -= names_bound(line for entry in entries for line in entry.body)
     used -= {"L", "G", *dir(builtins)}
@@ -184,7 +184,7 @@ def _original(code: CodeType, name: str) -> str:
 
 
 def _renamed(source: str, target: str, free: Sequence[str], compiles: bool = False) -> str | None:
-    """The function under another name; None when that is no Python."""
+    """Return the function under another name; None if the result is not Python."""
     text, found = _DEF.subn(rf"\g<1>{target}", source.strip("\n"), count=1)
     if found and compiles and "nonlocal " not in text:
         return text
@@ -199,9 +199,10 @@ def _stub(target: str, why: str) -> str:
 
 
 def user_source(code: CodeType) -> str | None:
-    """The user's own text of a function, without decorators; None when it is not to be had.
+    """Return the user's own text of a function, without decorators; None if unavailable.
 
-    A function whose defaults are more than constants is left out: the file must not evaluate them.
+    A function with defaults other than constants is left out, since the file must not evaluate
+    them.
     """
     lines = linecache.getlines(code.co_filename)
     if not 0 < code.co_firstlineno <= len(lines):
@@ -243,7 +244,7 @@ def _dispatch(code: CodeType, name: str, versions: Sequence[CacheEntry], otherwi
 
 
 def _arguments(code: CodeType) -> dict[str, str]:
-    """The arguments by their real names, with names that can be written."""
+    """Map the arguments to valid names."""
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     return {

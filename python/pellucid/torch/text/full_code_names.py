@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The global names that a ``full_code_for_*`` file uses, bound so that the file runs by itself.
+"""Bindings for the global names in a ``full_code_for_*`` file, so that the file runs by itself.
 
-Modules are imported, graphs and resumed functions come from their own files of the dump, plain
-values are written down.  What only the program has (its own functions, classes and containers) is
-told in a comment.
+Modules are imported, graphs and resume functions come from their own files in the dump, and plain
+values are written as literals.  Values that only the program has (its own functions, classes and
+containers) are listed in a comment.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FindFile = Callable[[CodeType], "tuple[str, str] | None"]
 
 
 class Names(NamedTuple):
-    """What a source binds at its top level, and what it uses and nowhere binds."""
+    """The names that a source binds at top level, and those that it uses without binding them."""
 
     bound: frozenset[str]
     used: frozenset[str]
@@ -39,7 +39,7 @@ _NO_NAMES = Names(frozenset(), frozenset())
 
 @functools.lru_cache(maxsize=256)
 def names_of(source: str) -> Names:
-    """The names of a source; a source that is no Python has none.
+    """Return the names in a source; none if it is not Python.
 
     >>> found = names_of("def f(a):\\n    from b import c\\n    return g(a) + len(c.d)")
     >>> sorted(found.bound), sorted(found.used)
@@ -70,7 +70,7 @@ def _bound(body: Iterable[ast.stmt]) -> set[str]:
 
 
 def global_names(sources: Iterable[str]) -> list[str]:
-    """The names that sources use and nowhere bind, sorted; ``G['name']`` is one as well.
+    """Return the names that sources use without binding them, sorted; includes ``G['name']``.
 
     >>> global_names(["def f(a):\\n    return g(a) + len(a)", "x = G['h']"])
     ['g', 'h']
@@ -85,8 +85,8 @@ def global_names(sources: Iterable[str]) -> list[str]:
 
 _BUILTINS = frozenset(dir(builtins))
 
-# What generated lines hold: strings and comments to skip, names that are no attribute and no
-# keyword of a call.
+# The tokens of generated lines: strings and comments, which are skipped, and names that are neither
+# attributes nor keywords of a call.
 _QUOTED = r"(?:'[^'\\\n]*(?:\\.[^'\\\n]*)*'|\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\")"
 _NAME = r"([^\W\d]\w*)(?!\w)(?!\s*=(?!=))"
 _WORD = re.compile(rf"[bBrRuUfF]{{0,2}}{_QUOTED}|#[^\n]*|\.\w+|{_NAME}|\w+")
@@ -96,10 +96,10 @@ _KEY = re.compile(rf"\bG\[(?:kept_\w+\.name\(\d+, )?({_QUOTED})\)?\]")
 
 
 def names_of_guards(lines: Iterable[str]) -> tuple[set[str], set[str]]:
-    """The names that the lines of a guard function use, and the keys of ``G``.
+    """Return the names that the lines of a guard function use, and the keys of ``G``.
 
-    There are thousands of such lines in a large model, each a statement of a simple form, so they
-    are scanned and not parsed.
+    A large model has thousands of such lines, each a simple statement, so they are scanned, not
+    parsed.
 
     >>> lines = ["x = G['m'].a  # L", "yield EQUALS(x.b, size=[None, cls('f')])"]
     >>> used, keys = names_of_guards(lines)
@@ -110,7 +110,7 @@ def names_of_guards(lines: Iterable[str]) -> tuple[set[str], set[str]]:
     simple: list[str] = []
     for line in lines:
         if _may_bind(line) and _BINDS.search(line):
-            used |= names_in(ast.parse(line))  # a binding of its own: rare
+            used |= names_in(ast.parse(line))  # a nested scope: rare
         else:
             simple.append(line)
     text = "\n".join(simple)
@@ -120,7 +120,7 @@ def names_of_guards(lines: Iterable[str]) -> tuple[set[str], set[str]]:
 
 
 def names_bound(lines: Iterable[str]) -> set[str]:
-    """The names to which the lines of a guard function assign.
+    """Return the names that the lines of a guard function assign.
 
     >>> sorted(names_bound(["x = L['x']", "yield NONE_MATCH(x)"]))
     ['x']
@@ -142,13 +142,13 @@ def bindings(
     graphs: Mapping[str, str],
     find_file: FindFile,
 ) -> list[str]:
-    """Make the lines that bind ``names``.
+    """Return the lines that bind ``names``.
 
     Args:
-        names: as the file has them.
-        values: what they are in the program, by the same names.
+        names: the names in the file.
+        values: their values in the program, by the same names.
         graphs: the files of graphs, by the name that calls them.
-        find_file: finds the file, and the name in it, of a code object that was captured.
+        find_file: returns the file, and the name in it, of a captured code object.
     """
     lines, lacking = [], []
     for name in names:
@@ -182,7 +182,7 @@ def _binding(name: str, value: Any, find_file: FindFile) -> str | None:
 
 
 def _is_installed(module: ModuleType) -> bool:
-    """Whether importing a module elsewhere runs nothing of the program."""
+    """Return true if importing a module elsewhere runs no user code."""
     if not all(part.isidentifier() for part in module.__name__.split(".")):
         return False
     file = getattr(module, "__file__", None)

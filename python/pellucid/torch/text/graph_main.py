@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The end of a graph's file: example inputs, and a ``main`` that runs the graph by itself.
 
-What goes in is described by plain values (:mod:`~pellucid.torch.model.needs`); what comes out is
-text that needs torch and nothing of pellucid.
+The input is a description as plain values (:mod:`~pellucid.torch.model.needs`); the output is text
+that needs torch but not pellucid.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _RANDOM = ("float64", "float32", "float16", "bfloat16", "complex64", "complex128
 
 
 def main_text(body: str, needs: Needs) -> str:
-    """Make the end of a graph's file.
+    """Return the end of a graph's file.
 
     Args:
         body: the class as torch.fx prints it.
-        needs: what it needs.
+        needs: its requirements.
     """
     found = _CLASS.search(body)
     if found is None:
@@ -67,7 +67,7 @@ def _inputs(needs: Needs) -> list[str]:
 
 
 def _registering(needs: Needs) -> list[str]:
-    """Import what registers the operators; of one that only the program registers, ask for it."""
+    """Return imports that register the operators, and an error for those only the program has."""
     modules: dict[str, list[str]] = {}
     for operator, module in needs.operators:
         modules.setdefault(module, []).append(operator)
@@ -87,10 +87,12 @@ def _registering(needs: Needs) -> list[str]:
 def _main(name: str, body: str, needs: Needs) -> list[str]:
     lines = [f"graph = {name}()"]
     for child in needs.children:
-        # The class inside is an attribute of its own name; only the instance's own goes before it.
+        # The nested class is a class attribute of the same name; an instance attribute takes
+        # precedence.
         made = f"{name}.{child}()"
         if not any(other.startswith(child + ".") for other in needs.children):
-            made = f"torch.fx.symbolic_trace({made})"  # operators on graphs take graph modules
+            # higher-order operators require graph modules
+            made = f"torch.fx.symbolic_trace({made})"
         parent, _, own = f"graph.{child}".rpartition(".")
         lines.append(f'vars({parent})["{own}"] = {made}')
     for value in needs.constants:
@@ -107,7 +109,7 @@ def _call(call: str, needs: Needs) -> list[str]:
 
 
 def _grouped(body: str, needs: Needs) -> list[str]:
-    """Call a graph that takes lists (``primals``, ``tangents``): its text wants their shapes."""
+    """Return the call of a graph that takes lists of inputs (``primals``, ``tangents``)."""
     found = _LISTS.search(body)
     names = [name.strip() for name in found[1].split(",")] if found else []
     slices, start = [], 0
@@ -131,7 +133,7 @@ _SHOW = (
 
 
 def expression(value: Value) -> str:
-    """Write the expression that builds a value.
+    """Return the expression that builds a value.
 
     >>> from pellucid.torch.model.needs import Tensor
     >>> expression(Value("x", Tensor((2, 3), (3, 1), "float32", "cpu", requires_grad=True)))
@@ -159,10 +161,10 @@ def expression(value: Value) -> str:
     size = shape if dense else [_span(tensor.shape, tensor.stride)]
     if tensor.dtype in _RANDOM:
         made = f"torch.randn({size}{options})"
-    elif tensor.dtype.startswith("float"):  # the small formats have no generator of their own
+    elif tensor.dtype.startswith("float"):  # small float formats have no random generator
         made = f"torch.randn({size}{device}).to(torch.{tensor.dtype})"
     else:
-        # An index of 0 and a mask that lets everything through are valid wherever one is expected.
+        # An index of 0 and a mask of all ones are valid wherever one is expected.
         maker = "ones" if tensor.dtype == "bool" else "zeros"
         made = f"torch.{maker}({size}{options})"
     view = "" if dense else f".as_strided({shape}, {list(tensor.stride)})"
@@ -172,7 +174,7 @@ def expression(value: Value) -> str:
 
 
 def _span(shape: Sequence[int], stride: Sequence[int]) -> int:
-    """How many elements lie between the first and the last, both included."""
+    """Return the number of elements from the first to the last, inclusive."""
     if 0 in shape:
         return 0
     return 1 + sum((size - 1) * step for size, step in zip(shape, stride))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``index.md``: the way through a capture, in the order in which a reader asks."""
+"""``index.md``: an overview of a capture, in reading order."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ EMPTY = (
 def index_text(
     session: Session, full: Mapping[str, Sequence[Frame]], findings: Sequence[Finding] = ()
 ) -> str:
-    """Make the index; ``full`` maps each full-code file to the versions that it dispatches to."""
+    """Return the index; ``full`` maps each full-code file to its versions."""
     frames = session.of(Frame)
     parts: list[str] = ["# What torch.compile produced\n", _log(session), _findings(findings)]
     if not frames:
@@ -71,7 +71,7 @@ def index_text(
 
 
 def _findings(findings: Sequence[Finding]) -> str:
-    """What was found, a line each; `pellucid explain` says more."""
+    """Return the findings, one line each; `pellucid explain` has the details."""
     if not findings:
         return ""
     lines = [f"{count_line(findings).capitalize()}.\n"]
@@ -85,7 +85,7 @@ _TOLD = 12
 
 
 def _log(session: Session) -> str:
-    """What the capture was made from, where that is a log, and what a log does not tell."""
+    """Return the origin of a capture imported from a log, and what the log lacks."""
     lines: list[str] = []
     for log in session.of(Log):
         lines.append(f"Created from {log.lines} lines of `{log.name}`. The log does not contain:\n")
@@ -143,7 +143,7 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
     for file, versions in full.items():
         place = place_of_versions(versions)
         name = label(place.function)
-        # Every module has a `forward`; the frame's number is in the names of its files as well.
+        # Every module has a `forward`, so add the frame's number, which its files have too.
         which = f", frame {versions[0].key.frame}" if names[name] > 1 else ""
         lines += [
             f"## {_code(name)}{_inside(versions[0], name)}{which}\n",
@@ -178,7 +178,7 @@ def _wrappers(event: Wrappers) -> str:
 
 
 def _kernels(session: Session) -> dict[str, dict[KernelFile, None]]:
-    """The kernels of each program, by its file."""
+    """Return the kernels of each program, by the program's file."""
     found: dict[str, dict[KernelFile, None]] = {}
     for kernel in session.of(KernelFile):
         found.setdefault(kernel.program, {})[kernel] = None
@@ -196,7 +196,7 @@ def _graph(
 
 
 def _frameless(session: Session) -> str:
-    """The graphs that no function here calls: of AOTAutograd or Inductor called by themselves."""
+    """Return the graphs without a function: from direct calls of AOTAutograd or Inductor."""
     framed = {frame.key for frame in session.of(Frame)}
     graphs = {graph.file: graph for graph in session.of(Graph) if graph.key not in framed}
     runs = {graph.file for graph in session.running_graphs()}
@@ -217,7 +217,7 @@ def _breaks(session: Session) -> str:
     events = session.of(Break)
     if not events:
         return ""
-    # A function that is compiled again breaks at the same place again; only the way there differs.
+    # A recompiled function breaks at the same place again; only the path to it differs.
     alike: dict[str, list[Break]] = {}
     for event in events:
         alike.setdefault(event.explanation.partition(_WAY_THERE)[0], []).append(event)
@@ -237,7 +237,7 @@ def _recompiles(session: Session) -> str:
 
 
 def _autograd(session: Session) -> str:
-    """Why compiled autograd compiled each backward pass."""
+    """Return why compiled autograd compiled each backward pass."""
     reasons = {
         f"- [{event.key}] {scrub(' '.join(reason.split()))}": None
         for event in session.of(AutogradCompile)
@@ -249,7 +249,7 @@ def _autograd(session: Session) -> str:
 
 
 def _effects(session: Session) -> str:
-    """What compiled code changes outside its graphs, by object and line."""
+    """Return what compiled code mutates outside its graphs, by object and line."""
     keys: dict[str, dict[str, None]] = {}
     for effect in session.of(SideEffect):
         where = "" if effect.place is None else f" at `{effect.place}`"
@@ -271,7 +271,7 @@ def _mismatches(session: Session) -> str:
 
 
 def _budget(session: Session) -> str:
-    """What `activation_memory_budget` saves and what it computes again."""
+    """Return what `activation_memory_budget` saves and recomputes."""
     lines = []
     for event in dict.fromkeys(session.of(MinCut)):
         size, least, most = (*event.gigabytes, 0.0, 0.0, 0.0)[:3]
@@ -286,7 +286,7 @@ def _budget(session: Session) -> str:
 
 
 def _operators(session: Session) -> str:
-    """What the graphs call that is not torch's own, with what each takes, mutates and returns."""
+    """Return the custom operators in graphs: what each takes, mutates and returns."""
     lines = [f"- `{schema}`" for event in session.of(Operator) for schema in event.schemas]
     return "\n".join(["## Operators that are not PyTorch's own\n", *lines, ""]) if lines else ""
 
@@ -387,5 +387,5 @@ def _code(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    # Leading underscores would be read as emphasis, a bar as the end of the cell.
+    # Escape leading underscores (emphasis) and bars (the end of the cell).
     return " ".join(text.split()).replace("|", "\\|").replace("_", "\\_")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``launch.json``: how VS Code starts the captured program again, or attaches to it."""
+"""``launch.json``: VS Code configurations that restart the captured program or attach to it."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Any
 
 LAUNCH = "launch.json"
 _PORT = 5678
-"""Where debugpy listens, by its own documentation."""
+"""debugpy's default port, according to its documentation."""
 
 
 def launch_text(name: str, target: dict[str, Any] | None, dump: str = "") -> str:
     """Return the text of ``launch.json``.
 
     Args:
-        name: what the program is called.
-        target: ``program`` or ``module``, with ``args``, ``cwd`` and ``python``; None where a
-            debugger cannot start the program by itself, as one rank of several.
-        dump: the directory that the program is to be captured into; empty where it says so itself.
+        name: the name of the program.
+        target: ``program`` or ``module``, with ``args``, ``cwd`` and ``python``; None if a debugger
+            cannot start the program on its own, such as one rank of several.
+        dump: the directory to capture into; empty if the program sets it itself.
 
     >>> told = json.loads(launch_text("train.py", {"program": "/home/me/train.py"}, "/tmp/dump"))
     >>> [each["request"] for each in told["configurations"]]
     ['launch', 'attach']
     """
-    # The files of the dump are no part of the program's folder, and compilers are no subprocesses
-    # that anybody wants to step through.
+    # The dumped files are outside the program's folder, and compiler processes are not worth
+    # debugging.
     shared = {"type": "debugpy", "justMyCode": False, "subProcess": False}
     configurations = []
     if target is not None:
@@ -46,10 +46,10 @@ def launch_text(name: str, target: dict[str, Any] | None, dump: str = "") -> str
 
 
 def target_of(file: str) -> tuple[str, dict[str, Any] | None]:
-    """Return what this process runs: its name, and how to start it again (None: nobody knows).
+    """Return this process's program: its name, and how to restart it (None if unknown).
 
     Args:
-        file: the program's, as the capture found it. When Python ends it is no longer known.
+        file: the program's file, which is no longer known when Python exits.
     """
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     how = {"args": sys.argv[1:], "cwd": os.getcwd(), "python": sys.executable}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What forward graphs keep for their backward graphs, as a part of ``index.md``."""
+"""The tensors that forward graphs save for their backward graphs, as a section of ``index.md``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LISTED = 12
 
 
 def saved_text(events: Sequence[Saved]) -> str:
-    """Return the part about saved tensors; empty where no graph has a backward graph."""
+    """Return the section about saved tensors; empty if no graph has a backward graph."""
     parts = []
     for saved in dict.fromkeys(events):
         if saved.tensors:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a dumped ``full_code_for_*`` file reaches beside itself: graphs, and where functions resume.
+"""The other files that a dumped ``full_code_for_*`` file uses: graphs and resume functions.
 
-The files of a dump stand in one directory.  A function continues in another file after a graph
-break, and a graph is a class in a file of its own; each is loaded when it is first called.  In the
-process that was captured none of this is used: there the real functions run.
+All files of a dump are in one directory.  A resume function is in another file, and so is the class
+of a graph; each is loaded on first use.  In the captured process none of this is used, since the
+real functions run there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LOADED: dict[str, ModuleType] = {}
 
 
 def resumed(scope: Mapping[str, Any], file: str, name: str) -> Callable[..., Any]:
-    """The function ``name`` of another file of the dump that ``scope``'s file belongs to."""
+    """Return the function ``name`` in another file of the same dump."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return getattr(_load(scope, file), name)(*args, **kwargs)
@@ -26,7 +26,7 @@ def resumed(scope: Mapping[str, Any], file: str, name: str) -> Callable[..., Any
 
 
 def graph(scope: Mapping[str, Any], file: str) -> Callable[..., Any]:
-    """The graph in a file of the same dump, with what it needs made up as its ``main`` does."""
+    """Return the graph in a file of the same dump, with generated inputs as in its ``main``."""
     made: list[Any] = []
 
     def call(*args: Any, **kwargs: Any) -> Any:

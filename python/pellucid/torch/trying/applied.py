@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A remedy in one process of the program, and what the process compiled with it returned."""
+"""Applying a remedy in one process of the program, and collecting the results of compiled code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .working import announce
 
 
 class Applied:
-    """The remedy of an order.
+    """The remedy in an order.
 
     Args:
         asked: the order; see :mod:`.trial`.
@@ -45,7 +45,7 @@ class Applied:
         return "" if inside.startswith(os.pardir) else os.path.join(self._asked["working"], inside)
 
     def before_compiling(self) -> None:
-        """Apply what torch is told, and keep what compiled functions return."""
+        """Apply settings and options, and start recording the results of compiled functions."""
         from .compiled import Change, Compiled, mark_before_compiling
         from .results import Results
 
@@ -67,21 +67,21 @@ class Applied:
         Compiled(self._results, options, changes).install()
 
     def answer(self, raised: str, process: str = "") -> dict[str, Any]:
-        """Return what came of it.
+        """Return the answer of this process.
 
         Args:
             raised: the exception that ended the program here.
-            process: which process this is; empty for the first.
+            process: the name of this process; empty for the first.
         """
         answer = {"raised": raised, "applied": self.refused, "idle": self._idle()}
         if self._results is not None:
-            if not raised:  # what is half trained is no result
+            if not raised:  # a half-trained model is not a result
                 self._results.end()
             answer.update(self._compared(process))
         return answer
 
     def _idle(self) -> str:
-        """Why the remedy changed nothing in this process; empty if it did."""
+        """Return why the remedy changed nothing in this process; empty if it did."""
         if self.edited is not None and not self.edited.was_loaded:
             return f"the program did not load {self.edited.file}"
         if self._change is not None and "" not in self._change.runs:
@@ -112,14 +112,14 @@ def _seed() -> None:
     torch.manual_seed(0)
     with contextlib.suppress(ImportError):
         importlib.import_module("numpy").random.seed(0)
-    # Inductor draws as eager does: what a graph consists of does not change the numbers.
+    # Inductor draws like eager, so different graphs get the same random numbers.
     with contextlib.suppress(ImportError):
         inductor: Any = importlib.import_module("torch._inductor.config")
         inductor.fallback_random = True
 
 
 def _announce_saves() -> None:
-    """Let :mod:`.working` hear of what torch and safetensors write without Python's ``open``."""
+    """Report files that torch and safetensors write natively to :mod:`.working`."""
     import torch
 
     torch.save = announce(torch.save, 1)
@@ -132,7 +132,7 @@ _MODULE = re.compile(r"^torch(?:\.\w+)*?\.config\b")
 
 
 def _set(statement: str) -> str:
-    """Run a setting; why it cannot be run, or nothing."""
+    """Run a setting; return why it failed, or an empty string."""
     import logging
     import warnings
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process of a trial, which a :mod:`.server` starts with an order.
 
-The order is a JSON file; the answer is written beside it. See :mod:`.trial` for both. The processes
-that the program starts take part (:mod:`.follow`).
+The order is a JSON file; the answer is written beside it. See :mod:`.trial` for both. Processes
+started by the program take part (:mod:`.follow`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main(order: Path) -> None:
 
 
 def _run(asked: Mapping[str, Any], applied: Applied, answer: dict[str, Any]) -> str:
-    """Run the program in a capture; what it raised."""
+    """Run the program in a capture; return the exception it raised."""
     from ..api.prepare import prepare_debug
 
     edited = applied.edited
@@ -64,7 +64,7 @@ def _run(asked: Mapping[str, Any], applied: Applied, answer: dict[str, Any]) -> 
 
 
 def _program(command: list[str], folder: str) -> str:
-    """Run the program; what it raised, in one line."""
+    """Run the program; return the exception it raised, on one line."""
     sys.argv = list(command)
     try:
         if command[0] == "-m":
@@ -83,7 +83,7 @@ def _program(command: list[str], folder: str) -> str:
 
 
 def run_file(path: str) -> None:
-    """Run a script as Python does."""
+    """Run a script like Python does."""
     module = ModuleType("__main__")
     loader = SourceFileLoader("__main__", path)
     module.__dict__.update(

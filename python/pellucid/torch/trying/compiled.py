@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program's compiled functions in a trial: options, arguments, and what each call returns."""
+"""The program's compiled functions in a trial: options, arguments, and results."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .results import Results
 
 
 class Change(NamedTuple):
-    """A statement about the tensors of one function, and how often it was run."""
+    """A statement about the tensors of one function, and the outcome of each run of it."""
 
     statement: str
     files: Collection[str]
-    """The paths of the file with the function, all links followed."""
+    """The paths of the file with the function, with links resolved."""
     function: str
     runs: list[str]
-    """Empty, or for each run the exception that it raised (empty for none)."""
+    """One entry per run: the exception that it raised, or an empty string."""
 
     def is_of(self, code: types.CodeType) -> bool:
-        """Whether this is the code of the function."""
+        """Return true if this is the function's code."""
         name = code.co_name == self.function
         return name and os.path.realpath(code.co_filename) in self.files
 
@@ -52,12 +52,12 @@ def mark_before_compiling(change: Change) -> bool:
 
 
 class Compiled:
-    """Stands between the program and what ``torch.compile`` gives it.
+    """Wraps ``torch.compile`` and the functions that it returns.
 
     Args:
-        results: what every call returned goes there.
-        options: arguments that ``torch.compile`` is called with in any case.
-        change: another value for an argument, before each call of a function.
+        results: collects the result of every call.
+        options: arguments that are added to each call of ``torch.compile``.
+        change: a different value for an argument, applied before each call of a function.
     """
 
     def __init__(self, results: Results, options: Mapping[str, Any], change: Change | None) -> None:
@@ -65,7 +65,7 @@ class Compiled:
         self._compile = torch.compile
 
     def install(self) -> None:
-        """Begin. Dynamo does not see what is added, and looks through it where calls nest."""
+        """Install the wrappers. Dynamo skips them, and traces through them in nested calls."""
 
         @functools.wraps(self._compile)
         def compile(model: Any = None, **options: Any) -> Any:
@@ -122,7 +122,7 @@ class Compiled:
         return bound.args, bound.kwargs
 
     def _look_at(self, model: Any) -> None:
-        """Find the modules that a function reaches: their parameters are results as well."""
+        """Find the modules that a function reaches, since their parameters are results as well."""
         self._results.trains(model)
         self._results.trains(getattr(model, "__self__", None))
         function = getattr(model, "__func__", model)
@@ -133,5 +133,5 @@ class Compiled:
         for name in code.co_names:
             self._results.trains(scope.get(name))
         for cell in function.__closure__ or ():
-            with contextlib.suppress(ValueError):  # an empty one
+            with contextlib.suppress(ValueError):  # an empty cell
                 self._results.trains(cell.cell_contents)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file of the program with a remedy in it: in the processes of a trial, and nowhere else."""
+"""A file of the program with a remedy applied, only in the processes of a trial."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from .edits import apply
 
 
 def paths(file: str, copy: str) -> frozenset[str]:
-    """Return where a file of the program is, all links followed.
+    """Return the paths of a file of the program, with links resolved.
 
     Args:
         file: its path.
-        copy: where the program finds it by a path relative to its directory; empty if nowhere.
+        copy: its path in the trial's working directory; empty if it is not there.
     """
     return frozenset(os.path.realpath(path) for path in (file, copy) if path)
 
 
 class Edited:
-    """The file, and what stands for it.
+    """The file, with the edited text.
 
     Args:
         file: its path.
-        diff: what the remedy changes.
+        diff: the edit.
         copy: as for :func:`paths`.
 
     Raises:
-        DoesNotApply: the file has other lines.
+        DoesNotApply: the file has different lines.
         OSError: the file cannot be read.
     """
 
@@ -46,7 +46,7 @@ class Edited:
         self._paths = paths(file, copy)
 
     def is_at(self, path: object) -> bool:
-        """Whether a path leads to the file."""
+        """Return true if a path leads to the file."""
         if not isinstance(path, (str, os.PathLike)):
             return False
         return os.path.basename(path) == os.path.basename(self.file) and (
@@ -54,7 +54,7 @@ class Edited:
         )
 
     def install(self) -> None:
-        """Load the file with its changes from now on; tracebacks show them as well."""
+        """Make Python load the edited text from now on; tracebacks show it too."""
         lines = self.text.splitlines(keepends=True)
         linecache.cache[self.file] = (len(self.text), None, lines, self.file)
         usual, opened = SourceFileLoader.get_code, io.open_code
@@ -73,11 +73,11 @@ class Edited:
             self.was_loaded = self.was_loaded or (event == "open" and self.is_at(given[0]))
 
         SourceFileLoader.get_code = get_code  # type: ignore
-        io.open_code = open_code  # what runs a script that another process has started
+        io.open_code = open_code  # used when another process starts the script
         sys.addaudithook(hear)
 
     def code_of(self, path: str) -> CodeType | None:
-        """Return the code of the file; None for another one."""
+        """Return the code of the file; None for other files."""
         if not self.is_at(path):
             return None
         self.was_loaded = True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A unified diff of one file, applied to its text, and what became of each line."""
+"""Application of a unified diff to the text of one file, with the new position of each line."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 class DoesNotApply(ValueError):
-    """A diff is not one of this text; the message says where."""
+    """A diff does not match this text; the message says where."""
 
 
 class Edited(NamedTuple):
-    """The text that a diff makes of another one."""
+    """The result of applying a diff."""
 
     text: str
     moves: tuple[tuple[int, int], ...]
-    """From which line of the old text on lines stand how much further below, ascending."""
+    """The first old line of each shift, and the number of lines it moves by, ascending."""
 
     def line(self, old: int) -> int:
-        """Return where a line of the old text is now.
+        """Return the new position of a line of the old text.
 
         >>> Edited("", ((5, -2),)).line(4), Edited("", ((5, -2),)).line(6)
         (4, 4)
@@ -30,10 +30,10 @@ class Edited(NamedTuple):
 
 
 def apply(text: str, diff: str) -> Edited:
-    """Return the text with the changes of a unified diff, or of several of one text.
+    """Return the text with a unified diff applied, or several diffs of one text.
 
     Raises:
-        DoesNotApply: the diff has no hunk, or a line of the text is not as the diff has it.
+        DoesNotApply: the diff has no hunk, or a line of the text differs from the diff.
 
     >>> apply("a\\nb\\nc\\n", "@@ -1,3 +1,2 @@\\n a\\n-b\\n c").text
     'a\\nc\\n'
@@ -65,7 +65,7 @@ def apply(text: str, diff: str) -> Edited:
 
 
 def _hunks(diff: list[str]) -> Iterator[tuple[int, list[tuple[str, str]]]]:
-    """Each hunk: how many lines of the text are before it, and its lines with their signs."""
+    """Yield each hunk: the number of lines before it, and its lines with their signs."""
     while diff:
         head = _HUNK.match(diff.pop(0))
         if head is None:

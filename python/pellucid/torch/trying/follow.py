@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The other processes of a program on trial: each Python that it starts has the remedy as well.
+"""The other processes of a program on trial: each Python process that it starts gets the remedy.
 
 The first process puts the path of its order into the environment. :mod:`pellucid._autodump`, which
-begins a capture in each of these processes, calls what is here. A script whose text the remedy
-changes is run by :func:`script`, since Python itself would read the file as it is.
+begins a capture in each of these processes, calls this module. A script that the remedy edits is
+run by :func:`script`, since Python itself would read the original file.
 
-A process that is forked has the remedy anyway; what its compiled functions return is not compared.
+A forked process has the remedy anyway; the results of its compiled functions are not compared.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _COMPILERS = os.path.join("torch", "_inductor", "compile_worker")
 
 
 def takes_part() -> bool:
-    """Whether this process, which is about to start, is the program's: not one of the compiler's.
+    """Return true if this starting process belongs to the program, not to the compiler.
 
-    Inductor also starts Python with ``-c``, as does multiprocessing, which says so.
+    Inductor also starts Python with ``-c``, and so does multiprocessing, which can be recognized.
     """
     given = getattr(sys, "orig_argv", ())
     if "--multiprocessing-fork" in given or _SCRIPT in given:
@@ -42,7 +42,7 @@ def takes_part() -> bool:
 
 
 def others(order: Path, asked: Mapping[str, Any]) -> dict[str, str]:
-    """Return the variables that make the processes of a program take part in its trial."""
+    """Return the environment variables that make the program's processes take part in its trial."""
     from pellucid._autodump import DUMP, RUN
 
     rank, process = os.environ.get("RANK", ""), os.getpid()
@@ -69,7 +69,7 @@ class Follower:
         edited.install()
 
     def before_compiling(self) -> None:
-        """Apply the remedy; torch is there."""
+        """Apply the remedy, once torch is imported."""
         self._applied.before_compiling()
 
     def end(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a trial shows: the findings of two runs of a program, without and with a remedy."""
+"""Judgement of a trial from the findings of two runs of a program, without and with a remedy."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Run:
     compared: int = 0
     difference: float | None = None
     are_apart: bool = False
-    """Whether a result differs by more than rounding explains."""
+    """Whether a result differs by more than rounding."""
     name: str = ""
-    """Which result differs most."""
+    """The result that differs most."""
 
 
 def outcome_of(
     captures: Sequence[Capture], findings: Sequence[Finding], seconds: float, raised: str
 ) -> Outcome:
-    """Return what a run showed, in numbers."""
+    """Return the outcome of a run, in numbers."""
     counts = counts_of(captures, findings)
     return Outcome(counts.breaks, counts.recompiles, round(seconds, 3), raised)
 
@@ -43,13 +43,13 @@ def outcome_of(
 def judged(
     before: Run, after: Run, finding: Finding | None, moved: Callable[[str, int], int]
 ) -> Trial:
-    """Return what the second run shows of the remedy that it was given.
+    """Return the trial's result for the remedy of the second run.
 
     Args:
         before: the run without it.
         after: the run with it.
-        finding: what the remedy is for; None for everything that the first run found.
-        moved: where a line of a file is in the second run.
+        finding: the finding to remedy; None for all findings of the first run.
+        moved: maps a line of a file to its position in the second run.
     """
     problems = [found for found in before.findings if KINDS[found.kind].judged]
     targets = [finding] if finding is not None else problems
@@ -76,7 +76,8 @@ def _status(
         return "does not help", f"then: {_worded(fatal[0])}"
     if not gone and not fewer:
         return "does not help", ""
-    goes_further = before.raised and not after.raised  # what comes then was not reached before
+    # new findings come from code that was not reached before
+    goes_further = before.raised and not after.raised
     if new and not goes_further:
         return "helps", f"a new {_worded(new[0])}"
     return ("works" if gone else "helps"), ""
@@ -88,7 +89,7 @@ def _worded(finding: Finding) -> str:
 
 
 def _counts(run: Run, moved: Callable[[str, int], int]) -> Counter[_Key]:
-    """How often each thing was found."""
+    """Return the number of occurrences of each finding."""
     counts: Counter[_Key] = Counter()
     for finding in run.findings:
         counts[_key(finding, moved)] += finding.count
@@ -104,16 +105,16 @@ _Key = Tuple[str, str, int, str]
 
 
 def _key(finding: Finding, moved: Callable[[str, int], int]) -> _Key:
-    """What a finding is about, in the lines of the second run.
+    """Return the identity of a finding, with line numbers of the second run.
 
-    A recompile for one value is the same wherever torch meets it first.
+    A recompile for the same value counts as the same wherever torch notices it first.
     """
     place = finding.place
     if place is None:
         return finding.kind, "", 0, finding.id
     file = os.path.basename(place.file)
     rest = finding.id.replace(f"{finding.kind}:{file}:{place.line}", "", 1)
-    # What a break gave goes by its line.
+    # The value after a break is identified by its line.
     rest = _LINE.sub(lambda found: f"line {moved(place.file, int(found[1]))}", rest)
     line = 0 if finding.kind == "recompile" else moved(place.file, place.line)
     return finding.kind, file, line, rest

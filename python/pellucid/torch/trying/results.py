@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compiled functions returned and what they trained, and how far two runs are apart."""
+"""The results of compiled functions and the trained parameters, and their comparison."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..api.closeness import Tolerance
 _MOST_BYTES = 256 * 2**20
 _DEEPEST = 6
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
-"""What has values of its own: no fake tensors, and none that is in pieces."""
+"""Tensors with real values: no fake tensors, and no composites."""
 
 
 class Results:
-    """The results of a run, by the call that gave them."""
+    """The results of a run, by the call that returned them."""
 
     def __init__(self) -> None:
         self.kept: dict[str, torch.Tensor] = {}
@@ -30,24 +30,24 @@ class Results:
         self._owners: dict[int, torch.nn.Module | torch.optim.Optimizer] = {}
 
     def add(self, function: str, value: Any) -> None:
-        """Keep what a call of a compiled function returned.
+        """Store the result of a call of a compiled function.
 
-        Calls of other threads come in another order each time, so they are left out.
+        Calls in other threads come in a different order each time, so they are ignored.
         """
         if threading.current_thread() is not threading.main_thread():
             return
         self._calls[function] += 1
-        with contextlib.suppress(Exception):  # nothing of ours reaches the program
+        with contextlib.suppress(Exception):  # our errors must not reach the program
             for path, part in _parts(value, f"{function} #{self._calls[function]}", _DEEPEST):
                 self._keep(path, part)
 
     def trains(self, owner: Any) -> None:
-        """Look at the parameters of a module, or of an optimizer, at the end."""
+        """Include the parameters of a module or an optimizer in the final results."""
         if isinstance(owner, (torch.nn.Module, torch.optim.Optimizer)):
             self._owners.setdefault(id(owner), owner)
 
     def end(self) -> None:
-        """Keep the parameters and their gradients as they are now."""
+        """Store the current parameters and their gradients."""
         for number, owner in enumerate(self._owners.values()):
             for name, parameter in _parameters(owner):
                 self._keep(f"parameter {number} {name}", parameter)
@@ -74,7 +74,7 @@ def _parameters(
 
 
 def _parts(value: Any, path: str, depth: int) -> Iterator[tuple[str, torch.Tensor]]:
-    """The tensors and numbers of a result, each with where it is."""
+    """Yield the tensors and numbers in a result, with their paths."""
     if isinstance(value, torch.Tensor):
         yield path, value
     elif isinstance(value, (bool, int, float)):
@@ -93,19 +93,19 @@ def _parts(value: Any, path: str, depth: int) -> Iterator[tuple[str, torch.Tenso
 
 
 class Comparison(NamedTuple):
-    """How far the results of two runs are apart."""
+    """The difference between the results of two runs."""
 
     compared: int
     difference: float
-    """The largest; infinite if a size, a type or what is finite differs."""
+    """The largest difference; infinite if a size, a type or the finite elements differ."""
     name: str
-    """Which result that is."""
+    """The name of that result."""
     are_apart: bool
-    """Whether rounding does not explain it."""
+    """Whether it exceeds rounding."""
 
 
 def compare(before: Mapping[str, torch.Tensor], after: Mapping[str, torch.Tensor]) -> Comparison:
-    """Return how far the results that both runs have are apart."""
+    """Compare the results that both runs have."""
     largest, name, apart, compared = 0.0, "", False, 0
     for key, one in before.items():
         other = after.get(key)

@@ -132,7 +132,7 @@ def serve() -> None:
 
 
 def _can_fork() -> bool:
-    """Whether a program can run in a fork: not on macOS, and not if torch has looked for a GPU."""
+    """Return true if a program can run in a fork: on Linux, before torch has initialized a GPU."""
     import torch
 
     if sys.platform != "linux":

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remedies, tried: the program runs once without and once with each, in processes of its own.
+"""Trials of remedies: the program runs once without and once with each, in separate processes.
 
-Nothing of the user's is changed. An edited file exists in the memory of its trial only
-(:mod:`.child`), and the program works in a directory of links that is removed at the end
-(:mod:`.working`).
+The user's files do not change. An edited file exists only in the memory of its trial
+(:mod:`.child`), and the program runs in a temporary directory of links (:mod:`.working`).
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from .judged import Run, judged, outcome_of
 from .server import Server
 
 SECONDS = 300.0
-"""How long one run of the program may take, unless told otherwise."""
+"""The default time limit of one run of the program."""
 _OURS = (
     "PELLUCID_DUMP",
     "PELLUCID_RUN",
@@ -104,9 +103,9 @@ def try_all(
 
     Args:
         captures: the capture, and those of other processes below it.
-        findings: what was found in them.
+        findings: the findings in the captures.
         program: as for :func:`try_remedy`.
-        seconds: how long one run may take.
+        seconds: the time limit of one run.
         tell: called with a description of each run before it begins.
 
     Raises:
@@ -139,7 +138,7 @@ def _can_apply(remedy: Remedy) -> bool:
 
 
 def _applied(remedy: Remedy) -> Remedy:
-    """A remedy without its words: two findings may have the same one."""
+    """Return a remedy without its words, since several findings may share one."""
     diff = remedy.diff if remedy.kind == "edit" else ""
     return Remedy("", remedy.kind, remedy.code, diff, remedy.target)
 
@@ -149,7 +148,7 @@ _ARGUMENT = re.compile(r"^\w+ ?=[^=].*$")
 
 
 def _read(text: str, captures: Sequence[Capture]) -> Remedy:
-    """The remedy that a text is."""
+    """Parse a remedy from text."""
     text = text.strip("\n")
     if re.search(r"^@@ ", text, re.MULTILINE):
         names = re.findall(r"^(?:---|\+\+\+) (\S+)", text, re.MULTILINE)
@@ -173,7 +172,7 @@ def _read(text: str, captures: Sequence[Capture]) -> Remedy:
 
 
 def _program_of(captures: Sequence[Capture], given: Sequence[str]) -> Program:
-    """The program that was given, or the one that a capture recorded."""
+    """Return the given program, or the one that a capture recorded."""
     recorded = next(
         (
             Program(command, folder)
@@ -218,11 +217,11 @@ def _is_of_job(capture: Capture) -> bool:
 
 
 class _Failed(Exception):
-    """A run gave no answer; the message says why."""
+    """A run produced no answer; the message says why."""
 
 
 class _Trials:
-    """The runs of one program; each remedy runs once, whatever it is asked for."""
+    """The runs of one program; each remedy runs once, whatever number of findings need it."""
 
     def __init__(self, program: Program, seconds: float) -> None:
         self._program, self._seconds = program, seconds
@@ -240,21 +239,21 @@ class _Trials:
 
     @property
     def before(self) -> Run:
-        """The program as it is."""
+        """Return the run of the unmodified program."""
         found = self.run(None)
         if isinstance(found, str):
             raise CannotTry(f"the program, run again: {found}")
         return found
 
     def trial(self, remedy: Remedy, finding: Finding | None) -> Trial:
-        """Return the result of a remedy of a finding."""
+        """Return the result of a finding's remedy."""
         before, after = self.before, self.run(remedy)
         if isinstance(after, str):
             return Trial("suggestion", f"not tried: {after}")
         return judged(before, after, finding, _moved(remedy))
 
     def run(self, remedy: Remedy | None) -> Run | str:
-        """Run the program; why there is no answer, if there is none."""
+        """Run the program; return why there is no answer if it failed."""
         if remedy not in self._runs:
             try:
                 self._runs[remedy] = self._run(remedy)
@@ -311,7 +310,7 @@ class _Trials:
         )
 
     def _wait(self, folder: Path, remedy: Remedy | None) -> str:
-        """Wait for the process of a run; the last line that it wrote on standard error."""
+        """Wait for a run's process; return the last line of its standard error."""
         server = self._server
         if remedy is not None and remedy.kind == "environment":
             name, equals, value = remedy.code.partition("=")
@@ -330,12 +329,12 @@ class _Trials:
 
 
 def _that_compiled(captures: Sequence[Capture]) -> Sequence[Capture]:
-    """Captures without that of a process that only starts others."""
+    """Return the captures without those of processes that only start others."""
     return [c for c in captures if c.of(Frame)] or captures
 
 
 def _environment() -> dict[str, str]:
-    """The environment of a run of the program."""
+    """Return the environment for a run of the program."""
     env = {k: v for k, v in os.environ.items() if k not in _OURS}
     env.setdefault("PYTHONHASHSEED", "0")
     env["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -345,7 +344,7 @@ def _environment() -> dict[str, str]:
 
 
 def _moved(remedy: Remedy) -> Callable[[str, int], int]:
-    """Where a line of a file is when a remedy is applied."""
+    """Return a map from a file's lines to their positions with a remedy applied."""
     target = remedy.target
     edited = None
     if remedy.kind == "edit" and target is not None:

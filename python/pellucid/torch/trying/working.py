@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A working directory for a trial: it reads the program's files, and writes copies of them.
+"""The working directory of a trial: it reads the program's files, and writes to copies.
 
-Small files are copied. A large one, or a folder, is a link until something writes to it. Outside
-the directory, a trial may add files, but it changes none that is there. An audit hook sees to both:
-Python tells it of each file before it is opened. What code that is not Python opens by itself is
-not seen, so a large file that such code overwrites is not kept; :func:`announce` is for those.
+Small files are copied. A large file, or a folder, is a link until something writes to it. Outside
+the directory, a trial may add files but not change existing ones. An audit hook enforces both:
+Python reports each file to it before opening. Files that native code opens are not reported, so a
+large file that such code overwrites is not protected; :func:`announce` covers known cases.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _SMALL, _MOST = 16 * 2**20, 256 * 2**20
 
 
 def link_into(folder: str, working: str) -> None:
-    """Give a working directory what is in another one: copies of small files, links to the rest."""
+    """Fill a working directory from another one: copy small files, link the rest."""
     copied = 0
     for entry in os.scandir(folder):
         there = os.path.join(working, entry.name)
         size = entry.stat().st_size if entry.is_file() else _MOST
         if size <= _SMALL and copied + size <= _MOST:
-            with contextlib.suppress(OSError):  # a file that may not be read
+            with contextlib.suppress(OSError):  # an unreadable file
                 shutil.copy2(entry.path, there)
                 copied += size
                 continue
@@ -42,7 +42,7 @@ def link_into(folder: str, working: str) -> None:
 
 
 def announce(function: Any, position: int) -> Any:
-    """Tell of the file that a function is going to write, as Python's own ``open`` does."""
+    """Report the file that a function is going to write, like Python's own ``open`` does."""
 
     @functools.wraps(function)
     def call(*args: Any, **named: Any) -> Any:
@@ -58,8 +58,8 @@ class Working:
     """The working directory of this process.
 
     Args:
-        working: the directory, of links.
-        kept: the directories whose files must stay as they are, wherever they are.
+        working: the directory, which consists of links.
+        kept: the directories whose files must not change, wherever they are.
     """
 
     def __init__(self, working: str, kept: Sequence[str]) -> None:
@@ -73,7 +73,7 @@ class Working:
         self._inside = threading.local()
 
     def watch(self) -> None:
-        """Look at every file that is opened for writing, moved or removed from now on."""
+        """Watch every file that is opened for writing, moved or removed from now on."""
         sys.addaudithook(self._hear)
 
     def _hear(self, event: str, given: tuple[Any, ...]) -> None:
@@ -109,7 +109,7 @@ class Working:
             raise PermissionError(f"a trial does not change files that are there: {path}")
 
     def _own(self, path: str, copies: bool) -> None:
-        """Make the folders above a path real ones, and what it links to a copy."""
+        """Replace linked folders above a path by real ones, and its link by a copy."""
         parts = os.path.relpath(path, self.working).split(os.sep)
         at = self.working
         for number, part in enumerate(parts, 1):
