@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands take as words of the command line, and turn into values."""
+"""Parsers for command-line values."""
 
 import argparse
 import re
 
 
 def count(text: str) -> int:
-    """Return a number from 1 on. Raises ArgumentTypeError for anything else.
+    """Return a number of at least 1. Raises ArgumentTypeError for anything else.
 
     >>> count("12")
     12

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decompile many files: write each source, say what is to be said, and return the exit status."""
+"""Decompile many files: write each source, print messages, and return the exit status."""
 
 import concurrent.futures
 import contextlib
@@ -33,36 +33,36 @@ from pellucid.verdicts import Verdict
 T = TypeVar("T")
 
 EXIT_OK = 0
-EXIT_ERROR = 1  # a file could not be read, wholly decompiled or written
-EXIT_UNPROVEN = 3  # every file was decompiled, one at least without a proof
+EXIT_ERROR = 1  # a file could not be read, completely decompiled or written
+EXIT_UNPROVEN = 3  # every file was decompiled, but at least one without a proof
 
 
 class Options(NamedTuple):
-    """What is asked of every file."""
+    """The options that apply to every file."""
 
-    verify: str = "best"  # the tier of validation, "best" for the best there is; empty: none
+    verify: str = "best"  # the tier of validation, "best" for the best available; empty: none
     keep_lines: bool = False
     unstructured: bool = False
-    version: Optional[Tuple[int, int]] = None  # what every file is read as
-    says_verdict: bool = False  # of a file that is alone, even where it is proven
-    colours: bool = False  # what is printed has the colours of a terminal
-    line_map: bool = True  # of what is verified
-    certificate: Optional[Path] = None  # where to write the one of a file that is alone
+    version: Optional[Tuple[int, int]] = None  # the version to read every file as
+    says_verdict: bool = False  # for a single file, even if it is proven
+    colours: bool = False  # print with terminal colours
+    line_map: bool = True  # for verified files
+    certificate: Optional[Path] = None  # where to write the certificate of a single file
     force: bool = False  # overwrite files that have different contents
 
 
 class Result(NamedTuple):
-    """What became of one file."""
+    """The result for one file."""
 
     job: Job
     decompilation: Optional[Decompilation]
     verdict: Optional[Verdict]
     error: Optional[str]
-    no_certificate: str = ""  # why there is none, if one was asked for
+    no_certificate: str = ""  # why there is none, if one was requested
 
     @property
     def outcome(self) -> str:
-        """Return the worst that is to be said: the name of a row of the summary."""
+        """Return the worst outcome: the name of a row of the summary."""
         if self.error is not None:
             return "error"
         if self.decompilation is not None and any(
@@ -73,7 +73,7 @@ class Result(NamedTuple):
 
     @property
     def status(self) -> int:
-        """Return the exit status that this file alone asks for."""
+        """Return the exit status for this file alone."""
         if self.outcome in ("error", "incomplete"):
             return EXIT_ERROR
         if self.outcome == "unproven":
@@ -82,7 +82,7 @@ class Result(NamedTuple):
 
 
 def decompile_file(job: Job, options: Options, stopped: Optional[threading.Event] = None) -> Result:
-    """Decompile one file and write its source, if the job says where and nothing has stopped it."""
+    """Decompile one file and write its source, if the job has a path and nothing stopped it."""
     try:
         data, verdict = job.read(), None
         how: Dict[str, Any] = {
@@ -130,7 +130,7 @@ def _reason(error: OSError) -> str:
 
 
 def _has_other_text(path: Path, text: str) -> bool:
-    """Whether a path is a file with different contents, such as one that the user has edited."""
+    """Return true if a path is a file with different contents, perhaps edited by the user."""
     try:
         return path.is_file() and path.read_bytes() != text.encode("utf-8", "surrogatepass")
     except OSError:
@@ -138,9 +138,9 @@ def _has_other_text(path: Path, text: str) -> bool:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it appears whole or not at all.
+    """Write a file atomically.
 
-    A link stays: what it leads to is written; and so does a device or a pipe.
+    A link is kept, and its target is written; devices and pipes are written directly.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     path = Path(os.path.realpath(path))
@@ -159,7 +159,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 _writing = threading.Lock()
-"""Held while a file is written, so that whoever stops early leaves none half-written."""
+"""Held while a file is written, so that an early exit leaves no partial file."""
 
 
 def _umask() -> int:
@@ -168,21 +168,21 @@ def _umask() -> int:
     return mask
 
 
-# The mask belongs to the process: asking for it in several threads at once would change it.
+# The mask belongs to the process: querying it changes it for other threads.
 _UMASK = _umask()
 
 
 def run(jobs: Sequence[Job], options: Options, workers: int, as_json: bool) -> int:
-    """Do every job, print what there is to print, and return the exit status."""
+    """Run every job, print the results, and return the exit status."""
     status = EXIT_OK
     summary = Summary()
-    # What is printed to the same terminal would tear the progress bar.
+    # Output to the same terminal would break the progress bar.
     prints = as_json or any(job.out is None for job in jobs)
     hidden = prints and is_terminal()
     total = 0 if hidden else len(jobs)
     done = 0
     try:
-        # Closed here and not when they are collected, where Ctrl-C would be lost.
+        # Closed here and not by the garbage collector, where Ctrl-C would be lost.
         with contextlib.ExitStack() as stack:
             results = stack.enter_context(contextlib.closing(_results(jobs, options, workers)))
             shown = stack.enter_context(contextlib.closing(shown_progress(results, total)))
@@ -195,7 +195,7 @@ def run(jobs: Sequence[Job], options: Options, workers: int, as_json: bool) -> i
                     complain(result.job.name, result.no_certificate)
                 codes = result.verdict.codes if result.verdict else ()
                 summary.add(result.outcome, [code.status for code in codes])
-                # An error is worse than a missing proof, whatever the numbers.
+                # An error is worse than a missing proof, whatever the exit codes.
                 if status == EXIT_OK or result.status == EXIT_ERROR:
                     status = result.status
                 done += 1
@@ -216,15 +216,15 @@ def _results(jobs: Sequence[Job], options: Options, workers: int) -> Generator[R
             return Result(job, None, None, "not done")
         return decompile_file(job, options, stopped)
 
-    # Threads: the engine works without the interpreter lock, and verifying waits for processes.
-    # One job has a thread as well, since Ctrl-C reaches the main thread only between its calls.
+    # Threads: the engine releases the GIL, and verifying waits for processes.  A single job also
+    # runs in a thread, since Ctrl-C reaches the main thread only between calls.
     pool = concurrent.futures.ThreadPoolExecutor(max(1, min(workers, len(jobs))))
     try:
         with interrupts_kept():
             results = pool.map(one, jobs)
         yield from results
     except BaseException:
-        # Whoever stops early (Ctrl-C, a closed pipe) does not wait for the rest.
+        # On Ctrl-C or a closed pipe, do not wait for the remaining jobs.
         stopped.set()
         if _writing.acquire(timeout=2):  # a pipe may have no reader
             _writing.release()
@@ -234,7 +234,7 @@ def _results(jobs: Sequence[Job], options: Options, workers: int) -> Generator[R
 
 
 def in_thread(function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function of the engine so that Ctrl-C does not wait for it."""
+    """Call an engine function such that Ctrl-C does not wait for it."""
     pool = concurrent.futures.ThreadPoolExecutor(1)
     try:
         with interrupts_kept():
@@ -245,7 +245,7 @@ def in_thread(function: Callable[..., T], *arguments: Any) -> T:
 
 
 def print_json(result: Result) -> None:
-    """Print what became of one file as a line of JSON. Raises CannotPrint."""
+    """Print the result for one file as a line of JSON. Raises CannotPrint."""
     _put((json.dumps(_as_json(result)) + "\n").encode("ascii"))
 
 
@@ -261,7 +261,7 @@ def _put(text: bytes) -> None:
         sys.stdout.buffer.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        raise  # the reader has seen enough, which is no fault
+        raise  # the reader has seen enough, which is not an error
     except OSError as error:
         raise CannotPrint from error
 
@@ -294,12 +294,15 @@ def _print(result: Result, alone: bool, options: Options) -> None:
 
 
 def _doubt(found: Decompilation, verdict: Verdict) -> str:
-    """Say what is not proven, in one line; of what has no source that is said already."""
+    """Return one line on what is not proven.
+
+    Bodies without source are left out: they have been reported already.
+    """
     left = found.doubted(verdict)
     if left:
         more = f", and {len(left) - 1} more" if len(left) > 1 else ""
         return f"unproven: {left[0].place}{more}"
-    # Without any code object it could not even be compared.
+    # Without any code object, it could not be compared at all.
     has_codes = any(code.status == "unproven" for code in verdict.codes)
     return str(verdict) if verdict.status == "unproven" and not has_codes else ""
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write down where a proof goes, so that another program can follow it.
+"""Record the steps of a proof so that another program can check it.
 
-`tools/check_certificate` is that program. It shares no code with pellucid, and reads nothing from
-a certificate but the pairs of places in both bytecodes between which the proof goes step by step.
+That program is `tools/check_certificate`. It shares no code with pellucid. From a certificate it
+only reads the pairs of places in both bytecodes between which the proof proceeds step by step.
 """
 
 import hashlib
@@ -20,8 +20,8 @@ OLDEST = (3, 12)
 def certificate(pyc: bytes, found: Decompilation, verdict: Verdict) -> str:
     """Return the certificate of a file's verdict, as JSON.
 
-    Raises NoCertificate if there is none: the file is not proven, or its text was not compiled by
-    a Python of its version, or that version is older than 3.12.
+    Raises NoCertificate if there is none: the file is not proven, its text was not compiled by a
+    Python of its version, or that version is older than 3.12.
     """
     if found.version < OLDEST:
         raise NoCertificate("no certificate: the checker knows Python 3.12 and later")
@@ -43,7 +43,7 @@ def certificate(pyc: bytes, found: Decompilation, verdict: Verdict) -> str:
 def _meetings(
     walked: "List[Tuple[str, List[Tuple[int, int]]]]",
 ) -> "Dict[str, List[Tuple[int, int]]]":
-    """Return the pairs of each path, but for those that are all at equal offsets."""
+    """Return the pairs of each path, except paths whose pairs all have equal offsets."""
     told = {path for path, pairs in walked if any(x != y for x, y in pairs)}
     meetings: Dict[str, List[Tuple[int, int]]] = {}
     for path, pairs in walked:

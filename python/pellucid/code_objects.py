@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which code object a live object runs."""
+"""Lookup of a live object's code object."""
 
 import importlib.util
 import inspect
@@ -20,7 +20,7 @@ def code_of(obj: Any) -> types.CodeType:
         code = getattr(obj, attribute, None)
         if isinstance(code, types.CodeType):
             return code
-    # A bound method, a partial, a property, a callable object: what they call in the end.
+    # A bound method, a partial, a property, a callable object: follow them to the function.
     for attribute in ("__func__", "func", "fget", "__wrapped__"):
         inner = getattr(obj, attribute, None)
         if inner is not None and inner is not obj:

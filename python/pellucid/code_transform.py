@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source whose code object can stand in for another, under the names of depyf's.
+"""Source whose code object can replace another, under depyf's names.
 
-pellucid itself makes code objects fit (:mod:`pellucid.recompile`) and leaves the source alone; this
-is for programs written for depyf that compile the text themselves, or use the lists of instructions
-and the syntax trees of its decompiler.
+pellucid itself makes code objects fit (:mod:`pellucid.recompile`) and leaves the source alone. This
+module is for programs written for depyf that compile the text themselves, or use its decompiler's
+instruction lists and syntax trees.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def add_indentation(code: str, indentation: int = 4) -> str:
 
 
 def remove_indentation(code: str, indentation: int = 4) -> str:
-    """Take an indentation off every line.
+    """Remove an indentation from every line.
 
     >>> remove_indentation("    x = 1\\n")
     'x = 1\\n'
@@ -74,13 +74,13 @@ def fix_irregular_code(
     """Return source that compiles to a function with at least the names of another's.
 
     Args:
-        old_bytecode: the code object that has the names.
+        old_bytecode: the code object with the names.
         src_code: one function, its head on the first line and its body on the lines below.
-        add_local_variables: locals to bind in any case.
-        add_cellvars: names that a function within has to use in any case.
+        add_local_variables: locals that are always bound.
+        add_cellvars: names that a nested function always uses.
 
     Returns:
-        The source; a function with free variables stands inside one that has them.
+        The source; a function with free variables is nested in one that defines them.
 
     Raises:
         SyntaxError: the source does not compile.
@@ -101,7 +101,7 @@ def fix_irregular_code(
     cells = {*old_bytecode.co_cellvars} - {*code.co_cellvars}
     if not locals_ and not cells:
         return whole
-    # What the source does not bind either would be a global.
+    # Otherwise, names that the source does not bind would be globals.
     locals_ |= {*(add_local_variables or []), *(cells - {*code.co_varnames})}
     cells |= {*(add_cellvars or [])}
     return _with_names(old_bytecode, src_code, sorted(locals_), sorted(cells))
@@ -131,7 +131,7 @@ def _with_names(old: CodeType, source: str, locals_: List[str], cells: List[str]
 def prepare_freevars_for_compile(
     old_bytecode: CodeType, src_code: str, add_local_variables: Optional[List[str]] = None
 ) -> str:
-    """Call :func:`fix_irregular_code`, which older versions of depyf called this."""
+    """Call :func:`fix_irregular_code`, under its name in older versions of depyf."""
     return fix_irregular_code(old_bytecode, src_code, add_local_variables)
 
 
@@ -155,7 +155,7 @@ _NEVER_CONTINUE = frozenset(
 
 @dataclass(eq=False)
 class Instruction:
-    """An instruction of :mod:`dis` whose fields can be changed; two are equal if they are one."""
+    """A mutable instruction of :mod:`dis`; compared by identity."""
 
     opcode: int
     opname: str
@@ -167,11 +167,11 @@ class Instruction:
     is_jump_target: bool = False
 
     def short_inst_repr(self) -> str:
-        """Name the instruction and its offset."""
+        """Return the instruction's name and offset."""
         return f"Instruction(opname={self.opname}, offset={self.offset})"
 
     def is_jump(self) -> bool:
-        """Whether the instruction may continue at a target."""
+        """Return true if the instruction may jump to a target."""
         return self.opcode in _JUMPS
 
     def get_jump_target(self) -> int:
@@ -184,7 +184,7 @@ class Instruction:
 def convert_instruction(i: dis.Instruction) -> Instruction:
     """Copy an instruction of :mod:`dis`."""
     line: Any = i.starts_line
-    if isinstance(line, bool):  # from 3.13 on it only says whether a line starts
+    if isinstance(line, bool):  # since 3.13, it only says whether a line starts
         line = getattr(i, "line_number", None) if line else None
     return Instruction(
         i.opcode, i.opname, i.arg, i.argval, i.argrepr, i.offset, line, bool(i.is_jump_target)
@@ -192,7 +192,7 @@ def convert_instruction(i: dis.Instruction) -> Instruction:
 
 
 def nop_instruction(inst: Instruction) -> Instruction:
-    """Turn an instruction into a NOP where it is, and return it."""
+    """Turn an instruction into a NOP in place, and return it."""
     inst.opcode, inst.opname = dis.opmap["NOP"], "NOP"
     inst.arg, inst.argval, inst.argrepr = 0, 0, ""
     inst.is_jump_target = False
@@ -200,18 +200,18 @@ def nop_instruction(inst: Instruction) -> Instruction:
 
 
 def propagate_line_nums(instructions: List[Instruction]) -> None:
-    """Give each instruction the line of the one before it, unless it has its own."""
+    """Give each instruction without a line the line of the one before it."""
     line = None
     for inst in instructions:
         line = inst.starts_line = inst.starts_line or line
 
 
 def simplify_finally_statement(instructions: List[Instruction]) -> None:
-    """Leave the instructions unchanged: pellucid decompiles ``finally`` as it is."""
+    """Leave the instructions unchanged: pellucid decompiles ``finally`` directly."""
 
 
 def nop_unreachable_bytecode(code: CodeType, instructions: List[Instruction]) -> None:
-    """Turn every instruction that cannot be reached into a NOP."""
+    """Turn every unreachable instruction into a NOP."""
     numbers = {inst.offset: number for number, inst in enumerate(instructions)}
     table = parse_exception_table(getattr(code, "co_exceptiontable", b""))
     reached = set()
@@ -235,7 +235,7 @@ def nop_unreachable_bytecode(code: CodeType, instructions: List[Instruction]) ->
 
 @dataclass
 class ExceptionTableEntry:
-    """Which handler belongs to a range of instructions; ``end`` is that of the last one."""
+    """The handler of a range of instructions; ``end`` is the offset of the last one."""
 
     start: int
     end: int
@@ -258,7 +258,7 @@ def decode_exception_table_varint(bytes_iter: Iterator[int]) -> int:
 
 
 def parse_exception_table(exntab: bytes) -> List[ExceptionTableEntry]:
-    """Read ``co_exceptiontable``, which code objects have from 3.11 on.
+    """Parse ``co_exceptiontable``, which code objects have since 3.11.
 
     The format is described in CPython's InternalDocs/exception_handling.md.
     """
@@ -288,14 +288,14 @@ def check_exception_table(tab: List[ExceptionTableEntry]) -> None:
 
 
 def set_parents(node: ast.AST, parent: Optional[ast.AST] = None) -> None:
-    """Give each node below ``node`` an attribute ``parent``."""
+    """Set the attribute ``parent`` on each node below ``node``."""
     for above in ast.walk(node):
         for child in ast.iter_child_nodes(above):
             child.parent = above  # type: ignore[attr-defined]
 
 
 def get_parents(node: Optional[ast.AST]) -> List[ast.AST]:
-    """Return a node and those above it, the nearest first; :func:`set_parents` comes first."""
+    """Return a node and its ancestors, the nearest first; call :func:`set_parents` before."""
     found = []
     while node is not None:
         found.append(node)
@@ -306,7 +306,7 @@ def get_parents(node: Optional[ast.AST]) -> List[ast.AST]:
 def lowest_common_parent(
     node1: ast.AST, node2: ast.AST
 ) -> Tuple[Optional[ast.AST], Optional[ast.AST], Optional[ast.AST]]:
-    """Return the lowest node above both, and the node below it on the way to each."""
+    """Return the lowest common ancestor, and its child on the path to each node."""
     common: Optional[ast.AST] = None
     pair: Tuple[Optional[ast.AST], Optional[ast.AST]] = (None, None)
     for pair in zip(get_parents(node1)[::-1], get_parents(node2)[::-1]):
@@ -317,12 +317,12 @@ def lowest_common_parent(
 
 
 def remove_some_temp(source_code: str, temp_prefix: str, indentation: int = 4) -> str:
-    """Return the source: pellucid writes no temporaries that have to be removed."""
+    """Return the source unchanged: pellucid writes no temporaries that need removal."""
     return source_code
 
 
 class RemoveAssignmentTransformer(ast.NodeTransformer):
-    """Leave a tree unchanged, for the same reason as :func:`remove_some_temp`."""
+    """Leaves a tree unchanged, for the same reason as :func:`remove_some_temp`."""
 
     def __init__(self, temp_name: str, temp_occurrences: Dict[str, List[Any]]) -> None:
         self.temp_name = temp_name
@@ -330,11 +330,11 @@ class RemoveAssignmentTransformer(ast.NodeTransformer):
 
 
 class RemoveAssignment2Transformer(RemoveAssignmentTransformer):
-    """Leave a tree unchanged as well."""
+    """Leaves a tree unchanged as well."""
 
 
 class IdentifierReplacer(ast.NodeTransformer):
-    """Give every function the same name, so that trees can be compared without it."""
+    """Renames every function to the same name, so that trees can be compared without it."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.name = "PLACEHOLDER"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds code besides `.pyc` files: zip archives, PyInstaller programs and their PYZ archives.
+"""Containers of code besides `.pyc` files: zip archives, PyInstaller programs and PYZ archives.
 
-They are known by their bytes, wherever they are: a zip may stand after a program, and a program
-may hold a PYZ, a zip, or both. Members are found first and read when their turn comes. Nothing in
-them is executed, and PyInstaller is not needed.
+They are recognized by their bytes, at any position: a zip may follow a program, and a program may
+contain a PYZ, a zip, or both. Members are listed first and read when needed. Nothing in them is
+executed, and PyInstaller is not needed.
 """
 
 import functools
@@ -20,30 +20,30 @@ from pellucid.errors import DecompileError
 _DAMAGED: Tuple[Type[Exception], ...] = (zipfile.BadZipFile, zlib.error, EOFError)
 try:
     from lzma import LZMAError
-except ImportError:  # a Python that was built without it
+except ImportError:  # a Python built without it
     pass
 else:
     _DAMAGED += (LZMAError,)
 
-# No `.pyc` of a real module comes near this; what is larger is refused before it is read.
+# No `.pyc` of a real module is nearly this large; larger files are refused before reading.
 LARGEST_FILE = 1 << 30
-LARGEST_MEMBER = 256 << 20  # a small archive can claim to hold much
-LARGEST_STREAM = 256 << 20  # a pipe or a device has no size to ask for
+LARGEST_MEMBER = 256 << 20  # a small archive can claim to be large
+LARGEST_STREAM = 256 << 20  # a pipe or a device has no size
 MOST_MEMBERS = 200_000
 DEEPEST = 4  # archives in archives
-MOST_HELD = 1 << 30  # bytes of archives within archives that were unpacked to look into them
+MOST_HELD = 1 << 30  # bytes of nested archives that are unpacked to search them
 
-_HEAD = 20  # what it takes to tell code from everything else
+_HEAD = 20  # the number of bytes needed to recognize code
 
 Read = Callable[[], bytes]
 
 
 class Member(NamedTuple):
-    """One code object of a container: what it is called there, and how its bytes are had."""
+    """One code object of a container: its name there, and a function that reads its bytes."""
 
     name: str
     read: Read
-    place: str  # where its source goes: a path with slashes, that may still lead anywhere
+    place: str  # the path for its source, with slashes; it is not sanitized yet
 
 
 class Data(NamedTuple):
@@ -55,7 +55,7 @@ class Data(NamedTuple):
     size: int
 
     def read(self, at: int, count: int) -> bytes:
-        """Return bytes of it, fewer at its end. Raises OSError."""
+        """Return bytes at an offset, fewer at its end. Raises OSError."""
         count = max(0, min(count, self.size - at))
         if self.path is None:
             return self.held[self.start + at : self.start + at + count]
@@ -64,7 +64,7 @@ class Data(NamedTuple):
             return file.read(count)
 
     def part(self, at: int, size: int) -> "Data":
-        """Return a piece of it that lies within it."""
+        """Return a part of it."""
         at = max(0, min(at, self.size))
         return self._replace(start=self.start + at, size=max(0, min(size, self.size - at)))
 
@@ -81,12 +81,12 @@ def of_file(path: Path) -> Data:
 
 
 def of_bytes(data: bytes) -> Data:
-    """Return bytes that are already here."""
+    """Return bytes in memory."""
     return Data(None, data, 0, len(data))
 
 
 def looks_like_code(head: bytes) -> bool:
-    """Return true if a file that begins so may be a `.pyc`, or code without a header or a part.
+    """Return true if a file that begins like this may be a `.pyc`, or code with a broken header.
 
     >>> looks_like_code(bytes(16) + bytes([0xE3, 0, 0, 0]))
     True
@@ -101,12 +101,12 @@ def looks_like_code(head: bytes) -> bool:
 
 
 def holds_code(data: Data) -> bool:
-    """Return true if it is code that pellucid reads, with whatever header. Raises OSError."""
+    """Return true if it is code that pellucid can read, with any header. Raises OSError."""
     return looks_like_code(data.read(0, _HEAD)) and _core.holds_code(data.read(0, data.size))
 
 
 def kind_of(data: Data) -> str:
-    """Return what it is by its bytes: "program", "pyz", "zip" or "code" (or nothing known)."""
+    """Return its kind, judging by its bytes: "program", "pyz", "zip" or (by default) "code"."""
     head = data.read(0, _HEAD)
     if head[:4] == b"PYZ\0":
         return "pyz"
@@ -136,7 +136,7 @@ def _members(data: Data, kind: str, depth: int, held: List[int]) -> Iterator[Mem
 
 
 def _within(data: Data, name: str, depth: int, held: List[int], place: str) -> Iterator[Member]:
-    """Yield what an archive within an archive holds."""
+    """Yield the code in a nested archive."""
     kind = kind_of(data)
     if depth == 0 or kind == "code":
         return
@@ -148,7 +148,7 @@ def _within(data: Data, name: str, depth: int, held: List[int], place: str) -> I
 
 
 def refusing(error: DecompileError) -> Read:
-    """Return what stands for a member that is not to be had: it raises the error when read."""
+    """Return a reader that raises an error, for a member that cannot be read."""
 
     def read() -> bytes:
         raise error
@@ -156,11 +156,11 @@ def refusing(error: DecompileError) -> Read:
     return read
 
 
-# --- zip archives, after whatever they are put -------------------------------------------------
+# --- zip archives, at any offset ----------------------------------------------------------------
 
 
 def _is_zip(data: Data) -> bool:
-    # The end record stands within the last 64 KiB.
+    # The end record is within the last 64 KiB.
     tail = data.read(max(0, data.size - (1 << 16) - 22), (1 << 16) + 22)
     if b"PK\5\6" not in tail:
         return False
@@ -169,14 +169,14 @@ def _is_zip(data: Data) -> bool:
 
 
 class _Counted(io.BufferedReader):
-    """The file of an archive; what zipfile reads as its table is counted before it is parsed.
+    """The file of an archive, which counts the table's entries before zipfile parses them.
 
-    An archive says in several places where its table is and how large, and versions of zipfile
-    differ in which of them they believe: what they read is what counts.
+    An archive records the place and size of its table several times, and versions of zipfile differ
+    in which record they use, so whatever they read is counted.
     """
 
     def read(self, size: Optional[int] = -1) -> bytes:
-        """Return bytes as a file does. Raises DecompileError if they are too large a table."""
+        """Return bytes as a file does. Raises DecompileError if the table is too large."""
         if size is not None and size > LARGEST_MEMBER:
             raise DecompileError("a table larger than 256 MiB", 0, "limit")
         data = super().read(size)
@@ -210,7 +210,7 @@ def _opened(data: Data, _stamp: Tuple[int, ...]) -> zipfile.ZipFile:
 
 
 def _archive(data: Data) -> zipfile.ZipFile:
-    """Return an archive whose table is read once for all members that are read after each other."""
+    """Return an archive, cached so that its table is read once for consecutive members."""
     if data.path is None:
         return _opened(data, ())
     now = data.path.stat()
@@ -233,7 +233,7 @@ def _of_zip_member(
         with archive.open(info) as packed:
             head = packed.read(_HEAD)
     except _DAMAGED:
-        return  # it has no name that says that it is code
+        return  # its name does not claim that it is code
     except (OSError, RuntimeError, NotImplementedError, ValueError):
         return
     if looks_like_code(head):
@@ -255,7 +255,8 @@ def _read_zip_member(data: Data, member: str) -> bytes:
                 unpacked = packed.read(LARGEST_MEMBER + 1)
     except _DAMAGED as error:
         raise DecompileError(f"damaged in its archive: {lowered(error)}") from error
-    except (NotImplementedError, RuntimeError, KeyError) as error:  # a method, a password
+    # an unknown method, or a password
+    except (NotImplementedError, RuntimeError, KeyError) as error:
         raise DecompileError(f"cannot be unpacked: {lowered(error)}", 0, "unsupported") from error
     if claimed > LARGEST_MEMBER or len(unpacked) > LARGEST_MEMBER:
         raise DecompileError("larger than 256 MiB", 0, "limit")
@@ -263,7 +264,7 @@ def _read_zip_member(data: Data, member: str) -> bytes:
 
 
 def unpacked(packed: bytes, size: int = LARGEST_MEMBER) -> bytes:
-    """Return what zlib packed. Raises DecompileError if it is damaged, or larger than `size`."""
+    """Decompress zlib data. Raises DecompileError if it is damaged, or larger than `size`."""
     try:
         worker = zlib.decompressobj()
         out = worker.decompress(packed, size + 1)
@@ -277,17 +278,17 @@ def unpacked(packed: bytes, size: int = LARGEST_MEMBER) -> bytes:
 
 
 def lowered(error: Exception) -> str:
-    """Return what an exception says, as a part of a sentence."""
+    """Return an exception's message as part of a sentence."""
     text = str(error).strip().rstrip(".") or type(error).__name__
     return text[0].lower() + text[1:]
 
 
 # --- PyInstaller -------------------------------------------------------------------------------
 #
-# A program ends with its archive (CArchive): data, a table, and a cookie that says where both are.
-# Its entries are scripts (marshalled code), modules, and mostly one PYZ with all other modules,
-# each squeezed by zlib. The format of 4.0 to 6.x is the same but for details that are read here
-# either way; encryption of the PYZ came with 2.1 and went with 6.0.
+# A program ends with its archive (CArchive): data, a table, and a cookie with the places of both.
+# Its entries are scripts (marshalled code), modules, and usually one PYZ with all other modules,
+# each compressed by zlib. The format is the same from 4.0 to 6.x except for details that are read
+# here in either form; encryption of the PYZ was added in 2.1 and removed in 6.0.
 
 _MAGIC = b"MEI\014\013\012\013\016"
 _COOKIE = struct.Struct("!8sIIII64s")
@@ -295,7 +296,7 @@ _ENTRY = struct.Struct("!IIIIBc")
 _KEY = "pyimod00_crypto_key"
 
 
-# ELF, Windows, Mach-O (of 32 and 64 bits, either order, and several in one).
+# ELF, Windows, Mach-O (32 and 64 bits, either byte order, and universal).
 _EXECUTABLES = (
     b"\x7fELF",
     b"MZ",
@@ -317,7 +318,7 @@ class _Cookie(NamedTuple):
 def _find_cookie(data: Data) -> Optional[_Cookie]:
     """Return the last cookie in the file.
 
-    After it stand at most signatures, paddings and debug sections of an executable.
+    Only signatures, padding and debug sections of an executable may follow it.
     """
     step = 1 << 20
     end = data.size
@@ -420,7 +421,7 @@ def _of_entry(entry: _Entry, is_encrypted: bool, depth: int, held: List[int]) ->
 
 
 def _with_header(read: Read, header: bytes) -> Read:
-    """Put a header before code that has none: its archive says the version."""
+    """Add a header to code without one; the version is the archive's."""
 
     def headed() -> bytes:
         data = read()

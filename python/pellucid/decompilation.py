@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The decompiler's Python face: live objects and `.pyc` files in, source and verdict out."""
+"""The decompiler's Python API: from live objects and `.pyc` files to source and verdict."""
 
 import dataclasses
 import functools
@@ -31,20 +31,20 @@ class Decompilation:
     diagnostics: Tuple[Diagnostic, ...]
     version: Tuple[int, int]
     renamed: Dict[str, str]
-    notes: Tuple[str, ...] = ()  # how a file was read, if that is out of the ordinary
+    notes: Tuple[str, ...] = ()  # how a file was read, if not in the usual way
     _code: Optional[types.CodeType] = None
     _pyc: Optional[bytes] = None
     _first_lines: Tuple[int, ...] = ()
     _unstructured: bool = False
     _forms: Dict[str, int] = dataclasses.field(default_factory=dict)
     _facts: Optional[Dict[str, List[str]]] = None
-    _apart: bool = False  # equal constants that are several objects have names
-    _wanted: Optional[Tuple[int, int]] = None  # what the file is to be read as
+    _apart: bool = False  # equal constants that are distinct objects get names
+    _wanted: Optional[Tuple[int, int]] = None  # the version to read the file as
     _doubt: str = ""  # why its version is a guess
-    _remarks: Tuple[str, ...] = ()  # what a file holds that its source does not show
+    _remarks: Tuple[str, ...] = ()  # contents of a file that its source does not show
     _hidden: Tuple[str, ...] = ()  # the source of code that nothing loads
-    _strict: bool = False  # the handlers of interruptions are compared, too
-    _relowered: Optional[Verdict] = None  # where it was asked for together with the source
+    _strict: bool = False  # also compare the handlers of interruptions
+    _relowered: Optional[Verdict] = None  # if requested together with the source
 
     @functools.cached_property
     def verdict(self) -> Verdict:
@@ -159,7 +159,7 @@ class Decompilation:
         self.__dict__.update(state)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return the HTML for a notebook."""
         from pellucid.notebook.html import decompilation_html
 
         return decompilation_html(self)
@@ -177,15 +177,15 @@ class Decompilation:
 
     @property
     def completed(self) -> Sequence[str]:
-        """Name the functions inside that are program-generated too.
+        """Return the names of nested functions that are also program-generated.
 
-        Like the function itself, they are given what variables the source has no use for.
+        Like the function itself, they get the variables that the source does not use.
         """
         return (self._facts or {}).get("nested", ())
 
     @functools.cached_property
     def _recompiled(self) -> types.CodeType:
-        """What `compile` makes without a file name: the code that the verdict is about."""
+        """Return the compiled source, without a file name: the code that the verdict covers."""
         assert self._code is not None
         return self.compile_text(self.source, f"<pellucid {self._code.co_name}>")
 
@@ -211,9 +211,9 @@ class Decompilation:
     def compile_text(
         self, text: str, filename: str, constants: "Optional[Dict[str, Any]]" = None
     ) -> types.CodeType:
-        """Return a code object of another text, as `compile` does of the source.
+        """Compile another text like `compile` does the source; return the code object.
 
-        `constants` maps further names in the text to the objects that they stand for.
+        `constants` maps further names in the text to their objects.
         """
         assert self._code is not None
         known = {**self.globals, **(constants or {})}
@@ -323,7 +323,7 @@ _COMPILED = "this is what torch.compile was given, not the wrapper it returned"
 
 # Importing below keeps the PyTorch side out of a process without it.
 def _of_torch(obj: Any, name: Optional[str]) -> Optional[Decompilation]:
-    """Return the decompilation of code that Dynamo generated; None for any other code."""
+    """Return the decompilation of code that Dynamo generated; None for other code."""
     if "torch._dynamo.convert_frame" not in sys.modules:
         return None
     from pellucid.torch.adapter import decompile_generated
@@ -347,10 +347,10 @@ def search_live(
     names: Optional[Dict[str, str]] = None,
     revise: "Callable[[Decompilation], Decompilation]" = lambda found: found,
 ) -> Decompilation:
-    """Decompile `obj` in the first form that is proven, knowing of it only what is given.
+    """Decompile `obj` in the first form that is proven, using only the given facts.
 
-    `names` maps globals to the names that the source shows for them: one-to-one, and to none that
-    the code has already. `revise` changes the text before it is judged.
+    `names` maps globals to the names that the source shows for them: one-to-one, and without names
+    that the code already uses. `revise` changes the text before it is judged.
     """
 
     def written(forms: "Dict[str, int]", apart: bool = False) -> Decompilation:
@@ -359,7 +359,7 @@ def search_live(
     found, verdict = proven_form(written, "best")
     if verdict.status != "unproven" or facts:
         return found
-    # A text has one object for equal literals. Where the code has several, the others get names.
+    # Equal literals in a text are one object. If the code has several, the others get names.
     if written({}, True).globals.keys() == written({}).globals.keys():
         return found
     other, better = proven_form(lambda forms: written(forms, True), "best")
@@ -440,7 +440,7 @@ def _file(
 
 
 def of_source(text: str) -> Decompilation:
-    """Return what stands for the text of a source that was found in a file: nothing is changed."""
+    """Return the decompilation of a source text that was found in a file: the text is unchanged."""
     note = "the constant holds the text of a source, which is given as it is"
     return Decompilation(text, {}, (), (), sys.version_info[:2], {}, (note,))
 
@@ -454,14 +454,14 @@ def prove_pyc(
     version: Optional[Tuple[int, int]] = None,
     line_map: bool = True,
 ) -> "Tuple[Decompilation, Verdict]":
-    """Decompile like `decompile_pyc`, and try other forms of what is not proven.
+    """Decompile like `decompile_pyc`, and try other forms of unproven bodies.
 
     `tier` is "recompiled", "relowered" or "best": "recompiled" if there is an interpreter for it;
     "strict" is "best", and also compares the handlers of interruptions. Returns the decompilation
     with its verdict; raises what `decompile_pyc` raises. Without `line_map` the map is empty, which
     saves some time.
     """
-    # Decompiling and relowering at once takes half the time of one after the other.
+    # Decompiling and relowering together takes half the time of doing one after the other.
     relower = tier == "relowered" or (
         tier in BEST and find_interpreter(version or _core.pyc_version(data)) is None
     )
@@ -473,9 +473,9 @@ def prove_pyc(
 
 
 def contents_of(data: bytes, version: Optional[Tuple[int, int]] = None) -> Dict[str, Any]:
-    """Return what is in the bytes of a file, whether its source shows it or not.
+    """Return the contents of a file's bytes, whether or not its source shows them.
 
     The keys are those of `inspect_pyc` in `src/python/module.cpp`. Raises DecompileError if the
-    bytes hold no code object.
+    bytes do not contain a code object.
     """
     return _core.inspect_pyc(data, version)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the files of a dump import: the kinds of guards, and ways to the other files of the dump.
+"""The functions that dumped files import: the kinds of guards, and loaders for other dumped files.
 
-This is part of the dump's format: a dump that one release wrote runs under every later one, so a
-name that a file may hold stays here with its meaning.  `VERSION` grows when names are added.
-Importing this needs no torch; in a process without one, guards go by the descriptions that stand in
-the file.
+This is part of the dump format: a dump written by one release runs under every later one, so a name
+that a file may contain stays here with its meaning.  `VERSION` is incremented when names are added.
+Importing this needs no torch; in a process without torch, guards compare the descriptions in the
+file.
 """
 
 from __future__ import annotations

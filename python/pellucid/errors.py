@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pellucid raises, and how it complains."""
+"""The exceptions that pellucid raises, and its one-line error messages."""
 
 import sys
 
 
 def complain(about: str, text: str) -> None:
-    """Say one thing about one input on standard error, on one line.
+    """Print one message about one input to standard error, on one line.
 
-    Control characters, which a name of the input may have, are escaped.
+    Control characters, which names in the input may contain, are escaped.
     """
     print(f"pellucid: {printable(f'{about}: {text}')}", file=sys.stderr)
 
 
 def printable(text: str) -> str:
-    """Return text on one line: control characters, which a name may have, are escaped."""
+    """Return text on one line, with control characters escaped, which names may contain."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Code in constants: `exec(marshal.loads(zlib.decompress(b"...")))`, without running any of it.
 
-A constant is followed through the layers that loaders put around code (zlib, gzip, bz2, lzma, base
-16, 32, 64 and 85, bytes in reverse order), whichever they are and in whatever order, until
-marshalled code comes out, or the text of a source. What comes out is looked into in turn. All of
-it is bounded: in depth, in bytes, and in attempts.
+A constant is unpacked through the layers that loaders put around code (zlib, gzip, bz2, lzma, base
+16, 32, 64 and 85, reversed bytes), in any order, until there is marshalled code or source text. The
+result is searched in turn. All of this is bounded: in depth, in bytes, and in attempts.
 """
 
 import base64
@@ -24,32 +23,32 @@ from pellucid.inputs import Job
 LEAST = 40  # bytes of a constant; no code is shorter
 LEAST_INSIDE = 16  # bytes of a layer
 MOST_LAYERS = 8  # around one code object
-DEEPEST = 10  # code in code
+DEEPEST = 10  # levels of code in code
 MOST_UNPACKED = 64 << 20  # bytes of one layer
 MOST_IN_ALL = 256 << 20  # bytes of all layers of one file
-MOST_TRIES = 400  # layers that are tried of one constant
-MOST_FOUND = 1000  # of one file
+MOST_TRIES = 400  # attempts per constant
+MOST_FOUND = 1000  # per file
 
 Version = Optional[Tuple[int, int]]
 
 
 class Hidden(NamedTuple):
-    """What a constant holds once its layers are taken off."""
+    """The content of a constant with its layers removed."""
 
-    number: str  # "2.1": the first within the second of a file
-    holder: str  # the path of the code object that has the constant
+    number: str  # "2.1": the first inside the second one of a file
+    holder: str  # the path of the code object with the constant
     layers: Tuple[str, ...]  # from the outside in
     data: bytes
-    is_code: bool  # else the text of a source
+    is_code: bool  # otherwise source text
 
     @property
     def words(self) -> str:
-        """Say where it was: "<module>: base64, zlib"."""
+        """Return the location: "<module>: base64, zlib"."""
         return f"{self.holder}: {', '.join(self.layers) or 'marshal'}"
 
 
 class _Budget:
-    """What is left to be spent on one file."""
+    """The remaining budget for one file."""
 
     def __init__(self) -> None:
         self.bytes = MOST_IN_ALL
@@ -64,9 +63,9 @@ class _Budget:
 
 
 def hidden_in(data: bytes, version: Version = None) -> List[Hidden]:
-    """Return the code in the constants of a file, and in the constants of that.
+    """Return the code in the constants of a file, and in the constants of that code.
 
-    Raises DecompileError if the bytes hold no code object themselves.
+    Raises DecompileError if the bytes do not contain a code object themselves.
     """
     return list(_hidden(data, version, "", DEEPEST, _Budget()))
 
@@ -84,7 +83,7 @@ def _hidden(
             count += 1
             name = f"{number}{count}"
             if is_code and inner[:1] in (b"\xe3", b"c"):
-                inner = header + inner  # what its holder runs on, unless that does not fit
+                inner = header + inner  # the version of its holder, unless that does not fit
             yield Hidden(name, holder, layers, inner, is_code)
             if is_code and depth > 1:
                 yield from _hidden(inner, None, f"{name}.", depth - 1, budget)
@@ -94,7 +93,7 @@ _Found = Tuple[Tuple[str, ...], bytes, bool]
 
 
 def _unwrapped(value: "str | bytes", budget: _Budget) -> "List[_Found]":
-    """Return what is found inside the layers around one constant: the way with the fewest first."""
+    """Return the content inside the layers of one constant, with as few layers as possible."""
     if isinstance(value, str):
         try:
             start = value.encode("latin-1")
@@ -104,7 +103,7 @@ def _unwrapped(value: "str | bytes", budget: _Budget) -> "List[_Found]":
         start = value
     todo: List[Tuple[Tuple[str, ...], bytes]] = [((), start)]
     tries = MOST_TRIES
-    for layers, data in todo:  # grows as it goes
+    for layers, data in todo:  # todo grows during the loop
         if not budget.is_new(data):
             continue
         found = _finished(layers, data)
@@ -142,7 +141,7 @@ _WORDS = re.compile(rb"\b(import|def|class|exec|eval|print|lambda|return)\b")
 
 
 def _is_source(data: bytes) -> bool:
-    """Return true if the bytes are text with words of Python's in it, and no number in letters."""
+    """Return true if the bytes are text that contains Python keywords, and not an encoding."""
     if len(data) > MOST_UNPACKED or not _WORDS.search(data[:65536]):
         return False
     try:
@@ -153,7 +152,7 @@ def _is_source(data: bytes) -> bool:
 
 
 class _TooMuch(Exception):
-    """A layer had no end within the bytes that were asked for."""
+    """A layer was larger than the limit."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -214,7 +213,7 @@ def _decoder(
 
     def unpack(data: bytes) -> Optional[bytes]:
         plain = data.translate(None, b" \t\r\n")
-        # Text is looked through before it is taken apart: most constants are words.
+        # Check the alphabet before decoding: most constants are ordinary text.
         if len(plain) > MOST_UNPACKED or not wanted.issuperset(plain):
             return None
         try:
@@ -252,7 +251,7 @@ _LAYERS: "Dict[str, Callable[[bytes], Optional[bytes]]]" = {
 
 
 def with_hidden(jobs: Sequence[Job], version: Version) -> Iterator[Job]:
-    """Yield each job, and after it one for each code object that is hidden in its constants.
+    """Yield each job, followed by one for each code object hidden in its constants.
 
     The source of the second one in `mod.py` goes to `mod.2.py`.
     """
@@ -261,7 +260,7 @@ def with_hidden(jobs: Sequence[Job], version: Version) -> Iterator[Job]:
         try:
             found = hidden_in(job.read(), version)
         except (DecompileError, OSError, MemoryError):
-            continue  # the job itself will say what is wrong
+            continue  # the job itself will report the error
         for hidden in found:
             out = beside(job.out, hidden.number) if job.out is not None else None
             member = f"{hidden.number} (in {hidden.words})"
@@ -275,7 +274,7 @@ def _given(data: bytes) -> "Callable[[], bytes]":
 
 
 def beside(out: Path, number: str) -> Path:
-    """Return where the source of what is hidden in a file goes.
+    """Return the path for the source of hidden code in a file.
 
     >>> beside(Path("a/mod.py"), "2.1").as_posix()
     'a/mod.2.1.py'

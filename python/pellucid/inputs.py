@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command line is given: `.pyc` files, folders, archives and programs.
+"""The inputs of the command line: `.pyc` files, folders, archives and programs.
 
-Every input becomes a list of jobs, each with the bytes of one code object at hand and the place
-where its source goes. What an input is, its bytes say: a suffix decides nothing, but that a file
-called `.pyc` is always looked at. No two jobs share a place, and no place lies outside the folder
-that was asked for.
+Every input becomes a list of jobs, each with the bytes of one code object and the path for its
+source. An input is recognized by its bytes; its suffix is ignored, except that a `.pyc` file is
+always read. No two jobs share a path, and no path is outside the requested folder.
 """
 
 import os
@@ -18,22 +17,22 @@ from pellucid import containers
 from pellucid.containers import LARGEST_FILE, LARGEST_STREAM, Read
 from pellucid.errors import DecompileError
 
-# `module.cpython-311.opt-1.pyc`, as PEP 3147 and PEP 488 name the files in __pycache__.
+# `module.cpython-311.opt-1.pyc`, the form of names in __pycache__ (PEP 3147 and PEP 488).
 _TAGGED = re.compile(r"(?P<stem>.+?)(?P<tag>\.[a-z]+-\d+(\.opt-\w+)?)")
 
 
 class Job(NamedTuple):
-    """One code object: a file, or a member of an archive; where its source goes (None: stdout)."""
+    """One code object, from a file or an archive member, and its output path (None: stdout)."""
 
     path: Path
     out: Optional[Path]
     member: Optional[str] = None
     read_member: Optional[Read] = None
-    is_source: bool = False  # not code, but the text of a source that a constant held
+    is_source: bool = False  # the text of a source in a constant, rather than code
 
     @property
     def name(self) -> str:
-        """Return how messages call it."""
+        """Return the name used in messages."""
         return f"{self.path}/{self.member}" if self.member else str(self.path)
 
     def read(self) -> bytes:
@@ -52,16 +51,16 @@ class Job(NamedTuple):
 class _Found(NamedTuple):
     path: Path
     member: Optional[str]
-    inside: PurePosixPath  # relative to the folder or the archive that was given
+    inside: PurePosixPath  # relative to the given folder or archive
     read_member: Optional[Read] = None
 
 
 def jobs_of(inputs: Sequence[str], out: Optional[str]) -> List[Job]:
     """Return a job for each `.pyc` of the inputs.
 
-    With several files, a folder or an archive, `out` is a folder that mirrors what is in the input:
+    With several files, a folder or an archive, `out` is a folder that mirrors the input:
     `pkg/__pycache__/mod.cpython-311.pyc` becomes `out/pkg/mod.py`. Several folders and archives
-    each get a folder of their own in it. Raises DecompileError for an archive that is none.
+    each get a separate folder in it. Raises DecompileError for an invalid archive.
     """
     given = [Path(path) for path in inputs]
     groups = [list(find(path)) for path in given]
@@ -88,14 +87,14 @@ def jobs_of(inputs: Sequence[str], out: Optional[str]) -> List[Job]:
 
 
 def find(given: Path) -> Iterator[_Found]:
-    """Yield the code of a file, a folder or an archive, in the order of names.
+    """Yield the code of a file, a folder or an archive, sorted by name.
 
-    Raises DecompileError for an archive that is none.
+    Raises DecompileError for an invalid archive.
     """
     if given.is_dir():
         for folder, folders, files in os.walk(given):
             folders.sort()
-            # Joining a name is cheaper than taking a path apart, and there are many names.
+            # Joining a name is cheaper than splitting a path, and there are many names.
             top = Path(folder)
             above = PurePosixPath(top.relative_to(given).as_posix())
             for name in sorted(files):
@@ -125,7 +124,7 @@ def _find_in_archive(path: Path, data: containers.Data, folder: PurePosixPath) -
 
 
 def find_in_folder(path: Path, inside: PurePosixPath) -> Iterator[_Found]:
-    """Yield a file of a folder if it is code, and what it holds if it is an archive."""
+    """Yield a file of a folder if it is code, and its members if it is an archive."""
     if path.name.endswith(".pyc"):
         yield _Found(path, None, inside)
         return
@@ -141,9 +140,9 @@ def find_in_folder(path: Path, inside: PurePosixPath) -> Iterator[_Found]:
         elif containers.holds_code(data):
             yield _Found(path, None, inside)
     except OSError:
-        return  # nothing says that it should be code
+        return  # its name does not claim that it is code
     except DecompileError as error:
-        if error.code == "limit":  # it holds code, but too much
+        if error.code == "limit":  # it contains code, but too much
             yield _Found(path, None, inside, containers.refusing(error))
 
 
@@ -155,7 +154,7 @@ def _read_stream(stream: IO[bytes]) -> bytes:
 
 
 def _safe(member: str) -> PurePosixPath:
-    """Return a member's path without what would lead out of the folder."""
+    """Return a member's path without parts that lead out of the folder."""
     parts = re.split(r"[/\\]", member)
     return PurePosixPath(*(p.replace(":", "_") for p in parts if p not in ("", ".", "..")))
 
@@ -165,7 +164,7 @@ def _folder_name(path: Path) -> str:
 
 
 def _untagged(paths: Sequence[PurePosixPath]) -> List[PurePosixPath]:
-    """Return where each source goes: beside `__pycache__`, and without its tag if it is alone."""
+    """Return each source's path, outside `__pycache__` and, if still unique, without its tag."""
     plain: List[PurePosixPath] = []
     tagged: List[PurePosixPath] = []
     for path in paths:
@@ -173,7 +172,7 @@ def _untagged(paths: Sequence[PurePosixPath]) -> List[PurePosixPath]:
         match = _TAGGED.fullmatch(path.stem) if folder != path.parent else None
         tagged.append(folder / f"{path.stem}.py")
         plain.append(folder / f"{match.group('stem') if match else path.stem}.py")
-    # `mod.cpython-38.pyc` beside `mod.cpython-39.pyc`: both keep their tags.
+    # If both `mod.cpython-38.pyc` and `mod.cpython-39.pyc` exist, they keep their tags.
     count: Dict[str, int] = {}
     for place in plain:
         count[_key(place)] = count.get(_key(place), 0) + 1
@@ -181,12 +180,12 @@ def _untagged(paths: Sequence[PurePosixPath]) -> List[PurePosixPath]:
 
 
 def _key(place: PurePosixPath) -> str:
-    # Two names that differ in case only are one file on some systems.
+    # Names that differ only in case are one file on some systems.
     return str(place).casefold()
 
 
 class _Places:
-    """Hands out each place once: a second `mod.py` becomes `mod~2.py`."""
+    """Returns each path once: a second `mod.py` becomes `mod~2.py`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -204,14 +203,14 @@ class _Places:
 
 
 def split_errors(inputs: Sequence[str]) -> Tuple[List[str], List[Tuple[str, str]]]:
-    """Return the inputs that can be looked into, and (input, reason) for each of the others."""
+    """Return the inputs that can be searched, and (input, reason) for each of the others."""
     good: List[str] = []
     bad: List[Tuple[str, str]] = []
     for given in inputs:
         try:
             path = Path(given)
             if given != "-":
-                os.stat(given)  # of the text as it was given: Path("") is a folder
+                os.stat(given)  # the text as given, since Path("") is a folder
             if next(find(path), None) is None:
                 bad.append((given, "no compiled Python in it"))
             else:

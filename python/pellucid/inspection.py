@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`pellucid inspect`: what a file holds that its source does not show."""
+"""`pellucid inspect`: the contents of a file, including those that its source does not show."""
 
 import json
 import time
@@ -14,7 +14,7 @@ Found = Dict[str, Any]
 
 
 def inspect_job(job: Job, version: Optional[Tuple[int, int]] = None) -> Found:
-    """Return what is in one file, as plain values for JSON; "error" says why there is nothing."""
+    """Return the contents of one file as plain values for JSON; "error" is set if it has none."""
     found: Found = {"file": job.name, "error": None}
     try:
         data = job.read()
@@ -95,7 +95,7 @@ def as_json(found: Found) -> str:
 
 
 def as_text(found: Found) -> str:
-    """Return the lines for a person."""
+    """Return the text form."""
     lines = [found["file"]]
     if found["container"]:
         lines.append(f"  container    {found['container']}")
@@ -144,5 +144,5 @@ def _header_text(header: Optional[Found], size: int) -> str:
 
 
 def _printable(line: str) -> str:
-    # Names of the input may have any characters; a line stays one, and shows what is in it.
+    # Names in the input may contain any characters; escape them to keep one line.
     return "".join(c if " " <= c <= "~" else ascii(c)[1:-1] for c in line)

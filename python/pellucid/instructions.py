@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the instructions of a code object, and change in place what a compiler cannot be told.
+"""Read the instructions of a code object, and patch those that a compiler would not generate.
 
-A changed instruction keeps its bytes: what it needs less is filled up with NOP, so jumps and tables
-stay right.
+A patched instruction keeps its size: unused bytes are filled with NOP, so jumps and tables stay
+valid.
 """
 
 import dis
@@ -15,7 +15,7 @@ from pellucid.errors import CannotStandIn
 
 
 class Unit(NamedTuple):
-    """An instruction: where it lies in `co_code`, and what it is."""
+    """An instruction and its position in `co_code`."""
 
     start: int  # of the first EXTENDED_ARG
     at: int  # of the opcode
@@ -28,16 +28,16 @@ def _cache_entries(op: int) -> int:
     entries: Any = getattr(opcode, "_inline_cache_entries", None)
     if entries is None:
         return 0
-    if isinstance(entries, (list, tuple)):  # up to 3.12: by number
+    if isinstance(entries, (list, tuple)):  # up to 3.12, by number
         return int(entries[op])
-    return int(entries.get(dis.opname[op], 0))  # 3.15 has a frozendict in place of a dict
+    return int(entries.get(dis.opname[op], 0))  # a frozendict in 3.15
 
 
 _CACHES = [_cache_entries(op) for op in range(256)]
 
 
 def units_of(code: Sequence[int]) -> Iterator[Unit]:
-    """Yield the instructions of `co_code`, each with its whole argument."""
+    """Yield the instructions of `co_code`, each with its full argument."""
     start = at = arg = 0
     while at < len(code):
         op = code[at]
@@ -52,7 +52,7 @@ def units_of(code: Sequence[int]) -> Iterator[Unit]:
 
 
 def _put(code: bytearray, start: int, end: int, instructions: Sequence[Tuple[str, int]]) -> None:
-    """Write instructions over the bytes from `start` to `end`, filling up with NOP."""
+    """Write instructions over the bytes from `start` to `end`, padded with NOP."""
     made = bytearray()
     for name, arg in instructions:
         for shift in (24, 16, 8):
@@ -65,7 +65,7 @@ def _put(code: bytearray, start: int, end: int, instructions: Sequence[Tuple[str
     code[start:end] = bytes([dis.opmap["NOP"], 0]) * (room // 2) + made
 
 
-# One-slot instructions that can name a free variable.
+# One-slot instructions that can refer to a free variable.
 _SLOT_OPS = frozenset(
     op
     for op in {*dis.hasfree, *dis.haslocal}
@@ -76,8 +76,8 @@ _SLOT_OPS = frozenset(
 def with_slots_in_order(code: CodeType, original: CodeType) -> CodeType:
     """Permute cells and free variables to the original's order.
 
-    The compiler sorts them by name. Closures are passed by position, and Dynamo wants the cells
-    in its own order too.
+    The compiler sorts them by name, but closures are passed by position, and Dynamo requires its
+    own order of cells too.
     """
     cells, free = original.co_cellvars, original.co_freevars
     if (code.co_cellvars, code.co_freevars) == (cells, free):
@@ -106,7 +106,7 @@ def with_slots_in_order(code: CodeType, original: CodeType) -> CodeType:
 
 
 def bind_constants(code: CodeType, constants: Dict[str, Any]) -> CodeType:
-    """Turn loads of the global names of opaque constants back into constants."""
+    """Turn loads of opaque constants' global names back into constants."""
     consts: List[Any] = [
         bind_constants(const, constants) if isinstance(const, CodeType) else const
         for const in code.co_consts
@@ -125,7 +125,7 @@ def bind_constants(code: CodeType, constants: Dict[str, Any]) -> CodeType:
     return changed.replace(co_consts=tuple(consts))
 
 
-# What LOAD_COMMON_CONSTANT of 3.14 and later loads, by its name and its argument.
+# The values that LOAD_COMMON_CONSTANT of 3.14 and later loads: its argument, by name.
 _COMMON_CONSTANTS: Dict[str, int] = {
     value.__name__: arg
     for arg, value in enumerate(getattr(opcode, "_common_constants", ()))
@@ -134,10 +134,10 @@ _COMMON_CONSTANTS: Dict[str, int] = {
 
 
 def load_common_constants(code: CodeType, original: CodeType) -> CodeType:
-    """Load the built-ins that the original knows without their names as it does.
+    """Load built-ins with LOAD_COMMON_CONSTANT if the original does.
 
-    A compiler loads `NotImplementedError` so where it makes a function of annotations, and
-    `AssertionError` for an `assert`. In source they have names, which the original has no use for.
+    A compiler loads `NotImplementedError` that way in a function for annotations, and
+    `AssertionError` for an `assert`. In source they have names, which the original does not use.
     """
     common = [unit.arg for unit in units_of(original.co_code) if unit.op == _LOAD_COMMON_CONSTANT]
 
@@ -156,7 +156,7 @@ _LOAD_COMMON_CONSTANT = dis.opmap.get("LOAD_COMMON_CONSTANT")
 def _with_other_loads(
     code: CodeType, instead: Callable[[str], Optional[Tuple[str, int]]]
 ) -> CodeType:
-    """Replace loads of global names by the instructions that `instead` has for them."""
+    """Replace loads of global names by the instructions that `instead` returns."""
     changed = bytearray(code.co_code)
     for unit in list(units_of(code.co_code)):
         name = _global_name(code, unit)
@@ -165,7 +165,7 @@ def _with_other_loads(
             continue
         load = [instruction]
         if _pushes_null(unit):
-            # 3.13 has the callable below the NULL, the versions before it above.
+            # In 3.13, the callable is below the NULL; in earlier versions, above it.
             at = 1 if sys.version_info >= (3, 13) else 0
             load.insert(at, ("PUSH_NULL", 0))
         end = unit.at + 2 + 2 * unit.caches

@@ -60,7 +60,7 @@ class TorchCompileWrapperWithCustomDispatcher:
         """Store a compiled version of this instance's ``forward``."""
         if old_code is not self.original_code_object:
             return
-        # Instances of one class share the code object, so it tells nothing of whose call this is.
+        # Instances of one class share the code object, so it does not identify the caller.
         caller = getattr(_calling, "instance", None)
         if caller is None or caller is self:
             self.compiled_codes.append(new_code)
@@ -93,7 +93,7 @@ class TorchCompileWrapperWithCustomDispatcher:
 
 
 def _announced(function: Callable[..., Any], instance: weakref.ref[Any]) -> Callable[..., Any]:
-    """Wrap a compiled callable so that a compile can be told whose call caused it."""
+    """Wrap a compiled callable to attribute a compile to the instance that called it."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         outer = getattr(_calling, "instance", None)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile decompiled source into a code object that may stand in for the original.
+"""Compile decompiled source into a code object that may replace the original.
 
-What runs code objects knows more of them than their meaning: a frame passes arguments and closure
-cells by position, Dynamo looks locals up by name, a traceback prints the qualified name. So the
+Callers of code objects depend on more than their meaning: a frame passes arguments and closure
+cells by position, Dynamo looks up locals by name, a traceback prints the qualified name. So the
 result has the original's argument counts, flags, names, `co_freevars` and `co_cellvars` in the
 original's order, and at least its locals; and opaque constants are constants again.
 """
@@ -36,8 +36,8 @@ from pellucid.instructions import (
 )
 from pellucid.interpreters import compiling
 
-# The function that a decompiled `def` is put into, so that its free variables exist, and what the
-# `def` is called there: under its own name it would hide a global or a free variable of that name.
+# The function that encloses a decompiled `def`, so that its free variables exist, and the name of
+# the `def` inside it: its own name would hide a global or a free variable of that name.
 _OUTER = "__pellucid_outer__"
 _INNER = "__pellucid_inner__"
 
@@ -50,9 +50,9 @@ _Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 _FUTURE_FLAGS = 0
 for _name in __future__.all_feature_names:
     _FUTURE_FLAGS |= getattr(__future__, _name).compiler_flag & ~_CO_NESTED
-# What a function has from where its `def` stands.
+# Flags that depend on the place of a function's `def`.
 _FLAGS_OF_PLACE = _CO_NESTED | _CO_METHOD
-# What `compile` takes from a flag and not from the text, and what depends on the context alone.
+# Flags that `compile` takes as an argument rather than from the text, and flags of the place.
 _FLAGS_OF_CONTEXT = _FLAGS_OF_PLACE | _FUTURE_FLAGS | _CO_ITERABLE_COROUTINE
 
 
@@ -66,10 +66,10 @@ def stand_in(
 ) -> CodeType:
     """Return the code object of `source` that may replace `original`.
 
-    `renamed` maps names in the source to the names that they stand for, `constants` the names of
-    opaque constants to their objects. Functions inside that `nested` names have the cells and free
-    variables of the original's, those included that the source has no use for. Raises SyntaxError
-    if the source does not compile and CannotStandIn if no such code object can be made.
+    `renamed` maps names in the source to the original ones, `constants` the names of opaque
+    constants to their objects. Functions inside that `nested` names get the cells and free
+    variables of the original's, including those that the source does not use. Raises SyntaxError if
+    the source does not compile and CannotStandIn if no such code object can be made.
     """
     renamed = renamed or {}
     with compiling():
@@ -102,7 +102,7 @@ def _compile_function(
     renamed: Dict[str, str],
     nested: Collection[str],
 ) -> CodeType:
-    """Compile the one `def` of `tree`, inside a function that defines its free variables."""
+    """Compile the only `def` of `tree`, inside a function that defines its free variables."""
     defs = [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
     if len(defs) != 1:
         raise CannotStandIn(f"the source has {len(defs)} function definitions at its top, not one")
@@ -118,7 +118,7 @@ def _compile_function(
     unused = [(function, _unused_names(code, original, shown, _SLOTS))]
     for inner in _functions_in(function, nested):
         ours, theirs = _named(code, inner.name, inner.lineno), _named(original, inner.name)
-        # Code objects of one name are told apart by nothing but the variables that they have.
+        # Only their variables distinguish code objects with the same name.
         if len(ours) == 1 and len({(c.co_cellvars, c.co_freevars) for c in theirs}) == 1:
             unused.append((inner, _unused_names(ours[0], theirs[0], shown, _CELLS)))
     for place, names in unused:
@@ -143,10 +143,10 @@ def _outer(function: ast.stmt, free: Sequence[str]) -> ast.stmt:
 
 
 def _context(original: CodeType, shown: Dict[str, str]) -> List[str]:
-    """Return module-level statements that the compiler must have seen to choose the same ops.
+    """Return module-level statements that the compiler must see to choose the same ops.
 
-    Since 3.11 `a.f()` is no method call if the module imports `a`; since 3.12 `super()` is a plain
-    call if the module itself mentions `super`.
+    Since 3.11 `a.f()` is not a method call if the module imports `a`; since 3.12 `super()` is a
+    plain call if the module itself mentions `super`.
     """
     if sys.version_info < (3, 11):
         return []
@@ -156,7 +156,7 @@ def _context(original: CodeType, shown: Dict[str, str]) -> List[str]:
     todo = [original]
     for code in todo:
         todo += [const for const in code.co_consts if isinstance(const, CodeType)]
-        # Not `dis`: that prints every constant, and Dynamo's may be whole modules' dictionaries.
+        # Not `dis`: it prints every constant, and Dynamo's may be dictionaries of whole modules.
         units = list(units_of(code.co_code))
         optimized_super |= any(unit.op == load_super_attr for unit in units)
         for first, then in zip(units, units[1:]):
@@ -169,7 +169,7 @@ def _context(original: CodeType, shown: Dict[str, str]) -> List[str]:
                     sys.version_info >= (3, 12) and bool(then.arg & 1)
                 )
                 imported[name] = imported.get(name, True) and not by_method
-            # A call leaves room for a NULL; so does `super().f(*a)`, which has LOAD_SUPER_ATTR.
+            # A call reserves a slot for NULL; so does `super().f(*a)`, which has LOAD_SUPER_ATTR.
             plain_super = plain_super or (name == "super" and bool(first.arg & 1))
     statements = [
         f"import {name}" for name, is_it in imported.items() if is_it and name.isidentifier()
@@ -179,7 +179,8 @@ def _context(original: CodeType, shown: Dict[str, str]) -> List[str]:
 
 def _find(module: CodeType) -> CodeType:
     todo = [module]
-    for code in todo:  # grows as it goes: a function with type parameters lies one deeper
+    # todo grows during the loop: a function with type parameters is nested one deeper
+    for code in todo:
         for const in code.co_consts:
             if isinstance(const, CodeType):
                 if const.co_name == _INNER:
@@ -193,7 +194,7 @@ _SLOTS = ("co_varnames", *_CELLS)
 
 
 def _functions_in(function: _Function, names: Collection[str]) -> Iterator[_Function]:
-    """Yield the functions of these names that a function itself defines."""
+    """Yield the functions with these names that a function defines directly."""
     todo: List[ast.AST] = list(function.body) if names else []
     while todo:
         node = todo.pop()
@@ -205,13 +206,13 @@ def _functions_in(function: _Function, names: Collection[str]) -> Iterator[_Func
 
 
 def def_name(code: CodeType) -> str:
-    """Return what a `def` of this code is called: `resume_in_<lambda>` is no name of one."""
+    """Return the `def` name for this code: `resume_in_<lambda>` is not a valid one."""
     name: str = code.co_name
     return name if name.startswith("<") else function_name(name)
 
 
 def _named(code: CodeType, name: str, line: Optional[int] = None) -> List[CodeType]:
-    """Return the code objects of this name directly inside; with a line, those that begin there."""
+    """Return the directly nested code objects with this name and, if given, this first line."""
     return [
         const
         for const in code.co_consts
@@ -224,7 +225,7 @@ def _named(code: CodeType, name: str, line: Optional[int] = None) -> List[CodeTy
 def _unused_names(
     code: CodeType, original: CodeType, shown: Dict[str, str], kinds: Sequence[str]
 ) -> List[str]:
-    """Return statements (as text) that make names known which the source has no use for."""
+    """Return statements (as text) that declare names which the source does not use."""
 
     def absent(kind: str) -> List[str]:
         names = [shown.get(name, name) for name in getattr(original, kind) if kind in kinds]
@@ -239,7 +240,7 @@ def _unused_names(
     statements = [f"{name} = None" for name in locals_ if name.isidentifier()]
     statements += [f"lambda: {name}" for name in absent("co_cellvars") if name.isidentifier()]
     statements += [f"{name}" for name in absent("co_freevars") if name.isidentifier()]
-    # A cell that is no argument must be bound somewhere to be the function's own.
+    # A cell that is not an argument must be bound somewhere to belong to the function.
     bound = {*code.co_varnames, *code.co_cellvars}
     statements += [
         f"{name} = None"
@@ -250,7 +251,7 @@ def _unused_names(
 
 
 def _never(statements: List[str], place: ast.stmt) -> ast.stmt:
-    # The symbol table sees the names in dead code; no bytecode is made of it.
+    # The symbol table sees names in dead code, which generates no bytecode.
     text = "if 0:\n" + "".join(f"    {statement}\n" for statement in statements)
     dead = ast.parse(text).body[0]
     for node in ast.walk(dead):
@@ -288,10 +289,10 @@ _NAMES = ("co_name", "co_qualname") if sys.version_info >= (3, 11) else ("co_nam
 
 
 def _with_functions_alike(code: CodeType, originals: List[CodeType]) -> CodeType:
-    """Give the functions inside `code` the flags of their places and the names of the originals'.
+    """Give the functions in `code` the flags of their places and the names of the originals'.
 
-    Generated code makes functions of code objects that were compiled for elsewhere. `originals`
-    are those that `code` may stand for; where they disagree, a compiler's answer stays.
+    Generated code creates functions from code objects that were compiled in a different place.
+    `originals` are the candidates for `code`; if they disagree, the compiler's result is kept.
     """
     if not any(isinstance(const, CodeType) for const in code.co_consts):
         return code
@@ -321,9 +322,9 @@ def _with_functions_alike(code: CodeType, originals: List[CodeType]) -> CodeType
 
 
 def _made_functions(codes: List[CodeType]) -> Dict[str, Set[str]]:
-    """Map the names of the functions that the codes make to the qualified names they give them.
+    """Map the names of functions that the codes create to the qualified names they give them.
 
-    Up to 3.10 a qualified name is a constant of its own, and generated code has any.
+    Up to 3.10, a qualified name is a separate constant, and generated code may have any.
     """
     made: Dict[str, Set[str]] = {}
     for code in codes if sys.version_info < (3, 11) else []:
@@ -340,7 +341,7 @@ def _made_functions(codes: List[CodeType]) -> Dict[str, Set[str]]:
 
 
 def _qualname(original: CodeType) -> str:
-    """Return the qualified name, for 3.8-3.10 as far as the nested functions' names tell it."""
+    """Return the qualified name; in 3.8-3.10, as far as names of nested functions reveal it."""
     if sys.version_info >= (3, 11):
         return original.co_qualname
     nested = {c.co_name for c in original.co_consts if isinstance(c, CodeType)}
@@ -369,16 +370,16 @@ def _requalified(const: Any, compiled: str, wanted: str, renamed: Dict[str, str]
 
 
 def _takes_locals(code: CodeType, original: CodeType) -> bool:
-    """Whether more locals than `code` has move nothing: a frame has the cells behind the locals.
+    """Return true if adding locals to `code` moves nothing: cells follow the locals in a frame.
 
-    Up to 3.10 cells and free variables are numbered apart.
+    Up to 3.10, cells and free variables are numbered separately.
     """
     slots = (code.co_cellvars, code.co_freevars, original.co_cellvars, original.co_freevars)
     return sys.version_info < (3, 11) or not any(slots)
 
 
 def _with_all_locals(code: CodeType, original: CodeType) -> CodeType:
-    """Add the locals that the source has no use for."""
+    """Add the locals that the source does not use."""
     if not original.co_flags & _CO_OPTIMIZED or not _takes_locals(code, original):
         return code
     known = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
@@ -387,7 +388,7 @@ def _with_all_locals(code: CodeType, original: CodeType) -> CodeType:
 
 
 def _check(code: CodeType, original: CodeType) -> None:
-    """Raise CannotStandIn if what calls the code would see a difference."""
+    """Raise CannotStandIn if callers of the code could see a difference."""
     for field in (
         "co_argcount",
         "co_posonlyargcount",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Default values: a code object has none, so a live function's are put into the printed `def`."""
+"""Default values: a code object has none, so a live function's are added to the printed `def`."""
 
 import ast
 import builtins
@@ -11,9 +11,9 @@ _PLAIN = (type(None), bool, int, str, bytes, type(Ellipsis))
 
 
 def with_defaults(source: str, function: FunctionType) -> Tuple[str, Dict[str, Any]]:
-    """Return the source with the function's defaults, and what their names are bound to.
+    """Return the source with the function's defaults, and bindings for names used in them.
 
-    A default that no literal can write is printed as its own name if that name finds it in the
+    A default without a literal is printed as its own name if that name refers to it in the
     function's module, else as `_default_<parameter>`, which the bindings define. Lines do not move.
 
     >>> def f(a, b=(1, "x"), *, key=None):
@@ -32,7 +32,7 @@ def with_defaults(source: str, function: FunctionType) -> Tuple[str, Dict[str, A
     arguments = defs[0].args
     positional = [*arguments.posonlyargs, *arguments.args]
     pairs = list(zip(positional[len(positional) - len(values) :], values))
-    # The names in the code object are the ones that __kwdefaults__ knows; the order is the same.
+    # The names in the code object are the keys of __kwdefaults__; the order is the same.
     first = function.__code__.co_argcount
     names = function.__code__.co_varnames[first : first + len(arguments.kwonlyargs)]
     pairs += [(a, named[n]) for a, n in zip(arguments.kwonlyargs, names) if n in named]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress and the closing table of a run over many files, on standard error."""
+"""Progress and the final table of a run over many files, on standard error."""
 
 import collections
 import sys
@@ -10,7 +10,7 @@ from pellucid.terminal import interrupts_kept, is_quiet
 
 T = TypeVar("T")
 
-# The rows of the table, best first; those that nothing fell into are left out.
+# The rows of the table, best first; empty ones are left out.
 _MEANINGS = {
     "identical": "recompiles to the same code",
     "equivalent": "recompiles to code with the same effects",
@@ -30,7 +30,7 @@ def shown_progress(results: Iterable[T], total: int) -> Generator[T, None, None]
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeElapsedColumn as Elapsed
 
-    console = Console(stderr=True, soft_wrap=True)  # a message stays one line
+    console = Console(stderr=True, soft_wrap=True)  # do not wrap a message
     columns = (TextColumn("decompiling"), BarColumn(), MofNCompleteColumn(), TextColumn("files"))
     progress = Progress(*columns, Elapsed(), console=console, transient=True)
     try:
@@ -45,7 +45,7 @@ def shown_progress(results: Iterable[T], total: int) -> Generator[T, None, None]
 
 
 class Summary:
-    """Count outcomes by file, and verdicts by code object."""
+    """Counts outcomes by file, and verdicts by code object."""
 
     def __init__(self) -> None:
         self._files: Dict[str, int] = collections.Counter()
@@ -72,7 +72,7 @@ class Summary:
         cells = []
         for counts in (self._files, self._codes):
             count, total = counts[outcome], sum(counts.values())
-            # Never "100 %" of what is not all.
+            # Round down: never "100 %" of a part.
             share = int(1000 * count / total) / 10 if total else 0
             cells += [f"{count}", f"{share:g} %"] if count else ["", ""]
         return cells

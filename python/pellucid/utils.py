@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Helpers under the names of depyf's, for programs written for depyf."""
+"""Helpers under depyf's names, for programs written for depyf."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ __all__ = [
 
 
 def safe_create_directory(path: str | os.PathLike[str]) -> None:
-    """Make a directory, and those above it; another process may do the same at once.
+    """Create a directory and its parents; another process may do the same concurrently.
 
-    Raises OSError when something else is at that path, or it must not be made.
+    Raises OSError if something else exists at that path, or it cannot be created.
     """
     os.makedirs(path, exist_ok=True)
 
 
 def collect_all_code_objects(code: CodeType) -> list[CodeType]:
-    """Return a code object and all those nested in it, outer before inner.
+    """Return a code object and all code objects nested in it, outer ones first.
 
     >>> outer = compile("def f(): return lambda: 0", "x", "exec")
     >>> [code.co_name for code in collect_all_code_objects(outer)]
@@ -45,7 +45,7 @@ def collect_all_code_objects(code: CodeType) -> list[CodeType]:
 
 
 def get_code_owner(fn: Any) -> Any:
-    """Return what holds the code that a callable runs: a bound method's function, for one.
+    """Return the object with the code that a callable runs, such as a bound method's function.
 
     >>> get_code_owner(functools.partial(get_code_owner, 1)) is get_code_owner
     True
@@ -65,7 +65,7 @@ def get_code_owner(fn: Any) -> Any:
 
 
 def get_function_signature(code_obj: CodeType, overwite_fn_name: str | None = None) -> str:
-    """Return the head of a function with these arguments, without defaults.
+    """Return the `def` line of a function with these arguments, without defaults.
 
     >>> get_function_signature((lambda a, *b, **c: 0).__code__, "f")
     'def f(a, *b, **c):\\n'
@@ -83,5 +83,5 @@ def get_function_signature(code_obj: CodeType, overwite_fn_name: str | None = No
 
 
 def decompile_ensure(fn: Any, overwite_fn_name: str | None = None) -> str:
-    """Return the source of a callable; where there is none, a function that says why."""
+    """Return the source of a callable; if there is none, a function that raises the reason."""
     return decompile(fn, name=overwite_fn_name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes with a source: the verdict on it, its lines, and what a reader should know."""
+"""The data that accompanies a source: the verdict, its lines, and diagnostics."""
 
 import dataclasses
 from typing import Literal, NamedTuple, Optional, Tuple
@@ -39,7 +39,7 @@ class CodeVerdict(NamedTuple):
     reason: str
     offset: int
     recompiled_offset: int
-    number: int = 0  # of the code object: several may have one path
+    number: int = 0  # of the code object, since several may have the same path
 
     @property
     def place(self) -> str:
@@ -63,7 +63,7 @@ class Verdict:
     codes: Tuple[CodeVerdict, ...] = dataclasses.field(default=(), repr=False)
 
     def at_least(self, status: Status) -> bool:
-        """Return whether the verdict is as good as `status` or better.
+        """Return true if the verdict is `status` or better.
 
         >>> Verdict("identical", "recompiled").at_least("equivalent")
         True
