@@ -65,7 +65,7 @@ def test_a_number_of_run_time_is_told_with_the_line_that_made_it():
     place = Place(FILE, 6, "step")
     found = only([made, Skipped(KEY, place, "UserError", text, True, place, (place,))])
     assert "tests `u1 % 2 == 0`" in found.cause
-    assert "`u1` is made at model.py:7 (`y = y + 1`)" in found.cause
+    assert "`u1` comes from model.py:7 (`y = y + 1`)" in found.cause
 
 
 def test_functions_behind_one_wrapper_share_its_code_and_limit():
@@ -82,7 +82,7 @@ def test_functions_behind_one_wrapper_share_its_code_and_limit():
 def test_an_object_that_is_freed_ends_the_version_that_was_compiled_for_it():
     found = recompiled("0/0: Cache line invalidated because L['model'].mask got deallocated")
     assert "`model.mask` was freed, and its compiled version with it" in found.cause
-    assert "make it once, outside the call" in found.remedy
+    assert "create it once, outside the call" in found.remedy
 
 
 def test_a_cache_that_grows_by_one_is_told_of_the_static_one():

@@ -94,7 +94,7 @@ def test_a_remedy_that_was_tried_and_failed_is_never_first():
     told = "tried: works: 2 -> 0 graph breaks, 1 -> 1 recompiles, 3.00 s -> 2.00 s, 4 results are"
     assert told in text and text.index("change: Do two.") < text.index("not: Do one.")
     text = explanation([], [found().with_remedies(trials[:1])])
-    assert "Nothing that was tried helps." in text
+    assert "None of the remedies tried helps." in text
 
 
 def test_what_starts_a_job_is_run_again_and_never_a_rank_alone(tmp_path, monkeypatch):

@@ -50,7 +50,7 @@ def check(faults, name, torch, tmp_path):
     (told,) = [f for f in find(load(tmp_path)) if f.kind == "difference"]
     is_state = found.operation == "Python state"
     assert told.place == found.place
-    assert ("another state" if is_state else f"`{found.operation}`") in told.cause
+    assert ("a different state" if is_state else f"`{found.operation}`") in told.cause
     return found
 
 

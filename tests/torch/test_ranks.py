@@ -15,8 +15,8 @@ from support import PROGRAMS, run_env, torch_version
 ODD = {"shape": 3, "configuration": 0, "cache": 2, "collectives": 1}
 SAID = {
     "shape": "`l_x_: float32[5, 3]` on {odd}, `l_x_: float32[3, 3]` on {usual}",
-    "configuration": "specialize_float is True there",
-    "cache": "in the fx graph cache of [0/0]: miss there, hit on {usual}",
+    "configuration": "specialize_float is True on {odd}",
+    "cache": "in the fx graph cache of [0/0]: miss on {odd}, hit on {usual}",
     "collectives": "its collectives in a different order: number 1 is",
 }
 LINES = {

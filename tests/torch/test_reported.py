@@ -39,7 +39,7 @@ EXPECTED = {
     ],
     "r13": [
         ("break", 10, "value into a Python number", f"{DYNAMO}.capture_scalar_outputs", "works"),
-        ("recompile", 11, "value of line 10", "keep it a tensor", "suggestion"),
+        ("recompile", 11, "value of line 10", "keep it as a tensor", "suggestion"),
     ],
     "r14": [
         ("recompile", 13, "Settings.factor", "no change needed", "suggestion"),
@@ -48,7 +48,7 @@ EXPECTED = {
     "r15": [
         ("limit", 14, "all modules of the class share", f"{DYNAMO}.recompile_limit = 64", "works"),
         ("recompile", 14, "self.key", "pass what `self.key` selects", "suggestion"),
-        ("recompile", 12, "x.requires_grad", "warm up both", "suggestion"),
+        ("recompile", 12, "x.requires_grad", "warm up calls with and without", "suggestion"),
     ],
     "r16": [("break", 10, "deepcopy", ".clone()", "suggestion")],
     "r17": [("recompile", 8, "t.item()", "index_select", "suggestion")],
@@ -60,7 +60,7 @@ EXPECTED = {
     "r20": [
         ("limit", 14, "len(self.norms)", "fix the cause", "suggestion"),
         ("recompile", 14, "len(self.norms)", "append to it outside", "suggestion"),
-        ("recompile", 12, "x.requires_grad", "warm up both", "suggestion"),
+        ("recompile", 12, "x.requires_grad", "warm up calls with and without", "suggestion"),
     ],
     "r21": [("break", 16, "random.random", "pass its result in", "suggestion")],
     "r22": [

@@ -90,7 +90,7 @@ def test_each_remedy_is_tried_and_those_that_work_come_first(torch, tmp_path):
     assert ("edit", "works") in statuses(findings, "break", 9)
     item = statuses(findings, "break", 11)
     assert item[0] == ("torch._dynamo.config.capture_scalar_outputs = True", "works")
-    assert ("keep it a tensor", "suggestion") in item
+    assert ("keep it as a tensor", "suggestion") in item
     assert {status for _, status in statuses(findings, "break", 12)} >= {"works"}
     seen = statuses(findings, "recompile", 23)
     assert seen[0][0].endswith("allow_unspec_int_on_nn_module = True")
@@ -246,7 +246,7 @@ def test_what_cannot_be_tried_is_refused_with_one_line(torch, tmp_path):
     with pytest.raises(pellucid.CannotTry, match="not a remedy"):
         pellucid.try_remedy(dump, "what is it")
     with pytest.raises(pellucid.CannotTry, match="only by hand"):
-        pellucid.try_remedy(dump, Remedy("keep it a tensor"))
+        pellucid.try_remedy(dump, Remedy("keep it as a tensor"))
     with pytest.raises(pellucid.CannotTry, match="names no file"):
         pellucid.try_remedy(dump, "--- other.py\n+++ other.py\n@@ -1 +1 @@\n-a\n+b\n")
     with pytest.raises(pellucid.NotADump):

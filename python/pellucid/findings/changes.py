@@ -64,7 +64,7 @@ def change(
     if len(failures) == 1 and sets(program, place, source):
         return Change(
             by_hand(
-                f"no change needed: the function sets `{source}` itself, and is compiled once more "
+                f"no change needed: the function sets `{source}` itself, and is recompiled once "
                 "for the new value. To avoid that, set it before the first call"
             )
         )
@@ -106,12 +106,13 @@ def change(
     if kind == "gone" and source.startswith("value of line"):
         return Change(
             by_hand(
-                "remove the break after which the value is used: it is a new object in each call, "
-                "and torch drops a version with the object for which it was compiled"
+                "remove the graph break that precedes the use of this value: each call creates a "
+                "new object, and torch drops a compiled version when the object it was compiled "
+                "for is freed"
             )
         )
     if source.endswith(".training"):
-        return Change(by_hand("warm up both training and evaluation: they are two versions"))
+        return Change(by_hand("warm up both training and evaluation: each has its own version"))
     told = _BY_KIND.get(kind, "")
     if kind == "stride":
         name = source.partition(".stride(")[0]
@@ -164,7 +165,7 @@ def _float(program: Program, source: str, place: Place | None, function: Place |
         diff, at = with_tensor(program, place, "lr")
         return Change(forms.edit(diff, at, words), True)
     if source.startswith("value of line"):
-        return Change(by_hand("keep it a tensor, or compute it outside the compiled function"))
+        return Change(by_hand("keep it as a tensor, or compute it outside the compiled function"))
     written = None if place is None else program.function(place)
     if written is not None and computed_in(written, source):
         return Change(by_hand(_COMPUTED.format(source)))
@@ -174,22 +175,22 @@ def _float(program: Program, source: str, place: Place | None, function: Place |
 
 
 _COMPUTED = (
-    "remove the break after which `{0}` is used, or keep it a tensor: it is computed before the "
-    "break"
+    "remove the graph break between the line that computes `{0}` and the lines that use it, or "
+    "keep it as a tensor"
 )
-_ROUNDS = "a tensor of float32 has fewer digits than a Python float"
+_ROUNDS = "a float32 tensor has fewer digits than a Python float"
 
 
 _BY_KIND = {
     "value": "pass only values that matter, or branch outside the compiled function; for a few "
     "values no change is needed, as each has its own version",
-    "none": "always pass a value, or warm up both cases: None and a value are two versions",
+    "none": "always pass a value, or warm up both cases: None and a value have separate versions",
     "type": "pass the same type each time, or accept one version per type",
     "identity": "pass the same object each time, or pass what it holds (tensors, numbers) instead",
     "key": "pass the same keys each time: the keys of a dict are constants of the compiled code",
-    "requires_grad": "warm up both: with and without gradients are two versions; detach the input "
-    "only if no gradient has to flow back through it",
-    "dtype": "convert before the call, so that it is the same type each time",
+    "requires_grad": "warm up calls with and without gradients: each has its own version; detach "
+    "the input only if no gradient has to flow back through it",
+    "dtype": "convert it before the call, so that its dtype is the same each time",
     "device": "move it before the call, so that it is on the same device each time",
     "stride": "make the input contiguous before the call (.contiguous())",
     "rank": "pass the same number of dimensions each time (unsqueeze, reshape)",
@@ -197,13 +198,12 @@ _BY_KIND = {
     "functorch tensors differ)",
     "global state": "warm up each state in which it is called (grad mode, autocast, default dtype, "
     "threads): each has its own version",
-    "iterator": "move the break out of the loop: a break in a loop compiles one version per step",
-    "marked": "mark the tensor before the first call as well, so that all versions are for "
-    "marked tensors",
-    "alias": "always or never pass the same tensor twice: clone one",
-    "gone": "keep the object alive between the calls: make it once, outside the call, and pass the "
-    "same one",
-    "backend": "compile the function once, and call that",
+    "iterator": "move the graph break out of the loop: inside it, each step compiles a version",
+    "marked": "mark the tensor before the first call, so that the first version is already dynamic",
+    "alias": "clone one of them, so that no tensor is passed twice, or pass it twice in every call",
+    "gone": "keep the object alive between the calls: create it once, outside the call, and pass "
+    "the same object",
+    "backend": "call torch.compile once and reuse the compiled function",
     "attribute": "set the attribute in __init__, so that it always exists",
     "condition": "warm up both sides of the test, or test outside the compiled function: each "
     "side has its own version",
@@ -323,8 +323,8 @@ def _size(
     if grows_by_one and _CACHE.search(tensor):
         return Change(
             by_hand(
-                "give the cache its largest size before the first call, and write into it: with "
-                'Transformers, model.generation_config.cache_implementation = "static"'
+                "allocate the cache at its maximum size before the first call, and write into it: "
+                'with Transformers, model.generation_config.cache_implementation = "static"'
             ),
             why="the cache grows by one with every step",
         )
@@ -343,7 +343,7 @@ def _size(
         marked = () if " " in tensor else (forms.mark(call, function, words),)
         return Change((*done, *marked), True)
     if " " in tensor:  # computed before a break, so it cannot be marked
-        return Change(by_hand("remove the break after which the value is used"), True)
+        return Change(by_hand("remove the graph break that precedes the use of this value"), True)
     return Change((forms.mark(call, function), forms.option("dynamic=True")), True)
 
 
@@ -357,21 +357,21 @@ def _int(
     if any("integer attributes of the nn.Module" in reason for reason in reasons):
         line = "torch._dynamo.config.allow_unspec_int_on_nn_module = True"
         other = (
-            f"keep `{source}` in a tensor (register_buffer), count outside the compiled function"
+            f"keep `{source}` in a tensor (register_buffer), or count outside the compiled function"
         )
         return Change((forms.setting(line), *by_hand(other)), True)
     if source.endswith(".item()"):
         return Change(
             by_hand(
                 f"pass `{source[:-7]}` to an operation that takes a tensor (index_select, gather, "
-                "torch.where): an index by its value, or by itself, makes the value a constant"
+                "torch.where): indexing with it, or with its .item(), makes the value a constant"
             )
         )
     if source.startswith("value of line"):
         return Change(
             by_hand(
-                "keep it a tensor, or remove the break that produces it: it comes from a tensor's "
-                "values"
+                "keep it as a tensor, or remove the graph break that precedes its use: it comes "
+                "from a tensor's values"
             )
         )
     if source.startswith("global "):
@@ -390,7 +390,9 @@ def _int(
             )
         )
     if "." in source:
-        words = f"keep `{source}` in a tensor, or pass what is counted in: an int is a constant"
+        words = (
+            f"keep `{source}` in a tensor, or pass it as an argument: an attribute is a constant"
+        )
         return Change(by_hand(words), True)
     dynamic = forms.option("dynamic=True", ", which turns an int into a symbol")
     value = f"torch.tensor({source})"

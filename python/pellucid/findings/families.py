@@ -19,13 +19,13 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"^Data dependent operator[^\n]*\n(?:Operator `(?:aten\.)?(?P<name>\w+))?",
-        "`{name}` gives a Python value that depends on tensors' values",
-        "keep it a tensor, or ask outside the compiled function",
+        "`{name}` returns a Python value that depends on tensors' values",
+        "keep it as a tensor, or test it outside the compiled function",
     ),
     (
         r"one_hot` with data-dependent output shape",
-        "how many classes `one_hot` has to make depends on a tensor's values",
-        "say so: one_hot(…, num_classes=…)",
+        "the number of classes of `one_hot` depends on a tensor's values",
+        "pass the number of classes: one_hot(…, num_classes=…)",
     ),
     (
         r"^Failed to (?:mutate tensor data|set tensor) attribute|setattr\(\) on Tensor",
@@ -35,24 +35,24 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     (
         r"^Tensor\.retain_grad\(\)|^Tensor with grad_fn|^Unsupported Tensor\.(?:share_memory_|"
         r"register_hook)|^Compilation of intermediate hooks|hook handle in globals",
-        "this way to use gradients or hooks of a tensor cannot be part of a graph",
+        "this use of a tensor's gradients or hooks cannot be part of a graph",
         _OUTSIDE,
     ),
     (
         r"autograd\.Function|autograd_function_kwonly",
         "this custom autograd.Function does something that torch does not trace",
-        "keep to save_for_backward, mark_non_differentiable and tensors as arguments, or call it "
+        "use only save_for_backward, mark_non_differentiable and tensor arguments, or call it "
         "outside the compiled function",
     ),
     (
         r"[Tt]ensor subclass|__torch_function__|as_subclass",
-        "this use of a subclass of Tensor is not traced",
+        "this use of a Tensor subclass is not traced",
         "pass plain tensors (as_subclass(torch.Tensor)) and wrap the result outside",
     ),
     (
         r"strided NestedTensor",
-        "nested tensors of the strided layout are not traced",
-        "make them with layout=torch.jagged",
+        "nested tensors with the strided layout are not traced",
+        "create them with layout=torch.jagged",
     ),
     (
         r"[Ss]ide effect$|mutates |during higher order op|nn\.Module mutation in HigherOrderOp",
@@ -70,7 +70,7 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"^repr\(\)|^Attempted to (?:a str|call repr)|__repr__|^repr_impl|^failed to call str",
-        "text is made of values that are only known at run time",
+        "a string is formatted from values that are only known at run time",
         "format it outside the compiled function",
     ),
     (
@@ -79,12 +79,12 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
         r"|non-function (?:custom )?__getattr__|__dict__ access|type\.__dict__",
         "the code looks into an object in a way that torch cannot follow (hasattr, getattr, "
         "inspect, __getattr__)",
-        "read what is needed before, and pass it in",
+        "read what you need outside the compiled function, and pass it in",
     ),
     (
         r"itertools|Missing tp_iter|missing tp_iter|^sort with non-constant",
         "torch cannot trace this iteration",
-        "make a list before, outside the compiled function, or write the loop plainly",
+        "build a list outside the compiled function, or write a plain loop",
     ),
     (
         r"^(?:Missing (?:bytecode handler|CALL_INTRINSIC|BUILD)|missing BUILD)",
@@ -93,44 +93,44 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"[Rr]econstruct|escaped|in output$",
-        "something made inside compiled code (an object, a closure, a context) would have to be "
-        "recreated where a break ends the graph",
-        "remove the break at which it is needed, or create it outside the compiled function",
+        "an object, closure or context created inside compiled code would have to be recreated "
+        "at a graph break",
+        "remove the graph break, or create the object outside the compiled function",
     ),
     (
         r"^(?:Write to immutable cell|Class attribute mutation|mapping proxy|__class__ assignment)"
         r"|deque with limited|weakref|side-effect|Side effect|without mutation tracking",
-        "this change to an object that lives on cannot be replayed after the graph",
-        "change it outside the compiled function",
+        "this change to an object that outlives the call cannot be replayed after the graph",
+        "change the object outside the compiled function",
     ),
     (
         r"trace_numpy",
-        "NumPy is not traced, by a setting",
-        "set torch._dynamo.config.trace_numpy = True, or use operations of torch",
+        "a setting turns off tracing of NumPy",
+        "set torch._dynamo.config.trace_numpy = True, or use torch operations",
     ),
     (
         r"is_inference",
-        "whether inference mode is on is not known to a graph",
-        "ask outside the compiled function",
+        "a graph cannot test whether inference mode is on",
+        "test it outside the compiled function",
     ),
     (
         r"use_deterministic_algorithms|triton\.set_allocator",
-        "this setting of torch cannot be made inside compiled code",
-        "make it before the compiled function is called",
+        "this torch setting cannot be changed inside compiled code",
+        "change it before the compiled function is called",
     ),
     (
         r"^Attempted to use (?:tensor creation function|`torch\.nn\.Parameter\(\)` constructor)",
-        "a parameter, or a tensor that requires a gradient, is made inside compiled code",
+        "a parameter, or a tensor that requires a gradient, is created inside compiled code",
         "create it outside (in __init__) and pass it in",
     ),
     (
         r"use_orig_params=False",
-        "FSDP hides the parameters, and torch compiles it only where it does not",
-        "FSDP(…, use_orig_params=True)",
+        "torch compiles FSDP modules only if FSDP keeps the original parameters",
+        "use FSDP(…, use_orig_params=True)",
     ),
     (
         r"async_op=True",
-        "this way to communicate is not traced",
+        "asynchronous collectives (async_op=True) are not traced",
         "use torch.distributed's functional collectives, or communicate outside",
     ),
     (
@@ -143,7 +143,7 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     (
         r"when making fake tensor call|[Ff]ake tensor propagation|Tensor device mismatch",
         "this operation does not work with these arguments",
-        "the same call may raise uncompiled: fix the line",
+        "fix the line: the same call may also raise an error uncompiled",
     ),
     (
         r"fake tensors?\b|UnsupportedFakeTensor|no meta kernel",
@@ -152,7 +152,7 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         r"^Frozen dataclass with __post_init__|dataclass (?:fields failure|constructor)",
-        "an object of this dataclass cannot be made inside compiled code",
+        "an object of this dataclass cannot be created inside compiled code",
         "create it outside and pass it in, or leave out __post_init__",
     ),
     (
@@ -163,7 +163,7 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
     (
         r"^Attempted to inline function marked as skipped \(SkipFunction|^can't handle functions "
         r"not implemented in python|C method descriptor|C extensions|C-level",
-        "this calls code that is not Python, into which torch does not look",
+        "this calls code that is not Python, which torch cannot trace",
         "call it outside the compiled function; if it computes tensors, make it an operator "
         "with torch.library.custom_op",
     ),
@@ -177,7 +177,7 @@ _ROWS: tuple[tuple[str, str, str], ...] = (
         r"functorch",
         "a compiled function is called inside a transform (vmap, grad), where torch compiles "
         "nothing",
-        "compile the function that has the whole transform in it",
+        "compile the function that contains the whole transform",
     ),
 )
 _TABLE = tuple((re.compile(pattern), cause, remedy) for pattern, cause, remedy in _ROWS)

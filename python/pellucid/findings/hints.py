@@ -11,13 +11,14 @@ WRONG = "may result in an error when running in eager"
 _GENERAL = (
     (
         WRONG,
-        'run it uncompiled, where it may raise, too: torch.compiler.set_stance("force_eager")',
+        "run it uncompiled to see whether it also raises there: "
+        'torch.compiler.set_stance("force_eager")',
     ),
-    ("caused by an earlier graph break", "remove the breaks before it first"),
-    ("fundamental", "do it outside the compiled function: torch is not going to trace it"),
+    ("caused by an earlier graph break", "remove the earlier graph breaks first"),
+    ("fundamental", "do it outside the compiled function: torch will never trace it"),
     (
         "likely to be a Dynamo bug",
-        "do it outside the compiled function: torch itself is at fault",
+        "do it outside the compiled function: this is a bug in torch",
     ),
     ("possible to write Dynamo tracing rules", "do it outside the compiled function"),
     ("difficult to debug", "do it outside the compiled function"),
@@ -32,7 +33,7 @@ def advised(hints: Sequence[str]) -> str:
     >>> advised(["Avoid calling `f`.", "Please report an issue to PyTorch."])
     'torch advises: avoid calling `f`'
     >>> advised(["This graph break is fundamental - it is unlikely that Dynamo will ever"])
-    'do it outside the compiled function: torch is not going to trace it'
+    'do it outside the compiled function: torch will never trace it'
     """
     concrete = []
     general = ""

@@ -68,8 +68,8 @@ def _branch(found: Match[str], event: Break, program: Program, place: Place | No
         return Advice(cause, edit(diff, place, words, _BOTH_SIDES), sure="likely")
     if shape in ("while", "leaves loop"):
         remedy = (
-            "run a fixed number of steps and keep what is done with torch.where, or make the test "
-            "outside the compiled function (torch.while_loop for inference)"
+            "run a fixed number of steps and freeze finished values with torch.where, or make the "
+            "test outside the compiled function (for inference, use torch.while_loop)"
         )
         return Advice(cause, by_hand(remedy), sure="likely")
     return Advice(
@@ -87,11 +87,11 @@ def _scalar(found: Match[str], event: Break, program: Program, place: Place | No
     cause = f"`{call}` turns a tensor's value into a Python number, which is only known at run time"
     line = "torch._dynamo.config.capture_scalar_outputs = True"
     words = "set {}, so that the number is a symbol in the graph"
-    return Advice(cause, (set_to(program, place, line, words), *by_hand("keep it a tensor")))
+    return Advice(cause, (set_to(program, place, line, words), *by_hand("keep it as a tensor")))
 
 
 def _output_shape(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
-    cause = f"how large the result of `{found['name']}` is depends on a tensor's values"
+    cause = f"the size of the result of `{found['name']}` depends on a tensor's values"
     line = "torch._dynamo.config.capture_dynamic_output_shape_ops = True"
     other = "use a form whose result has a fixed size (a mask, torch.where)"
     return Advice(cause, (set_to(program, place, line), *by_hand(other)))
@@ -151,8 +151,8 @@ def _skipped_call(found: Match[str], event: Break, program: Program, place: Plac
     if module in ("torch.random", "torch.cuda.random"):
         call = rewrites.called_name(program, place, name) or full
         return told(
-            f"`{call}` sets or reads the state of the random numbers, which cannot be part of a "
-            "graph",
+            f"`{call}` sets or reads the state of the random number generator, which cannot be "
+            "part of a graph",
             "call it outside the compiled function",
         )
     if module in ("time", "_time"):
@@ -212,7 +212,8 @@ def _raised(found: Match[str], event: Break, program: Program, place: Place | No
         )
     return told(
         f"the code raises an exception{because} while torch traces it, and torch gives up there",
-        "test for the case before, instead of raising and catching; it may also raise uncompiled",
+        "test for this case beforehand, instead of raising and catching an exception; it may also "
+        "raise uncompiled",
         sure="likely",
     )
 
@@ -220,7 +221,7 @@ def _raised(found: Match[str], event: Break, program: Program, place: Place | No
 def _builtin(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     return told(
         f"torch cannot trace the builtin `{found['name']}` with these arguments",
-        "compute it outside the compiled function, or with operations of torch",
+        "compute it outside the compiled function, or with torch operations",
         sure="likely",
     )
 
@@ -238,7 +239,7 @@ def _method(found: Match[str], event: Break, program: Program, place: Place | No
         )
     what = f"`{call}`, a method of `{owner}`" if call else f"`{name}` of `{owner}`"
     return told(
-        f"torch cannot trace a call that this line makes ({what})",
+        f"torch cannot trace a call on this line ({what})",
         "call it outside the compiled function",
         sure="likely",
     )
@@ -266,7 +267,7 @@ def _given(found: Match[str], event: Break, program: Program, place: Place | Non
 
 def _gradient(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     line = "torch._dynamo.config.trace_autograd_ops = True"
-    outside = "compile what computes the loss, and take the gradient outside"
+    outside = "compile only the function that computes the loss, and compute its gradient outside"
     is_backward = "backward" in found[0]
     return Advice(
         f"{'backward()' if is_backward else 'torch.autograd.grad'} inside compiled code is not "
@@ -280,8 +281,8 @@ _ROWS: tuple[tuple[str, Make], ...] = (
         r"DistributedDataParallel\._inside_ddp_forward"
         r"|`set_runtime_stats_and_log` of class `Logger`",
         said(
-            "DistributedDataParallel's own forward is not traced; the module in it is compiled "
-            "for itself",
+            "torch does not trace DistributedDataParallel's own forward; it compiles the wrapped "
+            "module separately",
             "no change needed: compiling the module before it is wrapped has the same effect",
         ),
     ),
@@ -289,8 +290,8 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     (
         r"^Tensor\.tolist\(\) with non-integer tensor",
         said(
-            "torch traces `tolist()` of a tensor of integers only",
-            "keep it a tensor, or call tolist() outside the compiled function",
+            "torch traces `tolist()` only for tensors of integers",
+            "keep it as a tensor, or call tolist() outside the compiled function",
         ),
     ),
     (r"capture_scalar_outputs|_local_scalar_dense|Tensor\.item\(\)|tolist\(\)", _scalar),
@@ -307,7 +308,10 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     ),
     (
         r"^graph break in loop",
-        said("a break inside a loop", "remove the breaks in the loop, the first one first"),
+        said(
+            "a graph break inside a loop",
+            "remove the graph breaks in the loop, the first one first",
+        ),
     ),
     (
         r"^Unsupported context manager\n[^\n]*?`(?P<name>[^`]+)`",
@@ -332,8 +336,8 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     (
         r"^An opaque object was created[\s\S]*<class '(?P<name>[\w.]+)'>",
         said(
-            "a `{name}` is made inside compiled code, which cannot be part of a graph",
-            "make it and use it outside the compiled function",
+            "a `{name}` is created inside compiled code, which cannot be part of a graph",
+            "create and use it outside the compiled function",
         ),
     ),
     (r"^Failed to convert args/kwargs to proxy", _given),
@@ -366,7 +370,7 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     (
         r"^Tensor\.random_ op|^Tensor\.uniform_|Generator method",
         said(
-            "this way to draw random numbers cannot be part of a graph",
+            "this way of drawing random numbers cannot be part of a graph",
             "use torch.rand, torch.randint or torch.randn_like inside, or draw outside",
         ),
     ),
@@ -397,8 +401,8 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     (
         r"^numpy function|^attempted to trace numpy\.\* function|^Unsupported ndarray",
         said(
-            "this function of NumPy is not one that torch traces",
-            "use the operation of torch",
+            "torch does not trace this NumPy function",
+            "use the torch operation instead",
             "likely",
         ),
     ),
@@ -413,14 +417,14 @@ _ROWS: tuple[tuple[str, Make], ...] = (
         r"^torch\.jit\.script",
         said(
             "torch.jit.script'ed modules run in a separate runtime, which is not traced",
-            "use the module as it was before it was scripted",
+            "use the original, unscripted module",
         ),
     ),
     (
         r"numpy function unsupported by PyTorch",
         said(
-            "torch has no counterpart of this function of NumPy",
-            "use an operation of torch, or call it outside the compiled function",
+            "torch has no counterpart for this NumPy function",
+            "use a torch operation, or call it outside the compiled function",
         ),
     ),
     (
@@ -441,7 +445,7 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     (
         r"use_numpy_random_stream=True",
         said(
-            "NumPy's own random numbers are not traced, by a setting",
+            "a setting turns off tracing of NumPy's random numbers",
             "set torch._dynamo.config.use_numpy_random_stream = False, or draw outside the "
             "compiled function",
         ),
@@ -451,14 +455,14 @@ _ROWS: tuple[tuple[str, Make], ...] = (
         r"^(?:id\(\) with unsupported|call_id)",
         said(
             "`id` of this object is only known at run time",
-            "compare with `is`, or ask outside the compiled function",
+            "compare with `is`, or call it outside the compiled function",
         ),
     ),
     (
         r"^Data pointer comparison",
         said(
             "the address of a tensor is only known at run time",
-            "ask outside the compiled function",
+            "compare addresses outside the compiled function",
         ),
     ),
     (

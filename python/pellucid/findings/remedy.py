@@ -91,7 +91,7 @@ _TITLES = {"helps": "helps in part", "changes results": "changes the results"}
 
 def _changes(before: Outcome, after: Outcome) -> Iterator[str]:
     if before.raised:
-        then = "and with it" if after.raised else "and not with it"
+        then = "and also with it" if after.raised else "but not with it"
         yield f"the program raises {before.raised.partition(':')[0]} without it {then}"
     for name in ("breaks", "recompiles"):
         first, then = getattr(before, name), getattr(after, name)
@@ -187,8 +187,8 @@ def titled(remedies: Sequence[Remedy]) -> list[tuple[str, Remedy]]:
 def in_words(remedies: Sequence[Remedy]) -> str:
     """Return remedies as one instruction, without those that failed a trial.
 
-    >>> in_words([Remedy("keep it a tensor"), setting("torch.x = 1")])
-    'keep it a tensor, or set torch.x = 1'
+    >>> in_words([Remedy("keep it as a tensor"), setting("torch.x = 1")])
+    'keep it as a tensor, or set torch.x = 1'
     """
     told = [remedy.told for remedy in in_order(remedies) if not has_failed(remedy)]
     if told and told[0].startswith("no change needed"):

@@ -56,7 +56,7 @@ def origins(capture: Capture, program: Program, key: CompileKey, test: str) -> s
         place = None if event is None else program.own(event.frames, event.place)
         if place is not None:
             code = program.code(place)
-            found.append(f"`{symbol}` is made at {short(place)}" + (f" (`{code}`)" if code else ""))
+            found.append(f"`{symbol}` comes from {short(place)}" + (f" (`{code}`)" if code else ""))
     return ", ".join(found)
 
 

@@ -74,7 +74,7 @@ def _tried(finding: Finding) -> str:
     if not any(remedy.trial for remedy in finding.remedies):
         return ""
     if all(has_failed(remedy) for remedy in finding.remedies):
-        return "Nothing that was tried helps."
+        return "None of the remedies tried helps."
     first = in_order(finding.remedies)[0]
     return "" if first.trial is None else sentence(first.trial.title.capitalize())
 

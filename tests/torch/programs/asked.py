@@ -137,7 +137,7 @@ def the_time_in_a_helper():
     forward(torch.ones(3))
 
 
-@asked("break", "`torch._C.Generator` is made inside", "outside")
+@asked("break", "`torch._C.Generator` is created inside", "outside")
 def a_generator_of_its_own():
     @torch.compile(backend="eager")
     def noise(x):
@@ -200,7 +200,7 @@ def numbers_of_a_box():
         area(torch.tensor([n, 2 * n, 3 * n, 7 * n]))
 
 
-@asked("recompile", "`w` changed: it was", "before the break")
+@asked("recompile", "`w` changed: it was", "between the line that computes")
 def a_number_from_before_a_break():
     @torch.compile(backend="eager")
     def area(box):

@@ -37,10 +37,10 @@ def _cause(event: Parting) -> str:
     if event.stage == OWN:
         return f"your compiled code computes a different result from eager. {event.cause}"
     if event.operation == STATE:
-        return f"the compiled function leaves the program in another state: {event.state[0]}"
+        return f"the compiled function leaves the program in a different state: {event.state[0]}"
     later, earlier = STAGE_NAMES[event.stage], STAGE_NAMES[event.previous]
     if not event.operation:
-        return f"{later} gives other results than {earlier}: {event.words}"
+        return f"{later} gives different results from {earlier}: {event.words}"
     words = f": {event.words}" if event.words else ""
     return (
         f"{later} computes `{event.operation}` in the {event.direction} pass differently "

@@ -23,8 +23,8 @@ _WORDS = {
         "switch it on again",
     ),
     "no tensor-related objects found in frame": (
-        "no tensor is among its arguments or what it refers to, so torch does not compile it",
-        "give it a tensor, or compile the function that calls it",
+        "it neither takes nor refers to a tensor, so torch does not compile it",
+        "pass it a tensor, or compile the function that calls it",
     ),
 }
 _QUIET = (

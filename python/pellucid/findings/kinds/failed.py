@@ -174,7 +174,7 @@ def _constraint(capture: Capture, program: Program, event: Skipped) -> _Told | N
     place = place or program.own(event.frames)
     at = " by this line" if place is not None else ""
     cause = f"{size} was marked dynamic, but is fixed to {found['value']}{at}"
-    return cause, _hint_only(program, event, "let the line work for every size"), "certain", place
+    return cause, _hint_only(program, event, "make the line work for every size"), "certain", place
 
 
 def _hint_only(program: Program, event: Skipped, words: str) -> tuple[Remedy, ...]:
@@ -191,8 +191,8 @@ def _narrowed(program: Program, place: Place | None, event: Skipped) -> _Told | 
     if equal is not None:
         size, other = as_written(equal["source"]), as_written(equal["other"])
         return (
-            f"{size} was marked dynamic, but the code works only where it is {other}",
-            _hint_only(program, event, "give both sizes one mark (torch.export.Dim)"),
+            f"{size} was marked dynamic, but the code works only if it equals {other}",
+            _hint_only(program, event, "mark both sizes with the same torch.export.Dim"),
             "certain",
             None,
         )
@@ -205,12 +205,12 @@ def _narrowed(program: Program, place: Place | None, event: Skipped) -> _Told | 
     told = found["guard"].replace(found["source"], size)
     asked = found["range"].replace(found["source"], size)
     cause = (
-        f"{size} was marked dynamic ({asked}), but what was compiled is right only for {told}"
+        f"{size} was marked dynamic ({asked}), but the compiled code is valid only for {told}"
         + (", as this line tests it" if at is not None else "")
     )
     words = (
-        "mark it with the range for which the code goes one way (mark_dynamic(…, min=…, max=…)), "
-        "test the size outside the compiled function"
+        "mark it with a range in which the code takes one branch (mark_dynamic(…, min=…, max=…)), "
+        "or test the size outside the compiled function"
     )
     return cause, _hint_only(program, event, words), "certain", at
 
@@ -225,9 +225,8 @@ def _data_dependent(capture: Capture, program: Program, event: Skipped) -> _Told
         f"values, which are only known at run time{f': {made}' if made else ''}"
     )
     remedy = (
-        "state what holds with torch._check(…) after the line that produces the number, or keep "
-        "the "
-        "number out of tests and sizes"
+        "state the condition with torch._check(…) after the line that produces the number, or do "
+        "not use the number in tests and sizes"
     )
     return cause, by_hand(remedy), "certain", None
 
@@ -240,7 +239,7 @@ def _operator(event: Skipped) -> _Told | None:
         head = accounts_of(event.reason)[0]
         if "making fake tensor call" not in head.kind or not head.explanation:
             return None
-        cause = f"an operation of this line raises an error: {_short(head.explanation)}"
+        cause = f"an operation on this line raises an error: {_short(head.explanation)}"
         return cause, by_hand(_WORDS_OF_LIBRARY), "likely", None
     name = operator["name"] if operator is not None else "an operation"
     if _NO_FAKE.search(event.reason):
@@ -294,8 +293,8 @@ def _torchs_own(event: Skipped) -> _Told | None:
     return (
         f"torch's own code fails at this line: {words[:160]}",
         by_hand(
-            "keep the line out of the compiled function (torch.compiler.disable on what it calls): "
-            "the program is not to blame"
+            "keep the line out of the compiled function (torch.compiler.disable on the function it "
+            "calls): this is a bug in torch, not in the program"
         ),
         "likely",
         None,
@@ -329,9 +328,7 @@ def _break(program: Program, place: Place | None, event: Skipped) -> _Told | Non
     advice = advise(program, place, as_break)
     if advice.sure == "unknown":
         return None
-    cause = (
-        f"a graph break, and fullgraph or error_on_graph_break does not allow it: {advice.cause}"
-    )
+    cause = f"a graph break, which fullgraph or error_on_graph_break does not allow: {advice.cause}"
     return cause, advice.remedies, advice.sure, None
 
 
@@ -351,8 +348,8 @@ def _backward(capture: Capture, program: Program) -> list[Finding]:
                 code=program.code(place),
                 cause=f"the backward graph failed to compile: {reason}",
                 quoted=events[0].text,
-                remedy="no change needed if backward() is never called; otherwise torch compiles "
-                "the graph again then, and raises the error if it fails again",
+                remedy="no change needed if backward() is never called; otherwise backward() "
+                "compiles the graph again, and raises the error if that fails again",
                 count=len(events),
                 keys=tuple(dict.fromkeys(str(event.key) for event in events)),
             )

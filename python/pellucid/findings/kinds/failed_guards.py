@@ -34,7 +34,7 @@ def _failed(capture: Capture, program: Program, events: list[FailedGuard]) -> Fi
         kind="guard",
         place=place,
         code=program.code(place),
-        cause=f"a call of {name}, which was {way}, raised RuntimeError: {difference(failure)}",
+        cause=f"a call to {name}, which was {way}, raised RuntimeError: {difference(failure)}",
         quoted=scrub(event.text),
         remedy=_remedy(failure.kind, failure.source),
         sure="certain" if failure.kind in ("size", "int", "float") else "likely",

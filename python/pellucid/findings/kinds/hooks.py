@@ -42,8 +42,8 @@ KIND = Kind(
     "hook",
     rank=70,
     means="A hook was added after its module was compiled, and does not run.",
-    words="hook too late",
-    many="hooks too late",
+    words="late hook",
+    many="late hooks",
     tone="warn",
     find=hooks,
 )

@@ -66,8 +66,8 @@ def _finding(capture: Capture, program: Program, saved: Saved, keys: list[str]) 
         sure="likely",
         keys=tuple(keys),
         links=(
-            Link(saved.forward, 0 if line is None else line.line, "the graph that keeps it"),
-            Link(saved.backward, 0, "the graph that takes it"),
+            Link(saved.forward, 0 if line is None else line.line, "the graph that saves it"),
+            Link(saved.backward, 0, "the graph that uses it"),
         ),
     )
 
@@ -75,8 +75,9 @@ def _finding(capture: Capture, program: Program, saved: Saved, keys: list[str]) 
 KIND = Kind(
     "memory",
     rank=180,
-    means="A forward pass keeps much memory for its backward pass.",
-    words="much kept for backward",
+    means="A forward pass keeps a lot of memory for its backward pass.",
+    words="high activation memory",
+    many="cases of high activation memory",
     tone="warn",
     find=memory,
 )

@@ -15,18 +15,20 @@ def nans(capture: Capture, program: Program) -> list[Finding]:
     """Find the operations that produced NaN or Inf, if the capture looked for them."""
     result = []
     for event in capture.of(NonFinite):
-        did = "was given" if event.stage == "input" else "made"
         inputs = "; ".join(str(value) for value in event.inputs[:2])
-        of = f" of {inputs}" if inputs else ""
-        end = "" if event.reached else "; it reached no result"
+        of = f" from {inputs}" if inputs else ""
+        did = f"produced {event.what} in the {event.stage} pass{of}"
+        if event.stage == "input":
+            did = f"was passed in with {event.what}"
+        end = "" if event.reached else "; no result contains it"
         result.append(
             Finding(
                 id=identify("nan", event.place, f"{event.stage} {event.operation}"),
                 kind="nan",
                 place=event.place,
                 code=event.code or program.code(event.place),
-                cause=f"`{event.operation}` {did} {event.what} in the {event.stage} pass{of}{end}",
-                links=(Link(event.file, event.line, "made here"),) if event.file else (),
+                cause=f"`{event.operation}` {did}{end}",
+                links=(Link(event.file, event.line, "this value"),) if event.file else (),
                 keys=(str(event.key),),
             )
         )

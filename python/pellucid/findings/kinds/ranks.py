@@ -34,8 +34,8 @@ _MOST = 4
 _FOLDER = re.compile(r"""['"]?(?:/|[A-Za-z]:\\)""")
 _TAIL = re.compile(r";  (?:\w+ = )+None\s*$")
 _REMEDY = (
-    "make what decides that the same on all ranks: a rank that compiles alone keeps the others "
-    "waiting, and collectives in a different order hang"
+    "make the cause of this difference the same on all ranks: while one rank compiles, the others "
+    "wait, and collectives in a different order hang"
 )
 
 
@@ -87,7 +87,7 @@ def parting_of(usual: Capture, other: Capture, a: str, b: str) -> Parting | None
     settings = settings_apart(usual, other)
     step = _first_step(usual, other, a, b)
     if settings:
-        told = [f"{name} is {mine} there, {theirs} on {a}" for name, theirs, mine in settings]
+        told = [f"{name} is {mine} on {b}, {theirs} on {a}" for name, theirs, mine in settings]
         cause = f"{b} differs from {a} in its settings: {told[0]}"
         cause += f", and {len(told) - 1} more" if len(told) > 1 else ""
         if step is not None:
@@ -180,12 +180,12 @@ def _caches(usual: Capture, other: Capture, a: str, b: str) -> Parting | None:
     theirs = {(u.key, u.cache): u for u in usual.of(CacheUse)}
     for at in dict.fromkeys([*theirs, *mine]):
         one, two = theirs.get(at), mine.get(at)
-        x, y = (use.result if use is not None else "not asked" for use in (one, two))
+        x, y = (use.result if use is not None else "not consulted" for use in (one, two))
         if x != y:
             key, cache = at
             places = [frame.place for frame in other.of(Frame) if frame.key == key]
             name = cache.replace("_", " ")
-            cause = f"{b} differs from {a} in the {name} of [{key}]: {y} there, {x} on {a}"
+            cause = f"{b} differs from {a} in the {name} of [{key}]: {y} on {b}, {x} on {a}"
             reasons = [use.reason for use in (one, two) if use is not None and use.reason]
             return Parting(cause, next(iter(places), None), "\n".join(reasons), (str(key),))
     return None
@@ -249,7 +249,11 @@ def _other_collectives(
         return None
     at = next((n for n, (p, q) in enumerate(zip(x, y)) if p != q), min(len(x), len(y)))
     told = [lines[at] if at < len(lines) else "nothing more" for lines in (x, y)]
-    what = "its collectives in a different order" if sorted(x) == sorted(y) else "other collectives"
+    what = (
+        "its collectives in a different order"
+        if sorted(x) == sorted(y)
+        else "different collectives"
+    )
     words = f"the {mine.stage} graph of [{mine.key}] has {what}"
     words += f": number {at + 1} is `{told[1]}` on {b}, `{told[0]}` on {a}"
     quoted = "\n".join([f"{b}: {'; '.join(y)}", f"{a}: {'; '.join(x)}"])
@@ -361,8 +365,8 @@ def mismatches(capture: Capture, program: Program) -> list[Finding]:
             code=program.code(place),
             cause=f"the ranks compiled different graphs for [{event.key}]: {_first_of(event.text)}",
             quoted=event.text,
-            remedy="make every rank take the same path through the model: the ranks call their "
-            "collectives in a different order otherwise, and may hang",
+            remedy="make every rank take the same path through the model: otherwise the ranks call "
+            "their collectives in a different order, and may hang",
             keys=(str(event.key),),
         )
     return list(found.values())

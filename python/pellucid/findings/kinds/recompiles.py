@@ -198,7 +198,7 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
     sure = "likely" if remedies else "certain"
     if tried and advice.makes_one:
         both = next((f.version for key, f in group.failures if key == tried[0]), None)
-        checked = f"; checked against the guards: {both} and {tried[0]} differ in nothing else"
+        checked = f"; checked against the guards: {both} and {tried[0]} have no other difference"
         remedies = (replace(remedies[0], words=remedies[0].words + checked), *remedies[1:])
         sure = "tried"
     if group.kind == "other":
@@ -230,8 +230,8 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
 
 
 _SHARED = (
-    "no change needed unless the limit is hit: each function needs its own version. Then "
-    "raise torch._dynamo.config.recompile_limit, or compile what the functions wrap"
+    "no change needed unless the limit is hit: each function needs its own version. If it is hit, "
+    "raise torch._dynamo.config.recompile_limit, or compile the functions that are wrapped"
 )
 
 
@@ -246,7 +246,7 @@ def _shares_code(capture: Capture, group: Group) -> str:
         names.update({root_of(frame): frame.wrapper for frame in (other, one)})
     told = " and ".join(f"`{name}`" for name in list(names)[:3])
     wrapper = next(iter(names.values()), "")
-    what = f"wrapper, `{wrapper}`" if wrapper else "function of PyTorch's"
+    what = f"wrapper, `{wrapper}`" if wrapper else "PyTorch function"
     return (
         f"{told} run the code of one {what}, so they share its versions and its limit "
         "(recompile_limit)"

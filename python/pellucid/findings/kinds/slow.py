@@ -26,11 +26,12 @@ from ..parts import (
     part_of,
 )
 from ..source import Program, root_of
+from ..words import counted
 
 _LONG = 30.0
 """The number of seconds from which a function is reported, over all compiles of its versions."""
 _BACKEND = "backend_compile_time"
-_BLOCK = "where one block repeats, compile the block instead of the model (block.compile())"
+_BLOCK = "if the model repeats a block, compile the block instead of the model (block.compile())"
 
 
 def slow(capture: Capture, program: Program) -> list[Finding]:
@@ -69,7 +70,7 @@ def _start(program: Program, frames: dict[CompileKey, Frame], keys: list[Compile
 def _listed(capture: Capture, keys: list[CompileKey], whole: float) -> str:
     """Return the phases worth naming, in words; empty if none is large enough."""
     parts = [
-        ("attempts that came to nothing", lost_attempts(capture, keys).seconds),
+        ("discarded attempts", lost_attempts(capture, keys).seconds),
         ("autotuning", autotuning(capture, keys).seconds),
         ("building guards", part_of(capture, keys, GUARDS).seconds),
         ("compiling kernels", part_of(capture, keys, KERNELS).seconds),
@@ -122,7 +123,9 @@ def _causes(
     guarded = part_of(capture, keys, GUARDS)
     if guarded.seconds >= _GUARDED:
         count = max((_count(values.get("guard_count")) for values in metrics), default=0)
-        cause = f"building the guards of `{name}` took long" + (f": {count}" if count else "")
+        cause = f"building the guards of `{name}` took long" + (
+            f": {counted(count, 'guard')}" if count else ""
+        )
         add("guards", guarded, cause, _GUARDED_BY)
     recorded = part_of(capture, keys, RECORDING)
     if len(recorded.spans) >= _RECORDED:
@@ -132,16 +135,17 @@ def _causes(
 
 
 _RESTARTED = (
-    "each restart traces the frame from its beginning: break the graph on purpose before what "
-    "cannot be traced (`torch._dynamo.graph_break()`), or move that out of the compiled function"
+    "each restart traces the frame from its beginning: break the graph on purpose before the code "
+    "that cannot be traced (`torch._dynamo.graph_break()`), or move that code out of the compiled "
+    "function"
 )
 _MEASURED = (
-    "put TORCHINDUCTOR_CACHE_DIR on persistent storage, so that it is measured once; mode="
-    "'default' does not measure, and fewer sizes mean fewer measurements (pad, or dynamic=True)"
+    "put TORCHINDUCTOR_CACHE_DIR on persistent storage to measure only once; mode='default' does "
+    "not autotune, and fewer sizes mean fewer measurements (pad, or use dynamic=True)"
 )
 _GUARDED_BY = (
-    "fewer objects that the function reads mean fewer guards: compile the block that repeats, "
-    "pass what it needs as arguments, and keep long lists and dictionaries out of it"
+    "make the function read fewer objects, so that it has fewer guards: compile the repeated "
+    "block, pass its inputs as arguments, and keep long lists and dictionaries out of it"
 )
 _RECORDED_AGAIN = (
     "a graph is recorded for each size: pad the inputs to a few sizes, or set "

@@ -33,7 +33,7 @@ def stances(capture: Capture, program: Program) -> list[Finding]:
 def _finding(program: Program, events: list[Stance]) -> Finding:
     first = events[0]
     failed = bool(first.function)
-    what = _WORDS.get(first.stance, "compiled functions do not run as usual")
+    what = _WORDS.get(first.stance, "compiled functions behave differently")
     cause = f"a compiled function was called under the stance {first.stance}: {what}"
     remedy = "end the stance (it is also a context manager) before calls that should be compiled"
     if failed:
@@ -44,9 +44,7 @@ def _finding(program: Program, events: list[Stance]) -> Finding:
         )
         why = f" because {difference(failures[0])}" if failures else ""
         cause = f"`{first.function}` raised under the stance {first.stance}{why}"
-        remedy = (
-            "warm up with such a call before the stance is set, or make that difference dynamic"
-        )
+        remedy = "make such a call before you set the stance, or make the changed value dynamic"
     elif first.stance in ("fail_on_recompile",):
         remedy = ""
     places: list[Place] = [event.place for event in events if event.place is not None]
