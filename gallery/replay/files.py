@@ -14,7 +14,7 @@ from pellucid.torch.model.events import Frame
 
 Place = Tuple[str, int, str]
 _SIBLING = re.compile(r"^(\w+) = (graph|resumed)\(globals\(\), '([^']+)'", re.MULTILINE)
-_LACKING = re.compile(r"^# Only the program has: (.*(?:\n# .*)*)", re.MULTILINE)
+_LACKING = re.compile(r"^# Defined only in the program: (.*(?:\n# .*)*)", re.MULTILINE)
 _CONSTANT = re.compile(r"^# (_const_\w+): (.+)$", re.MULTILINE)
 # torch puts a function of its own around some of what it compiles, under the name of that.
 _AROUND = "external_utils.py"

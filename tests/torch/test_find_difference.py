@@ -94,7 +94,7 @@ def test_the_side_nearer_to_float64_is_told(program, torch, dynamo):
     assert found.nearer.stage == "" or found.nearer.before <= found.nearer.after
     part = found.results[0]
     assert part.nearer.stage == "eager" and part.nearer.before < part.nearer.after
-    assert "eager is nearer to float64" in str(found)
+    assert "eager is closer to float64" in str(found)
     assert "Dynamo's graph (captured) computes aten.mul.Tensor" in str(found)
 
 
@@ -120,7 +120,7 @@ def test_state_is_told_with_what_it_was(program, torch, dynamo):
         "a list of 1 item",
     )
     assert change.code == "self.log.append(len(y))  # FAULT"
-    assert "compiled code leaves a list of 0 items" in str(found)
+    assert "compiled code keeps a list of 0 items" in str(found)
 
 
 def test_json_has_the_fields(program, torch, dynamo):

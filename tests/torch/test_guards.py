@@ -193,7 +193,7 @@ def test_a_file_runs_by_itself_with_its_graphs_and_where_it_resumes(guarded, tor
 
 def test_what_only_the_program_has_is_told(guarded, torch, tmp_path):
     path, _ = compiled_file(guarded.of_globals, [(torch.ones(2),)], tmp_path, torch, "of_globals")
-    assert "# Only the program has: NAN, SCALES, TABLE" in path.read_text()
+    assert "# Defined only in the program: NAN, SCALES, TABLE" in path.read_text()
 
 
 def test_a_number_that_is_not_finite_is_changed_too(torch):

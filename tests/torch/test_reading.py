@@ -124,4 +124,6 @@ def test_a_stack_that_nobody_is_known_to_have_left_is_told_as_one():
         return ___stack0
 
     assert stack_values(resumed.__code__, []) == {}
-    assert terms("f(___stack0)", {}, {}) == ["___stack0: what lay on Python's stack at the break"]
+    assert terms("f(___stack0)", {}, {}) == [
+        "___stack0: a value on Python's stack at the graph break"
+    ]

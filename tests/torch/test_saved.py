@@ -64,7 +64,7 @@ def test_each_tensor_says_what_it_is_and_why_it_is_kept(model):
     by_source = {tensor.source: tensor for tensor in saved.tensors if tensor.source}
     assert by_source["self.last.weight"].kind == "parameter" and by_source["x"].kind == "input"
     made = {tensor.operation: tensor for tensor in saved.tensors if tensor.operation}
-    assert made["aten.addmm.default"].why.startswith("a product of matrices")
+    assert made["aten.addmm.default"].why.startswith("a matrix multiplication")
     assert made["aten.addmm.default"].shape == ("8", "32")
     assert made["aten.native_dropout.default"].why.startswith("random numbers")
     norm = made["aten.native_layer_norm.default"]
@@ -134,7 +134,7 @@ def test_a_tensor_that_takes_no_memory_of_its_own_is_not_counted():
     assert "shares the memory of `view`" in tensors[1].why
     assert tensors[3].why == "recomputing it would require saving `rand` instead: 32 B"
     _, tensors = saved_by(forward, backward, names, {}, again=["aten.add", "aten.gt"])
-    assert tensors[4].why == "`aten.mm` of the backward pass reads it from memory as a whole"
+    assert tensors[4].why == "`aten.mm` in the backward pass reads all of it from memory"
 
 
 def test_what_torch_never_computes_again_is_known(torch):

@@ -202,6 +202,6 @@ def _invitation() -> str:
         [
             "pellucid: set breakpoints (`b FILE:LINE`), then continue (`c`). These files run:",
             *(f"  {file}" for file in files),
-            f"what they are: {session.path(INDEX)}",
+            f"overview: {session.path(INDEX)}",
         ]
     )

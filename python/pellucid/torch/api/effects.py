@@ -43,11 +43,11 @@ def changed_state(
         if not _differ(one, two, tolerance):
             continue
         if path.startswith((*GENERATORS, *OF_PYTHON)):
-            states = ["where it was", "at another place"]
+            states = ["its old state", "a new state"]
             start = before.get(path)
             exact = Tolerance(0.0, 0.0)
             left, other_left = (states[_differ(start, state, exact)] for state in (one, two))
-            other_left = "at a third place" if left == other_left else other_left
+            other_left = "a different new state" if left == other_left else other_left
             changes.append(StateChange(path, states[0], left, other_left))
         elif isinstance(one, torch.Tensor) and isinstance(two, torch.Tensor):
             tensors.append(path)
@@ -72,7 +72,7 @@ def _differ(one: Any, other: Any, tolerance: Tolerance) -> bool:
 def _told(path: str, image: Mapping[str, Any]) -> str:
     value = image.get(path, _ABSENT)
     if value is _ABSENT:
-        return "nothing"
+        return "no value"
     if isinstance(value, torch.Tensor):
         return str(values_of("a tensor", value)).replace("a tensor: ", "")
     sized = _SIZED.match(value) if isinstance(value, str) else None

@@ -121,7 +121,7 @@ class NanReport(Report):
                 [
                     f"find_nan: no operation of the compiled graphs produced a NaN or Inf "
                     f"({seen}),",
-                    "but results hold some; code that runs between the graphs produced them:",
+                    "but the results contain some; the code between the graphs produced them:",
                     *(f"  {line}" for line in self.results),
                 ]
             )
@@ -136,7 +136,7 @@ class NanReport(Report):
             return [*shown, f"              and {more} more"] if more > 0 else shown
         if self.first is not None and self.first.reached:
             return ["  it left the compiled graphs, but the results are finite"]
-        return ["  it reached no result: it was masked out later"]
+        return ["  no result contains it: it was masked out later"]
 
 
 def find_nan(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> NanReport:

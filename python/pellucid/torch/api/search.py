@@ -115,11 +115,11 @@ class Search:
         note = ""
         if pair is None or (pair.before is not None and pair.before.draws):
             drawn = other_draw(before.made, after.made)
-            note = "counting who draws random numbers" if drawn is not None else ""
+            note = "counting the operations that draw random numbers" if drawn is not None else ""
             pair = drawn or pair
         if pair is None:
             pair = self._lost_write(parted, before, after)
-            note = "looking for the last that writes there" if pair is not None else ""
+            note = "looking for the last operation that writes to it" if pair is not None else ""
         if pair is None and all(part.name.startswith(GENERATORS) for part in parted):
             # A backward pass may redraw random numbers instead of saving them.
             self.drawn_again[outcome.stage] = None
@@ -138,7 +138,7 @@ class Search:
         changes, tensors = changed_state(eager.state, eager.state, outcome.state, self.tolerance)
         pairs += [(path, eager.state[path], outcome.state[path]) for path in tensors]
         found = [
-            Parted(change.name, "left where eager leaves it", "at another place")
+            Parted(change.name, "the same state as after eager", "a different state")
             for change in changes
             if change.name.startswith(GENERATORS)
         ]
@@ -287,7 +287,7 @@ class Search:
             return one, other, tuple(n for n in nodes if n != one.node), ""
         inner = known[name]
         result = replace(other, node=name, operation=inner.operation, values=[], place=inner.place)
-        note = f"compiling its operations to keep all; the program keeps {one.node} alone"
+        note = f"compiling its operations with all results kept; the program keeps only {one.node}"
         return inner, result, tuple(n for n in nodes if n != name), note
 
     def _part_of(self, made: Made) -> Any:

@@ -61,14 +61,14 @@ def write_frame(
     name = session.claim(transformed_name(key, place.function), (key, function))
     replacement, running = None, ""
     if not swap:
-        running = "a capture inside this one has the file that runs"
+        running = "the file of a nested capture runs instead"
     elif rewriting.source is None:
         running = "there is no source"
     elif not rewriting.verdict.proven:
-        running = "nothing runs in place of Dynamo's code without proof"
+        running = "without a proof, Dynamo's code runs instead"
     stack = _stack(session, original)
     if wrapped:
-        stack["fn"] = f"what was compiled ({wrapped}), around which torch has put this function"
+        stack["fn"] = f"the compiled function ({wrapped}), which torch wrapped in this function"
     text = _text(session, key, place, rewriting, running, stack)
     if not running:
         try:

@@ -24,8 +24,8 @@ from .user_lines import line_at, resumed_line
 _NAME = re.compile(r"\b(?:(?:_const_|_code_|__)\w+|fn\b)")
 _NESTED = ("__nested_resume_fns", "__nested_frame_values")
 _SAID: Mapping[str, str] = {
-    "__builtins_dict__": "the built-in names, as Python keeps them",
-    "__gen_rand_values": "torch's function for all random numbers of Python's in this frame",
+    "__builtins_dict__": "the dict of built-in names",
+    "__gen_rand_values": "torch's function that draws all of Python's random numbers in this frame",
 }
 _CELL = re.compile(r"\(lambda: (\w+)\)\.__closure__\[0\]")
 _LONGEST = 80
@@ -50,9 +50,11 @@ def terms(source: str, constants: Mapping[str, Any], stack: Mapping[str, str]) -
         elif name in _SAID:
             found[name] = _SAID[name]
         elif name in stack or STACK.match(name):
-            found[name] = stack.get(name, "what lay on Python's stack at the break")
+            found[name] = stack.get(name, "a value on Python's stack at the graph break")
         elif nested and name == nested[0]:
-            found[", ".join(nested)] = "torch's, for breaks within functions that are called here"
+            found[", ".join(nested)] = (
+                "used by torch for graph breaks in functions that are called here"
+            )
     cell = _CELL.search(source)
     if cell is not None:
         found[cell[0]] = f"the variable {cell[1]} itself, for the function that shares it"

@@ -70,7 +70,7 @@ class Frames:
     def _text(self, key: CompileKey, place: Place, listing: str | None) -> str:
         head = [
             f"{label(place.function)} · {place} · compile [{key}] · not decompiled: {NO_BYTECODE}",
-            "NOT RUNNING from this file: it was made from a log",
+            "NOT RUNNING from this file: it was created from a log",
         ]
         breaks = [event for event in self._session.of(Break) if event.key == key]
         head += [f"graph break: {stop.title}" for stop in breaks if stop.title]
@@ -180,7 +180,7 @@ def _full_code(
     if recompiles:
         head += ["Recompiled because:", *("  " + line for line in recompile_lines(recompiles))]
     head.append(
-        "Made from a log: the guards are torch's descriptions, and this file cannot evaluate them."
+        "Created from a log: the guards are torch's descriptions, which this file cannot evaluate."
     )
     lines = as_comment("\n".join(head)).split("\n")
     found = []

@@ -86,7 +86,7 @@ class Nearer:
         return self.stages[1] if self.after < self.before else ""
 
     def __str__(self) -> str:
-        which = f"{self.stage} is nearer" if self.stage else "both are as near"
+        which = f"{self.stage} is closer" if self.stage else "both are equally close"
         off = zip(self.stages, (self.before, self.after))
         told = ", ".join(f"{stage} off by {by:.3g}" for stage, by in off)
         return f"{which} to {self.reference}: {told} (root mean square)"
@@ -142,12 +142,15 @@ class StateChange:
 
     def __str__(self) -> str:
         if self.compiled == self.before:
-            return f"{self.name}: eager makes it {self.eager}; compiled code leaves {self.before}"
+            return (
+                f"{self.name}: eager changes it to {self.eager}; compiled code keeps {self.before}"
+            )
         if self.eager == self.before:
             return (
-                f"{self.name}: compiled code makes it {self.compiled}; eager leaves {self.before}"
+                f"{self.name}: compiled code changes it to {self.compiled}; "
+                f"eager keeps {self.before}"
             )
-        return f"{self.name}: eager makes it {self.eager}, compiled code {self.compiled}"
+        return f"{self.name}: eager changes it to {self.eager}, compiled code to {self.compiled}"
 
 
 @dataclass(frozen=True)
@@ -325,12 +328,14 @@ class Difference(Report):
                 "a different result from eager"
             ]
         if self.operation == STATE:
-            return ["find_difference: the compiled function leaves the program in another state"]
+            return [
+                "find_difference: the compiled function leaves the program in a different state"
+            ]
         earlier, later = STAGE_NAMES[self.previous], STAGE_NAMES[self.stage]
         if not self.operation:
             return [
-                f"find_difference: {later} gives other results than {earlier}; "
-                "no operation was found that does"
+                f"find_difference: {later} gives different results from {earlier}; "
+                "no single operation was found that differs"
             ]
         what = f"{self.operation} ({self.direction} pass)"
         if self.before is None:
@@ -363,7 +368,7 @@ class Difference(Report):
         if self.distance is not None:
             lines.append(f"  difference   {self.distance}")
         if self.nearer is not None:
-            lines.append(f"  nearer       {self.nearer}")
+            lines.append(f"  closer       {self.nearer}")
         if self.fused:
             lines.append(f"  one kernel   computes it with {', '.join(self.fused)}")
         if self.note:

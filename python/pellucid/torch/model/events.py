@@ -266,12 +266,12 @@ class Log:
         """Return what is wrong with the log, in words."""
         found = []
         if self.cut:
-            found.append(f"it ends too early: {self.cut}")
+            found.append(f"it is cut off: {self.cut}")
         if self.unfinished:
             keys = ", ".join(map(str, self.unfinished[:20]))
-            found.append(f"it ends before a compile has ended: {keys}")
+            found.append(f"it ends in the middle of these compiles: {keys}")
         if self.passed:
-            found.append(f"lines that belong to no record, and were passed over: {self.passed}")
+            found.append(f"lines that do not belong to a record were skipped: {self.passed}")
         return tuple(found)
 
 

@@ -36,7 +36,7 @@ _DENSE: Sequence[tuple[re.Pattern[str], str]] = (
     (re.compile(r"attention|^flex_"), "attention"),
 )
 _DENSE_WORDS = {
-    "matrices": "a product of matrices, which torch does not recompute",
+    "matrices": "a matrix multiplication, which torch does not recompute",
     "convolution": "a convolution, which torch does not recompute",
     "attention": "attention, which torch does not recompute",
 }
@@ -173,7 +173,7 @@ def saved_by(
         kind, why = _kind(graphs, node, returned, known)
         first = kept.setdefault(graphs.base(node).name, name)
         if kind == "computed" and first != name:
-            kind, why = "view", f"it shares the memory of `{first}`, which is kept as well"
+            kind, why = "view", f"it shares the memory of `{first}`, which is saved as well"
         source = known.get(graphs.base(node).name, "") if kind in _COMES_IN else ""
         tensors.append(
             SavedTensor(
@@ -203,18 +203,18 @@ def _kind(
     if base.op in ("placeholder", "get_attr"):
         return "view", f"a view of {_incoming(sources.get(base.name, ''))[1]}"
     if returned.count(node.name) > 1 or (base is not node and base.name in returned):
-        return "result", "a result of the function as well, so it is there anyway"
+        return "result", "also a result of the function, so it is in memory anyway"
     if base is not node and base.name in graphs.saved:
-        return "view", f"a view of `{base.name}`, which is kept as well"
+        return "view", f"a view of `{base.name}`, which is saved as well"
     return "computed", _why(graphs, node, base)
 
 
 def _incoming(source: str) -> tuple[str, str]:
     if "_parameters" in source or re.search(r"\.(?:weight|bias)$", source):
-        return "parameter", "a parameter, which is there anyway"
+        return "parameter", "a parameter, which is in memory anyway"
     if "_buffers" in source:
-        return "buffer", "a buffer, which is there anyway"
-    return "input", "an input, which stays for as long as the backward pass may come"
+        return "buffer", "a buffer, which is in memory anyway"
+    return "input", "an input, which must stay in memory until the backward pass"
 
 
 def _why(graphs: _Graphs, kept: Node, node: Node) -> str:
@@ -230,7 +230,7 @@ def _why(graphs: _Graphs, kept: Node, node: Node) -> str:
         return f"`{name}` is not an operation that torch recomputes"
     reader = graphs.read_by(kept.name)
     if reader is not None:
-        return f"`{operation_of(reader)}` of the backward pass reads it from memory as a whole"
+        return f"`{operation_of(reader)}` in the backward pass reads all of it from memory"
     times = graphs.shrinks(node, made)
     if times:
         return f"{times} times smaller than its inputs"

@@ -56,7 +56,7 @@ TABLE: tuple[Capability, ...] = (
     Capability(
         "aot_guards",
         ("torch._dynamo.aot_compile:AOTCompiledFunction.guard_check",),
-        "guards that fail of what was compiled ahead of time before a capture are not told",
+        "failed guards of code compiled ahead of time before the capture are not reported",
     ),
     Capability(
         "export_capture",
@@ -66,7 +66,7 @@ TABLE: tuple[Capability, ...] = (
     Capability(
         "precompile_capture",
         ("torch._precompile:_MakeFxCapture.__call__",),
-        "the graphs of what precompile captures have no compile id",
+        "graphs captured by precompile have no compile id",
         since=(2, 15),
     ),
     Capability(
@@ -128,7 +128,7 @@ TABLE: tuple[Capability, ...] = (
     Capability(
         "disable",
         ("torch.compiler:disable", "torch._dynamo:disable"),
-        "neither the structured trace nor graphs can be followed without being compiled as well",
+        "pellucid's own code may be compiled while it follows the trace and graphs",
     ),
     Capability(
         "compile_context",
@@ -149,7 +149,7 @@ TABLE: tuple[Capability, ...] = (
     Capability(
         "reset",
         ("torch._dynamo:reset_code_caches",),
-        "the guards of what was compiled before a `torch._dynamo.reset()` are not shown",
+        "the guards of code compiled before a `torch._dynamo.reset()` are not shown",
     ),
     Capability(
         "resume_functions",

@@ -290,7 +290,7 @@ TABLE: Tuple[Shape, ...] = (
     Shape(
         "arguments of a trace event",
         _trace_call_has_locals,
-        "every event of torch's trace is made, and Dynamo counts the frames that make it",
+        "torch creates every event of its trace, and Dynamo counts the frames that create it",
     ),
     Shape(
         "fields of a compile id",
@@ -395,12 +395,12 @@ TABLE: Tuple[Shape, ...] = (
     Shape(
         "guards as they are made",
         _maker_has_guards,
-        "guards of a library's lines do not lead to a line of the program",
+        "guards on a library's lines are shown without the line of the program that calls it",
     ),
     Shape(
         "guards of a dict's keys",
         lambda: has(f"{_GUARDS}.DictGuardManager", "get_key_value_managers"),
-        "guards of what dicts hold are not shown",
+        "guards on the values of dicts are not shown",
     ),
     Shape(
         "guards that torch decides last",
@@ -418,7 +418,7 @@ TABLE: Tuple[Shape, ...] = (
             has(f"{_GUARDS}.RootGuardManager", "check_verbose", "clone_manager"),
             has(f"{_GUARDS}.GuardDebugInfo", "result", "verbose_code_parts"),
         ),
-        "guards of a dict's keys hold in dumped files whatever the dict",
+        "dumped files do not check the guards on a dict's keys",
     ),
     Shape(
         "reason of a graph break",

@@ -131,7 +131,7 @@ def valid(text: str) -> str:
     """Return text that compiles: unchanged, or as comments below an explanation."""
     if is_python(text):
         return text
-    return "# What follows is not valid Python as torch prints it.\n" + as_comment(text) + "\n"
+    return "# torch prints this text, which is not valid Python.\n" + as_comment(text) + "\n"
 
 
 # -- transformed code ------------------------------------------------------------------------------

@@ -111,10 +111,10 @@ def _forms(entry: CacheEntry) -> Iterable[str]:
 def _guards(entry: CacheEntry) -> str:
     slug = entry.key.slug
     only_here = sum(guard.expression is None for guard in entry.guards)
-    note = f"; {only_here} only where they were captured" if only_here else ""
+    note = f"; {only_here} only in the process of the capture" if only_here else ""
     count = f"{counted(len(entry.guards), 'guard')} of [{entry.key}]"
     lines = [
-        f'kept_{slug} = objects(globals(), "{slug}")  # what this process knows by identity',
+        f'kept_{slug} = objects(globals(), "{slug}")  # objects compared by identity',
         "",
         "",
         "@Guards",

@@ -161,7 +161,7 @@ def bindings(
         else:
             lines.append(line)
     if lacking:
-        lines.append(as_comment(f"Only the program has: {', '.join(lacking)}"))
+        lines.append(as_comment(f"Defined only in the program: {', '.join(lacking)}"))
     return lines
 
 

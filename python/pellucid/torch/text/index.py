@@ -296,7 +296,7 @@ def _non_finite(session: Session) -> str:
     for found in session.of(NonFinite):
         where = "" if found.place is None else f" at `{found.place}`: `{found.code}`"
         at = f", {_link(found.file)} line {found.line}" if found.file else ""
-        end = "" if found.reached else "; it reached no result"
+        end = "" if found.reached else "; no result contains it"
         did = "was passed in with" if found.stage == "input" else "produced"
         lines.append(f"- [{found.key}] `{found.operation}` {did} {found.what}{where}{at}{end}")
     return "\n".join(["## NaN and Inf\n", *lines, ""]) if lines else ""

@@ -106,7 +106,7 @@ class Working:
             return
         is_kept = any(_below(real, folder) for folder in self._kept)
         if is_kept or not any(_below(real, folder) for folder in self._free):
-            raise PermissionError(f"a trial does not change files that are there: {path}")
+            raise PermissionError(f"a trial may not change existing files: {path}")
 
     def _own(self, path: str, copies: bool) -> None:
         """Replace linked folders above a path by real ones, and its link by a copy."""
