@@ -89,6 +89,13 @@ HABITS: Dict[str, Tuple[str, str]] = {
     "lets go": (r"\blets go\b", "releases, unpins"),
     "was met": (r"\bmet (?:\d|once|twice|first)", "seen"),
     "on PATH": (r"\blooked for on\b", "searched for on"),
+    "keep it a": (r"\bke(?:ep|eps|pt) (?:it|them) an?\b", "keep it as a"),
+    "other X than": (r"\bother \w+ than\b", "different X from"),
+    "only where": (r"\bonly where\b(?! (?:needed|necessary|possible))", "only if"),
+    "that are there": (r"\bthat (?:is|are|was|were) (?:already )?there\b", "existing"),
+    "how large it is depends": (r"\bhow \w+ [^.,;]{1,40} is depends\b", "its size depends"),
+    "comes to nothing": (r"\bc(?:omes?|ame) to nothing\b", "is discarded, has no effect"),
+    "this way to": (r"\bthis way to\b(?! go\b)", "this way of, this use of"),
     "however deep": (r"\bhowever deep\b", "the limit, in figures"),
 }
 

@@ -56,6 +56,13 @@ in other orders.",
     "lets go": ["Esc lets go."],
     "was met": ["It was met 3 times."],
     "on PATH": ["It is looked for on PATH."],
+    "keep it a": ["Keep it a tensor."],
+    "other X than": ["The run gives other results than eager."],
+    "only where": ["It works only where both sizes are equal."],
+    "that are there": ["It does not change files that are there."],
+    "how large it is depends": ["How large the result is depends on the values."],
+    "comes to nothing": ["An attempt that came to nothing."],
+    "this way to": ["This way to draw numbers is not traced."],
     "however deep": ["It opens archives, however deep."],
 }
 
@@ -64,6 +71,7 @@ There is no release yet. It is no longer needed. This is no slower. There would 
 The stand-in stands in for the original. Who runs the tests? It makes use of a list of names.
 Arguments are passed by position. Pass `x` as a tensor. It starts to run outside the block.
 It is called once per compile. The parts from which a key is computed are listed.
+Keep it as a tensor. Mark sizes only where necessary. There are other ways. Files are there.
 """
 
 
