@@ -82,7 +82,7 @@ so to the user's lines.
 | file | contents |
 | --- | --- |
 | `{RECORD}` | the record: JSON, one event per line, the same for two runs of one program |
-| `{TIMES}` | `command`, `folder`, `started`, `started_in`, `times`, `spans`: how it ran |
+| `{TIMES}` | `command`, `folder`, `started`, `started_in`, `date`, `times`, `spans`: how it ran |
 | `nodes.json.gz` | the nodes of every graph: one row per node; places and modules are stored once |
 | `{SOURCES}` | the user's files: by name, pairs of a first line and the text |
 | `{KEYS}` | the parts of the cache keys: lines, and the line numbers of each key |

@@ -15,7 +15,7 @@ from pellucid.report import report
 from ..capture.connection import collector_at_rest
 from ..capture.spans import SpanReader
 from ..store.directories import Job, claim
-from ..store.session import Session
+from ..store.session import Session, date_of
 from . import settings
 from .answers import Answers
 from .convert import Conversion, Head, head_of
@@ -135,6 +135,7 @@ def _convert(
     owned = claim(directory / part.folder, Job())
     session = Session(owned.path, claim=owned)
     session.span_reader = SpanReader(part.head.began)
+    session.date = date_of(part.head.began) if part.head.began else ""
     session.rank = part.head.rank
     session.world_size = size if part.head.rank is not None else None
     if part.folder.startswith("process_") or "/" in part.folder:

@@ -114,6 +114,8 @@ class Capture(Shown):
     """The same as :attr:`command` for the process that started all others of the run."""
     started_in: str = ""
     """The working directory of that process."""
+    date: str = ""
+    """When the capture began, to the minute, in UTC; empty if that is not known."""
     others: tuple[str, ...] = ()
     """The captures of other ranks and processes, as paths below this one's directory."""
     made_nodes: Nodes | None = field(default=None, repr=False, compare=False)

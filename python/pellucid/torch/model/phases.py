@@ -35,7 +35,7 @@ _PHASES: Mapping[str, Phase] = {
     "compile_fx_inner": Phase("Inductor", "compiles a graph"),
     "fx_codegen_and_compile": Phase("Inductor", "compiles a graph"),
     "_recursive_pre_grad_passes": Phase("Inductor", "rewrites the captured graph"),
-    "_recursive_joint_graph_passes": Phase("Inductor", "rewrites the joint graph"),
+    "_recursive_joint_graph_passes": Phase("Inductor", "runs its joint-graph passes"),
     "_recursive_post_grad_passes": Phase("Inductor", "rewrites the graph"),
     "additional_fake_tensor_prop": Phase("Inductor", "computes the shapes"),
     "GraphLowering.run": Phase("Inductor", "lowers the operations"),
@@ -62,8 +62,8 @@ _FAMILIES = (
     (re.compile(r"triton.*compile|^triton_"), Phase("Inductor", "compiles Triton kernels")),
     (re.compile(r"cudagraph", re.IGNORECASE), Phase("Inductor", "records CUDA graphs")),
     (re.compile(r"cache", re.IGNORECASE), Phase("Inductor", "checks its caches")),
-    (re.compile(r"\bfw_compiler"), Phase("Inductor", "compiles the forward graph")),
-    (re.compile(r"\bbw_compiler"), Phase("Inductor", "compiles the backward graph")),
+    (re.compile(r"\bfw_compiler"), Phase("Inductor", "compiles the forward pass")),
+    (re.compile(r"\bbw_compiler"), Phase("Inductor", "compiles the backward pass")),
 )
 RESTART = re.compile(r"^compile_attempt_[1-9]\d*$")
 """The name of a repeated tracing attempt."""

@@ -176,6 +176,9 @@ def _side_file(path: Path) -> Mapping[str, Any]:
     return {}
 
 
+_WORDS = ("folder", "started_in", "date")
+
+
 def _times(folder: Path) -> tuple[tuple[Times, ...], tuple[Span, ...], dict[str, Any]]:
     """Return the times of a dump, and how it was run; empty if that file is missing."""
     try:
@@ -185,7 +188,7 @@ def _times(folder: Path) -> tuple[tuple[Times, ...], tuple[Span, ...], dict[str,
         ran: dict[str, Any] = {
             name: tuple(map(str, record.get(name) or ())) for name in ("command", "started")
         }
-        ran.update((name, str(record.get(name) or "")) for name in ("folder", "started_in"))
+        ran.update((name, str(record.get(name) or "")) for name in _WORDS)
         return times, spans, ran
     except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return (), (), {}

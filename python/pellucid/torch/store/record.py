@@ -58,6 +58,7 @@ def times_text(capture: Capture) -> str:
         "folder": capture.folder,
         "started": list(capture.started),
         "started_in": capture.started_in,
+        "date": capture.date,
         "times": to_plain(capture.times),
         "spans": to_plain(capture.spans),
     }

@@ -139,6 +139,7 @@ class Session(Shown):
         self._functions: list[weakref.ref[CodeType]] = []
         self._numbers: dict[int, int] = {}
         self.opened = time.time()
+        self.date = date_of(self.opened)
         self.is_automatic = mark is not None
         self.mark = mark or Mark(f"{os.getpid()}-{time.time_ns()}", this_program())
         self.may_end_unseen = self.is_automatic
@@ -472,9 +473,19 @@ class Session(Shown):
                 folder=self.folder,
                 started=self.started,
                 started_in=self.started_in,
+                date=self.date,
                 others=tuple(self.others()),
                 made_nodes=dict(self.nodes),
             )
+
+
+def date_of(seconds: float) -> str:
+    """Return a time in seconds since the epoch as a capture records it.
+
+    >>> date_of(0.0)
+    '1970-01-01 00:00 UTC'
+    """
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
 
 
 def left_alone(session: Session) -> list[Skipped]:
