@@ -5,10 +5,20 @@ import shutil
 from typing import Any, Iterator, List
 
 import pytest
-from needs import missing, need
+from needs import ROOT, missing, need
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu"]
+# What `make web` brings; the rules of WCAG 2.2 AA, and good practice.
+AXE = ROOT / "web" / "page" / "node_modules" / "axe-core" / "axe.min.js"
+RULES = [*(f"wcag{version}" for version in ("2a", "2aa", "21a", "21aa", "22aa")), "best-practice"]
+# How a page is read: options of a browser's context.
+READERS = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "narrow": {"viewport": {"width": 375, "height": 667}},
+    "forced colours": {"forced_colors": "active"},
+}
 # That of the first folder: a process may have one Playwright at a time.
 _running: List[Any] = []
 
@@ -31,3 +41,12 @@ def browser() -> Iterator[Any]:
         yield started
         _running.clear()
         started.close()
+
+
+def faults(page: Any) -> List[str]:
+    """What axe finds on a page, whose context must let the tests' own script in (bypass_csp)."""
+    if not AXE.exists():
+        missing("axe-core (make web)")
+    page.evaluate(AXE.read_text(encoding="utf-8") + "; 0")
+    found = page.evaluate("rules => axe.run(document, {runOnly: rules})", RULES)["violations"]
+    return [f"{v['id']}: {n['html']}: {n['failureSummary']}" for v in found for n in v["nodes"]]

@@ -82,7 +82,7 @@ def test_times_of_parts_add_up_and_idle_time_is_left_out(tmp_path: Path) -> None
     assert rows["builds the guards"][2:6] == [3.0, 0.5, 2, OWNERS.index("Dynamo")]
     assert rows["[1/0]"][2] == 4.0  # not an hour later
     assert rows["runs the C++ compiler"][4] == 3  # below the rows of the other thread
-    assert rows["[0/0] toy (toy.py:1)"][6].endswith("(dynamo), 4.000 s, 0.000 s without its parts")
+    assert rows["[0/0] :1 toy"][6].endswith("(dynamo), 4.000 s, 0.000 s without its parts")
     sums = {row["does"]: row for row in sums_of(capture)}
     assert sum(row["seconds"] for row in sums.values()) == pytest.approx(5.0)
     assert sums["builds the guards"]["seconds"] == 0.5 and "runs the C++ compiler" not in sums

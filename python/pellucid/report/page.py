@@ -12,7 +12,6 @@ from typing import Any, Dict, Iterator, List, Tuple
 from jinja2 import Environment, FileSystemLoader, Template
 
 from pellucid._version import __version__
-from pellucid.findings.counts import BREAKS, RECOMPILES
 from pellucid.findings.kinds import KINDS
 from pellucid.findings.remedy import Remedy, Trial, has_failed, titled
 from pellucid.findings.words import sentence, short
@@ -22,7 +21,7 @@ from pellucid.torch.store.values import value_of
 
 from .memory import memory_of
 from .model import Page, View
-from .timeline import compiles_of, sums_of
+from .timeline import compiles_of, elapsed, sums_of
 from .values import chunks_of
 
 _HERE = Path(__file__).parent
@@ -52,7 +51,7 @@ KEYS = (
     ("Esc", "unpin the line"),
     ("y", "copy the pinned line as file:line"),
     ("t", "light or dark"),
-    ("double click", "on a pane's header: enlarge or restore it"),
+    ("Space", "show all of a long line"),
 )
 _SURE = {
     "certain": "Certain: torch says so.",
@@ -141,6 +140,8 @@ def _shown(view: View, editor: bool) -> Dict[str, Any]:
     return {
         "label": view.label,
         "facts": list(_facts(view)),
+        "about": list(_about(view)),
+        "date": view.capture.date,
         "flows": flows[:_MOST_FLOWS],
         "more_flows": max(0, len(flows) - _MOST_FLOWS),
         "findings": [_finding(view, finding, editor) for finding in view.findings],
@@ -153,29 +154,37 @@ def _shown(view: View, editor: bool) -> Dict[str, Any]:
 
 def _facts(view: View) -> Iterator[Dict[str, str]]:
     counts = view.counts
-    kinds = [finding["kind"] for finding in view.findings]
     if len(view.names) > 1 or view.label:
         yield {
             "kind": "again",
             "number": view.label,
             "words": "alike" if len(view.names) > 1 else "",
         }
-    yield _fact("", counts.functions, "function compiled", "functions compiled")
+    if not counts.functions and not counts.graphs:
+        yield {"kind": "bad", "number": "Nothing", "words": "was compiled"}
+        return
+    yield _fact("", counts.functions, "function", "functions")
     if counts.versions > counts.functions:
         yield _fact("", counts.versions, "version", "versions")
     yield _fact("", counts.graphs, "graph", "graphs")
     breaks, recompiles = counts.breaks, counts.recompiles
     yield _fact("bad" if breaks else "good", breaks, "graph break", "graph breaks")
     yield _fact("again" if recompiles else "good", recompiles, "recompile", "recompiles")
-    notes = len([kind for kind in kinds if KINDS[kind].tone == "note"])
-    others = len([kind for kind in kinds if kind not in (*BREAKS, *RECOMPILES)]) - notes
-    if others:
-        yield _fact("bad", others, "other finding", "other findings")
-    if notes:
-        yield _fact("", notes, "note", "notes")
     if counts.of_lines:
         number, _, words = counts.of_lines.partition(" ")
         yield {"kind": "" if counts.left_out else "good", "number": number, "words": words}
+
+
+def _about(view: View) -> Iterator[str]:
+    """Yield what an issue needs first: the versions, the date, and how long it took."""
+    versions = view.capture.versions
+    for name, key in (("torch", "torch"), ("Python", "python")):
+        if versions.get(key):
+            yield f"{name} {versions[key]}"
+    if view.capture.date:
+        yield view.capture.date.partition(" ")[0]
+    if view.bars:
+        yield f"compile time {elapsed(view.bars):.1f} s"
 
 
 def _fact(kind: str, number: int, one: str, many: str) -> Dict[str, str]:
@@ -242,14 +251,15 @@ def _cut(path: str, line: int) -> Dict[str, Any]:
 
 def _finding(view: View, finding: Dict[str, Any], editor: bool) -> Dict[str, Any]:
     place, kind = finding.get("place"), KINDS[finding["kind"]]
-    where = _short(place["file"], place["line"]) if place else ""
     code = finding.get("code") or _code(view, place)
     if finding.get("lines"):
         code = "\n".join(_line(line["place"], line["code"]) for line in finding["lines"])
     return {
         "tone": kind.tone,
         "title": finding.get("title") or kind.words[0].upper() + kind.words[1:],
-        "where": where,
+        "file": os.path.basename(place["file"]) if place else "",
+        "line": place["line"] if place else 0,
+        "path": place["file"] if place else "",
         "editor": f"vscode://file{place['file']}:{place['line']}" if editor and place else "",
         "times": f"×{finding['count']}" if finding.get("count", 1) > 1 else "",
         "cost": " · ".join(_cost(finding)),
@@ -304,7 +314,7 @@ def _sentence(text: str) -> List[Tuple[bool, str]]:
     parts = text.split("`")
     if len(parts) % 2 == 0:
         parts = [text]
-    if parts[0]:
+    if parts[0] and not re.match(r"\w+[._]\w", parts[0]):  # a name is as it is
         parts[0] = parts[0][0].upper() + parts[0][1:]
     return [(i % 2 == 1, part) for i, part in enumerate(parts) if part]
 

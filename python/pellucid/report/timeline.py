@@ -121,6 +121,12 @@ def who(key: str, places: Dict[str, Place]) -> str:
     return f"[{key}] {label(place.function)} ({os.path.basename(place.file)}:{place.line})"
 
 
+def _briefly(key: str, places: Dict[str, Place]) -> str:
+    """Return a compile with its line first, which stays if a narrow bar cuts the rest."""
+    place = places.get(key)
+    return f"[{key}]" if place is None else f"[{key}] :{place.line} {label(place.function)}"
+
+
 def flame_of(capture: Capture) -> List[List[Any]]:
     """Return a row for each bar: compile, label, begin, seconds, row, owner, explanation."""
     bars, places = bars_of(capture), places_of(capture)
@@ -131,18 +137,27 @@ def flame_of(capture: Capture) -> List[List[Any]]:
     for thread in sorted(depth):
         first[thread], below = below, below + depth[thread]
     made = []
+    above: Dict[Tuple[int, int], str] = {}  # what the bar above says is not said again
     for bar in bars:
         phase = phase_of(bar.name)
         what = bar.name if phase is None else f"{phase.owner} {phase.does} ({bar.name})"
         itself = "" if bar.seconds - bar.own < 1e-3 else f", {bar.own:.3f} s without its parts"
         text = f"{who(bar.key, places)}: {what}, {bar.seconds:.3f} s{itself}"
         text += f"; {bar.about}" if bar.about else ""
-        shown = bar.name if phase is None else phase.does
-        shown = who(bar.key, places) if bar.row == 0 and bar.key != _NONE else shown
+        does = bar.name if phase is None else phase.does
+        shown = bar.name if does == above.get((bar.thread, bar.row - 1)) else does
+        above[bar.thread, bar.row] = does
+        if bar.row == 0 and bar.key != _NONE:
+            shown = _briefly(bar.key, places)
         owner = OWNERS.index(phase.owner) if phase is not None else len(OWNERS)
         numbers = [round(bar.at, 6), round(bar.seconds, 6), bar.row + first[bar.thread]]
         made.append([bar.key, shown, *numbers, owner, text])
     return made
+
+
+def elapsed(flame: Sequence[Sequence[Any]]) -> float:
+    """Return the seconds in which something was compiled, from the rows of a flame."""
+    return max((float(row[2]) + float(row[3]) for row in flame), default=0.0)
 
 
 def _counted(bars: List[Bar]) -> List[Bar]:

@@ -115,6 +115,9 @@ class List {
     } else if (event.key === 'Enter' && this.active >= 0) {
       this.on.click(this.active);
       event.preventDefault();
+    } else if (event.key === ' ') {
+      const rest = this.window.querySelector('.active .more');
+      if (rest instanceof HTMLElement) { rest.click(); event.preventDefault(); }
     }
   }
 }
@@ -126,14 +129,19 @@ const PYTHON = /(#.*$)|([rbfuRBFU]{0,2}(?:'(?:\\.|[^'\\])*'?|"(?:\\.|[^"\\])*"?)
 const CPP = /(\/\/.*$|\/\*.*?(?:\*\/|$))|("(?:\\.|[^"\\])*"?)|\b(alignas|auto|bool|break|case|char|class|const|constexpr|continue|do|double|else|extern|float|for|if|inline|int|int8_t|int32_t|int64_t|long|namespace|nullptr|return|short|signed|sizeof|static|static_cast|struct|switch|template|typename|uint8_t|unsigned|using|void|while)\b|\b(\d[\w.]*)|(^\s*#\w+)|(\b\w+(?=\())/g;
 const CLASSES = ['', 'comment', 'string', 'word', 'number', 'mark', 'call'];
 
+/** What stands for the rest of a text, and shows all of it. @param {string} name @param {string} whole @param {number} shown */
+function more(name, whole, shown) {
+  const rest = make('span', 'more', `… ${(whole.length - shown).toLocaleString('en')} more`);
+  rest.addEventListener('click', (event) => { event.stopPropagation(); showText(name, whole); });
+  return rest;
+}
+
 /** @param {HTMLElement} to @param {string} text @param {string} name of the file */
 function colour(to, text, name) {
   if (text.length > LONGEST) {
     const whole = text;
     to.append(text.slice(0, LONGEST));
-    const more = make('button', 'more', `… ${(whole.length - LONGEST).toLocaleString('en')} more`);
-    more.addEventListener('click', (event) => { event.stopPropagation(); showText(name, whole); });
-    to.append(more);
+    to.append(more(name, whole, LONGEST));
     return;
   }
   const rule = /\.(cpp|cu|cuh|h|txt)$/.test(name) ? CPP : PYTHON;

@@ -4,6 +4,10 @@
 
 /** @typedef {{view: number, finding: number, key: string, stage: string, other: string, graph: string, program: number, code: number, full: boolean, compare: boolean, only: boolean, rest: string, pane: string}} State */
 
+/** How long a message is shown, in milliseconds. */
+const SHOWN_FOR = 4000;
+/** Where one pane is shown at a time, as in page.css. */
+const NARROW = '(max-width: 1000px)';
 const PANES = ['findings', 'code', 'runs', 'guards', 'graph', 'kernels'];
 
 class App {
@@ -68,8 +72,8 @@ class App {
     this.show(line >= 0 && this.capture.links.at(line) >= 0 ? line : this.pinnedLine ?? -1);
   }
 
-  /** @param {number} line */
-  pin(line) {
+  /** @param {number} line @param {boolean} [quietly] nothing is said */
+  pin(line, quietly) {
     if (line < 0) return;
     const { capture } = this, file = capture.fileOf(line), at = line - capture.files[file].base;
     this.pinnedLine = line;
@@ -78,9 +82,10 @@ class App {
     this.show(line, true);
     for (const pane of this.panes) if (pane.file !== file) pane.reveal();
     for (const pane of this.panes) pane.refresh();
+    this.save();
+    if (quietly) return;
     const linked = capture.links.at(line) < 0 ? 0 : capture.links.touched.length - 1;
     this.say(`${shortName(this.pinned)}: ${linked || 'no'} linked place${linked === 1 ? '' : 's'}; Esc to unpin`);
-    this.save();
   }
 
   unpin() {
@@ -92,9 +97,12 @@ class App {
     this.save();
   }
 
-  /** @param {string} text */
+  /** Says something for a moment. @param {string} text */
   say(text) {
-    /** @type {HTMLElement} */ (document.getElementById('status')).textContent = text;
+    const status = /** @type {HTMLElement} */ (document.getElementById('status'));
+    status.textContent = text;
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => { status.textContent = ''; }, SHOWN_FOR);
   }
 
   // --- state -------------------------------------------------------------------------------------
@@ -105,6 +113,7 @@ class App {
     for (const pane of this.panes) pane.update();
     this.rest.update();
     document.body.dataset.pane = this.state.pane;
+    document.body.classList.toggle('nothing', !this.capture.functions.length && !this.capture.files.some((f) => f.kind === 'graph'));
     for (const tab of document.querySelectorAll('#panes button')) {
       tab.setAttribute('aria-selected', String(/** @type {HTMLElement} */ (tab).dataset.pane === this.state.pane));
     }
@@ -117,7 +126,7 @@ class App {
     const finding = capture.findings[state.finding];
     const entries = Object.entries({
       view: state.view || '', finding: finding ? finding.id : '', v: state.key, stage: state.stage === 'captured' ? '' : state.stage,
-      graph: state.graph === 'list' ? '' : state.graph, pin: this.pinned, rest: state.rest === 'Timeline' ? '' : state.rest || '-',
+      graph: state.graph === 'list' ? '' : state.graph, pin: this.pinned, rest: state.rest === restAtFirst() ? '' : state.rest || '-',
       pane: state.pane === 'findings' ? '' : state.pane,
     }).filter(([, value]) => value !== '');
     const hash = entries.map(([key, value]) => `${key}=${encodeURIComponent(String(value))}`).join('&');
@@ -133,7 +142,7 @@ class App {
     const first = capture.functions.flatMap((fn) => fn.versions)[0];
     this.state.key = first ? first.key : '';
     this.state.code = Math.max(0, capture.files.findIndex((f) => f.kind === 'user'));
-    this.set({ graph: given.get('graph') || 'list', rest: (given.get('rest') || 'Timeline').replace(/^-$/, ''), pane: given.get('pane') || 'findings' });
+    this.set({ graph: given.get('graph') || 'list', rest: (given.get('rest') || restAtFirst()).replace(/^-$/, ''), pane: given.get('pane') || 'findings' });
     if (finding >= 0) this.select(finding, true);
     const version = given.get('v') || '';
     if (capture.version(version)) this.set({ key: version });
@@ -196,7 +205,7 @@ class App {
     const { capture } = this, finding = capture.findings[i];
     if (!finding) return;
     const cards = [...document.querySelectorAll(`#findings .view-${this.state.view} article`)];
-    cards.forEach((card, n) => { card.classList.toggle('selected', n === i); card.setAttribute('aria-selected', String(n === i)); });
+    cards.forEach((card, n) => { card.classList.toggle('selected', n === i); card.toggleAttribute('aria-current', n === i); });
     if (cards[i] && !quietly) cards[i].scrollIntoView({ block: 'nearest' });
     const key = finding.keys.find((/** @type {string} */ k) => capture.version(k));
     this.set({ finding: i, ...(key ? { key } : {}) }, true);
@@ -204,7 +213,7 @@ class App {
     const line = file === undefined ? -1 : capture.lineOf(file, finding.place.line);
     if (file !== undefined && line >= 0) {
       this.set({ code: file }, true);
-      this.pin(capture.files[file].base + line);
+      this.pin(capture.files[file].base + line, true);
       this.panes[0].list.reveal(line);
     } else this.unpin();
     if (finding.kind === 'recompile') { const pane = this.panes[2]; pane.list.host.scrollTop = 0; }
@@ -257,6 +266,9 @@ class App {
     if (action) { action(); event.preventDefault(); }
   }
 }
+
+/** The part that is open below the panes: none where the panes need all of the screen. */
+function restAtFirst() { return matchMedia(NARROW).matches ? '' : 'Timeline'; }
 
 /** @param {string} text */
 function copy(text) {
@@ -317,7 +329,14 @@ function connect(app) {
     button.addEventListener('click', () => button.closest('dialog')?.close());
   }
   for (const title of document.querySelectorAll('main > section > header')) {
-    title.addEventListener('dblclick', () => title.parentElement?.classList.toggle('large'));
+    const pane = /** @type {HTMLElement} */ (title.parentElement), button = toggle('⤢', () => enlarge());
+    const enlarge = () => { press(button, pane.classList.toggle('large')); };
+    button.classList.add('enlarge');
+    button.title = `enlarge ${pane.getAttribute('aria-label')}, or restore it`;
+    button.setAttribute('aria-label', button.title);
+    press(button, false);
+    title.append(button);
+    title.addEventListener('dblclick', (event) => { if (event.target !== button) enlarge(); });
   }
 }
 
@@ -337,7 +356,7 @@ async function start() {
   } catch (error) {
     root.classList.remove('js');
     const note = document.getElementById('status');
-    if (note) note.textContent = `The panes cannot be shown: ${error}`;
+    if (note) note.textContent = `The panes cannot be shown: ${error instanceof Error ? error.message : error}. Use a newer browser.`;
   }
 }
 

@@ -127,7 +127,9 @@ class Search {
     this.list.hidden = !this.box.value;
     const rows = this.found.map((f, i) => {
       const row = make('button', i === this.active ? 'result active' : 'result');
-      row.append(make('span', 'kind', f.kind), make('code', '', f.text.slice(0, 160)), make('span', 'where', f.where));
+      const where = make('span', 'where');
+      where.append(make('bdi', '', f.where));
+      row.append(make('span', 'kind', f.kind), make('code', '', f.text.slice(0, 160)), where);
       row.addEventListener('mousedown', (event) => { event.preventDefault(); this.choose(f); });
       return row;
     });

@@ -85,7 +85,7 @@ class CodePane extends FilePane {
     const user = this.app.capture.users[file];
     const [name, text] = /** @type {any} */ (OUTCOME)[user ? user.outcome[i] : ' '] || ['', ''];
     const mark = make('span', `gutter ${name}`);
-    if (text) { mark.title = text; mark.setAttribute('aria-label', text); }
+    if (text) { mark.title = text; mark.setAttribute('role', 'img'); mark.setAttribute('aria-label', text); }
     row.append(mark);
     if (name === 'broken') row.classList.add('break-line');
     if (user && user.numbers && i > 0 && user.numbers[i] !== user.numbers[i - 1] + 1) row.classList.add('gap');
@@ -124,6 +124,7 @@ class RunsPane extends FilePane {
       tab.addEventListener('click', () => app.set({ key: version.key }));
       return tab;
     }));
+    this.tabs.hidden = !this.tabs.children.length;
     if (!found) { this.badge.textContent = ''; this.showFile(-1); return; }
     const { version, fn } = found;
     const proven = version.verdict === 'identical' || version.verdict === 'equivalent';

@@ -108,7 +108,7 @@ class GraphPane extends FilePane {
   drawBlocks() {
     const { picture } = this.graph, { app } = this;
     const width = picture.width + 130, height = picture.height + 24;
-    const drawing = svg('svg', { width, height, viewBox: `-12 -12 ${width} ${height}`, role: 'img', 'aria-label': 'the modules of the graph' });
+    const drawing = svg('svg', { width, height, viewBox: `-12 -12 ${width} ${height}`, role: 'group', 'aria-label': 'the modules of the graph' });
     const middle = (/** @type {any[]} */ b) => b[0] + b[2] / 2;
     drawing.append(svg('path', {
       class: 'edge',
@@ -124,8 +124,8 @@ class GraphPane extends FilePane {
       const [x, y, w, label, about, count, rows] = box;
       const lines = rows.flat().map((/** @type {number} */ row) => base + this.graph.lines[row]);
       const marked = lines.some((/** @type {number} */ line) => app.strength(line));
-      const group = svg('g', { class: marked ? 'box marked' : 'box', tabindex: 0, transform: `translate(${x} ${y})` });
-      group.append(svg('title', {}, `${label} ${about}: ${rows[0].length} operations${count > 1 ? `, ${count} times alike` : ''}`));
+      const group = svg('g', { class: marked ? 'box marked' : 'box', tabindex: 0, role: 'button', transform: `translate(${x} ${y})` });
+      group.append(svg('title', {}, `${label} ${about}: ${rows[0].length} operation${rows[0].length === 1 ? '' : 's'}${count > 1 ? `, ${count} times alike` : ''}`));
       if (count > 1) group.append(svg('rect', { x: 4, y: 4, width: w, height: 40, rx: 5 }));
       group.append(svg('rect', { width: w, height: 40, rx: 5 }), svg('text', { x: w / 2, y: 17 }, label.slice(-30) + (count > 1 ? ` ×${count}` : '')),
         svg('text', { x: w / 2, y: 32, class: 'about' }, about.slice(0, 30)));

@@ -2,7 +2,10 @@
 // The guards of a function: a row a guard, a column a compiled version, what differs first.
 'use strict';
 
-const VALUE = 132, COLUMN = 126;
+/** The longest text that a cell shows, in characters. */
+const WIDEST = 300;
+/** Of a longer name the end is shown, which tells it from others, in characters. */
+const NAME = 16;
 
 class GuardsPane extends FilePane {
   /** @param {App} app */
@@ -19,6 +22,10 @@ class GuardsPane extends FilePane {
     /** @type {number[]} */
     this.shownRows = [];
     this.fn = null;
+    /** How wide the columns are, in characters: that of the values, and those of the versions. @type {number[]} */
+    this.widths = [];
+    /** The columns of the versions, as they are shown. @type {number[]} */
+    this.order = [];
   }
 
   /** @param {number} i */
@@ -41,41 +48,45 @@ class GuardsPane extends FilePane {
     this.note.textContent = fn ? `${guards} guards${fn.columns.length > 1 ? `, ${differing} differ` : ''}` : '';
     this.pane.classList.toggle('empty', !this.rows.length);
     const columns = fn ? fn.columns : [];
-    this.list.window.style.minWidth = columns.length > 2 ? `${VALUE + COLUMN * columns.length}px` : '';
-    const titles = make('div', 'cells');
-    titles.style.minWidth = this.list.window.style.minWidth;
-    this.titles.replaceChildren(titles);
-    titles.append(make('span', 'source', 'value'), ...columns.map((/** @type {string} */ key) => {
-      const title = make('button', key === app.state.key ? 'cell current' : 'cell', `[${key}]`);
+    // The version that is shown comes first.
+    const at = Math.max(0, columns.indexOf(app.state.key));
+    this.order = [at, ...columns.keys()].filter((column, i) => column !== at || i === 0).slice(0, columns.length);
+    if (changed) this.widths = widthsOf(this.rows, columns.length);
+    const titles = this.order.map((column) => {
+      const key = columns[column], title = this.wide(make('button', key === app.state.key ? 'cell current' : 'cell', `[${key}]`), column + 1);
       title.addEventListener('click', () => app.set({ key }));
       return title;
-    }));
+    });
+    this.titles.replaceChildren(this.wide(make('span', 'source', 'value'), 0), ...titles, make('span', 'past'));
     this.list.show(this.shownRows.length, (i, row) => this.drawGuard(this.shownRows[i], row), !changed);
-    const left = columns.indexOf(app.state.key) * COLUMN, { clientWidth, scrollLeft } = this.host;
-    if (left < scrollLeft) this.host.scrollLeft = Math.max(0, left);
-    else if (left + VALUE + COLUMN > scrollLeft + clientWidth) this.host.scrollLeft = left + VALUE + COLUMN - clientWidth;
+  }
+
+  /** @param {HTMLElement} box @param {number} column */
+  wide(box, column) {
+    box.style.flexBasis = `calc(${this.widths[column] || 0}ch + 17px)`;
+    return box;
   }
 
   /** @param {number} i @param {HTMLElement} row */
   drawGuard(i, row) {
     const [source, kind, where, cells, failed, differs, count, raw] = this.rows[i];
-    const name = make('span', 'source', source || (kind === 'LAMBDA_GUARD' ? 'condition' : kind.toLowerCase().replace(/_/g, ' ')));
+    const name = this.wide(make('span', 'source', endOf(nameOf(source, kind))), 0);
     name.title = `${raw || source}\n${kind}${where ? `\n${where}` : ''}`;
     if (count > 1) name.append(make('b', 'count', ` ×${count}`));
     row.append(name);
     if (!differs && cells.length > 1) {
       row.append(cell(cells[0], kind, 'cell wide'));
     } else {
-      cells.forEach((/** @type {string | null} */ text, /** @type {number} */ column) => {
-        const box = cell(text, kind, 'cell');
+      for (const column of this.order) {
+        const text = cells[column], box = this.wide(cell(text, kind, 'cell'), column + 1);
         if (failed && failed[column] !== undefined) {
           box.classList.add('failed');
-          box.textContent = `✕ ${text}`;
+          box.prepend('✕ ');
           box.title = `failed: it was ${failed[column] || 'a different value'}\nexpected: ${text}`;
-          if (failed[column]) box.append(make('b', 'actual', ` ← ${failed[column]}`));
+          if (failed[column]) box.append(make('b', 'actual', actual(failed[column])));
         }
         row.append(box);
-      });
+      }
     }
     if (differs) row.classList.add('differs');
     this.app.mark(row, this.app.capture.files[this.file].base + i);
@@ -95,9 +106,35 @@ class GuardsPane extends FilePane {
   }
 }
 
+/** @param {string} source @param {string} kind */
+function nameOf(source, kind) {
+  return source || (kind === 'LAMBDA_GUARD' ? 'condition' : kind.toLowerCase().replace(/_/g, ' '));
+}
+
+/** @param {string} name */
+function endOf(name) { return name.length > NAME ? `…${name.slice(1 - NAME)}` : name; }
+
+/** @param {string} value that failed a guard */
+function actual(value) { return ` ← ${value}`; }
+
+/** The widths at which nothing is cut. @param {any[]} rows @param {number} columns @returns {number[]} */
+function widthsOf(rows, columns) {
+  const widths = [8, ...new Array(columns).fill(6)];
+  for (const [source, kind, , cells, failed, differs, count] of rows) {
+    widths[0] = Math.max(widths[0], Math.min(NAME, nameOf(source, kind).length + (count > 1 ? 2 + String(count).length : 0)));
+    if (!differs && cells.length > 1) continue;
+    cells.forEach((/** @type {string | null} */ text, /** @type {number} */ i) => {
+      const wrong = failed && failed[i] !== undefined ? 2 + (failed[i] ? actual(failed[i]).length : 0) : 0;
+      widths[i + 1] = Math.max(widths[i + 1], Math.min(WIDEST + 12, (text || '').length) + wrong);
+    });
+  }
+  return widths;
+}
+
 /** @param {string | null} text @param {string} kind @param {string} className */
 function cell(text, kind, className) {
-  const box = make('span', text === null ? `${className} none` : className, text === null ? '—' : text.slice(0, 300));
+  const box = make('span', text === null ? `${className} none` : className, text === null ? '—' : text.slice(0, WIDEST));
+  if (text !== null && text.length > WIDEST) box.append(more(kind, text, WIDEST));
   box.title = text === null ? 'this version does not have this guard' : `${kind}\n${text.slice(0, 3000)}`;
   return box;
 }

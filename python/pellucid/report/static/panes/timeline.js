@@ -22,11 +22,11 @@ class RestPane {
       Timeline: [null, () => this.timeline(bars)],
       Memory: [this.made('memory').querySelectorAll('table').length, () => this.made('memory')],
       ...Object.fromEntries(rest.tables.map((/** @type {[string, string[], any[][]]} */ [name, titles, rows]) => [name, [rows.length, () => table(titles, rows)]])),
-      Left: [rest.skipped.length, () => table(['compile', 'place', 'why torch skipped it'], rest.skipped)],
-      Settings: [settings.length, () => table(['', ''], [...Object.entries(rest.versions), ...settings])],
+      Skipped: [rest.skipped.length, () => table(['compile', 'place', 'why torch skipped it'], rest.skipped)],
+      Settings: [settings.length, () => table(['setting', 'value'], [...Object.entries(rest.versions), ...settings])],
       Metrics: [rest.metrics.length, () => table(['compile', 'torch’s counters'],
         rest.metrics.map((/** @type {any[]} */ [key, values]) => [key, Object.entries(values).map(([k, v]) => `${k} ${JSON.stringify(v)}`).join(', ')]))],
-      Problems: [rest.problems.length, () => table(['where', 'what', ''], rest.problems)],
+      Problems: [rest.problems.length, () => table(['where', 'what', 'detail'], rest.problems)],
       Files: [rest.files.length, () => this.files(rest.files, files)],
     };
   }
@@ -56,7 +56,7 @@ class RestPane {
   /** @param {any[]} bars @returns {Node} */
   timeline(bars) {
     const box = make('div', 'timeline');
-    if (!bars.length) { box.append(make('p', 'note', 'No timings were recorded.')); return box; }
+    if (!bars.length) { box.append(make('p', 'note', 'No timings were recorded, because nothing was compiled or the capture ended too early.')); return box; }
     const most = 2000, all = Math.max(...bars.map((b) => b[2] + b[3]));
     const [from, span] = this.zoom || [0, all], scale = 1000 / Math.max(span, 1e-9);
     const shown = bars.filter((b) => b[2] < from + span && b[2] + b[3] > from).sort((a, b) => b[3] - a[3]).slice(0, most);
@@ -106,7 +106,7 @@ class RestPane {
 function table(titles, rows) {
   const element = make('table'), head = make('tr');
   for (const title of titles) head.append(make('th', '', title));
-  if (titles.some(Boolean)) element.append(head);
+  element.append(head);
   for (const row of rows.slice(0, 400)) {
     const line = make('tr');
     for (const text of row) line.append(make('td', '', String(text).slice(0, 4000)));
