@@ -2,13 +2,15 @@
 """What MkDocs asks for while it builds the site: pages from the root, links to sources, doctests.
 
 ARCHITECTURE.md and the like stay where people look for them, and are pages of the site as well. A
-link from a page to a file that is no page (a header, an example) becomes the file's name.
+link from a page to a file that is not a page (a header) becomes the file's name. The files of the
+examples can be downloaded, and a button copies the commands of a block without what they print.
 """
 
+import html
 import posixpath
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, List
 
 from griffe import Extension
 from mkdocs.structure.files import File, Files
@@ -19,6 +21,18 @@ FROM_ROOT = (
     "gallery/README.md",
 )
 LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\n]*)\]\((?P<to>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
+DOWNLOADS = "assets/downloads"
+EXAMPLES = ROOT / "docs" / "examples"
+IN = re.compile(r"<!-- in: ([\w-]+) -->")
+AT = r"<!-- in: %s -->(?:\s*<!-- file[^>]*-->\s*<div class=\"language-(?s:.*?)</pre></div>)?"
+HIDDEN = re.compile(r"<!-- run \[hidden\]: (python \w+\.py) -->")
+PROMPTS = {"console": ("$ ",), "pycon": (">>> ", "... ")}
+# A block as the highlighter writes it; the signatures of the reference are another class.
+BLOCK = re.compile(
+    r'(?P<before><div class="language-(?P<language>\w+) highlight">(?:<span class="filename">[^<]*'
+    r"</span>)?)<pre>(?P<code><span></span><code>.*?</code>)</pre>",
+    re.DOTALL,
+)
 FENCED = re.compile(r"^( *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -40,7 +54,71 @@ def on_files(files: Files, config: Any) -> Files:
     for name in FROM_ROOT:
         text = (ROOT / name).read_text(encoding="utf-8")
         files.append(File.generated(config, name, content=text))
+    for path in EXAMPLES.glob("*/*.*"):
+        uri = f"{DOWNLOADS}/{path.parent.name}/{path.name}"
+        files.append(File.generated(config, uri, content=path.read_bytes()))
     return files
+
+
+def on_page_content(text: str, page: Any, **_: Any) -> str:
+    """Let the reader copy the commands of each block, and download the files of the examples."""
+    text = BLOCK.sub(_with_button, text)
+    for folder in dict.fromkeys(IN.findall(page.markdown)):
+        # Below the file itself, if the example begins with one.
+        found = re.search(AT % folder, text)
+        if found is not None:
+            downloads = _downloads(folder, posixpath.dirname(page.url), page.markdown)
+            text = text[: found.end()] + downloads + text[found.end() :]
+    return text
+
+
+def _with_button(found: "re.Match[str]") -> str:
+    shown = html.unescape(re.sub(r"<[^>]*>", "", found["code"])).rstrip("\n")
+    copied = "\n".join(commands_of(found["language"], shown))
+    if not copied:
+        return found[0]
+    what = "Copy" if copied == shown else "Copy the commands"
+    button = (
+        f'<div class="md-code__nav"><button class="md-code__button" title="{what}" '
+        f'aria-label="{what}" data-clipboard-text="{html.escape(copied)}" data-md-type="copy">'
+        "</button></div>"
+    )
+    return f"{found['before']}<pre>{button}{found['code']}</pre>"
+
+
+def commands_of(language: str, text: str) -> List[str]:
+    """Return what a reader types of a block: its commands, or all of it if it has no prompts.
+
+    >>> commands_of("console", "$ make demo\\nbuilt\\n$ ls")
+    ['make demo', 'ls']
+    >>> commands_of("pycon", ">>> for i in x:\\n...     print(i)\\n1")
+    ['for i in x:', '    print(i)']
+    >>> commands_of("python", "x = 1")
+    ['x = 1']
+    """
+    prompts = PROMPTS.get(language)
+    if prompts is None:
+        return text.split("\n")
+    return [line[len(prompts[0]) :] for line in text.split("\n") if line.startswith(prompts)]
+
+
+def _downloads(folder: str, here: str, markdown: str) -> str:
+    """Return links to the files of an example, with the command that makes the others."""
+    links = [
+        f'<a href="{posixpath.relpath(f"{DOWNLOADS}/{folder}/{path.name}", here or ".")}" download>'
+        f"<code>{path.name}</code></a>"
+        for path in sorted((EXAMPLES / folder).glob("*.*"))
+    ]
+    if not links:
+        return ""
+    made = HIDDEN.search(markdown)
+    first = f" Run <code>{html.escape(made[1])}</code> first: it makes the others." if made else ""
+    return f'<p class="downloads">To try it yourself, download {", ".join(links)}.{first}</p>'
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the theme's search, which has no name of its own."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"', 1)
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:

@@ -3,7 +3,6 @@
 import importlib.metadata
 import posixpath
 import re
-import shutil
 import sys
 import urllib.parse
 from html.parser import HTMLParser
@@ -12,8 +11,10 @@ from typing import Any, Dict, List, Set, Tuple
 
 import docs_examples
 import pytest
+from browsing import READERS, faults
+from browsing import browser as browser
 from commands import run
-from needs import ROOT, missing, need
+from needs import ROOT, need
 
 ATTRIBUTES = {"a": "href", "img": "src", "link": "href", "script": "src", "iframe": "src"}
 
@@ -166,20 +167,40 @@ def test_no_link_of_the_site_is_dead(site: Path) -> None:
     assert dead == []
 
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+def test_the_search_of_the_site_works_from_a_folder(site: Path, browser: Any) -> None:
+    page = browser.new_page()
+    found = page.locator(".md-search-result__meta")
+    for query, words in (("recompile", r"\d+ matching documents"), ("zyzzyva", "No matching")):
+        # A script finds its way from there, too.
+        page.goto(f"{(site / 'tasks' / 'nan.html').as_uri()}?q={query}")
+        found.filter(has_text=re.compile(words)).wait_for(state="attached")
+    page.close()
 
 
-def test_the_search_of_the_site_works_from_a_folder(site: Path) -> None:
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
-        missing(f"a browser: {', '.join(BROWSERS)} on PATH (Debian's package: chromium)")
-    page = (site / "tasks" / "nan.html").as_uri()  # a script finds its way from there, too
-    for query, found in (("recompile", True), ("zyzzyva", False)):
-        options = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=30000")
-        done = run(browser, *options, "--dump-dom", f"{page}?q={query}")
-        results = re.search(r'class="md-search-result__meta">([^<]*)<', done.stdout)
-        assert results is not None, done.stderr
-        assert bool(re.match(r"\d+ matching documents", results[1])) is found, results[1]
+def test_the_site_is_accessible(site: Path, browser: Any) -> None:
+    for reader, name in (
+        ("light", "index"),
+        ("dark", "decompiling/analysts"),
+        ("narrow", "install"),
+    ):
+        context = browser.new_context(bypass_csp=True, **READERS[reader])
+        page = context.new_page()
+        page.goto((site / f"{name}.html").as_uri())
+        page.locator(".md-search-result__meta").wait_for(state="attached")
+        assert faults(page) == [], (reader, name)
+        context.close()
+
+
+def test_what_is_copied_and_downloaded(site: Path) -> None:
+    index = (site / "index.html").read_text(encoding="utf-8")
+    copied = re.findall(r'data-clipboard-text="([^"]*)"', index)
+    assert "pellucid run --out dump toy.py" in copied, "no prompt, and nothing that it prints"
+    assert any(text.startswith("import torch\n") for text in copied)
+    assert '<a href="assets/downloads/first/toy.py" download>' in index
+    analysts = (site / "decompiling" / "analysts.html").read_text(encoding="utf-8")
+    assert "Run <code>python make.py</code> first" in analysts
+    reference = (site / "reference" / "python.html").read_text(encoding="utf-8")
+    assert 'id="pellucid.decompile"' in reference and "pellucid.prepare_debug" in reference
 
 
 PAGES = [

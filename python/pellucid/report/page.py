@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, Template
 from pellucid._version import __version__
 from pellucid.findings.kinds import KINDS
 from pellucid.findings.remedy import Remedy, Trial, has_failed, titled
-from pellucid.findings.words import sentence, short
+from pellucid.findings.words import file_name, sentence, short
 from pellucid.torch.model.events import Place
 from pellucid.torch.model.phases import OWNERS
 from pellucid.torch.store.values import value_of
@@ -257,7 +257,7 @@ def _finding(view: View, finding: Dict[str, Any], editor: bool) -> Dict[str, Any
     return {
         "tone": kind.tone,
         "title": finding.get("title") or kind.words[0].upper() + kind.words[1:],
-        "file": os.path.basename(place["file"]) if place else "",
+        "file": file_name(place["file"]) if place else "",
         "line": place["line"] if place else 0,
         "path": place["file"] if place else "",
         "editor": f"vscode://file{place['file']}:{place['line']}" if editor and place else "",
