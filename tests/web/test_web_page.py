@@ -3,10 +3,13 @@
 with its bytecode, and nothing leaves the page."""
 
 import base64
+import bz2
 import json
+import marshal
 import re
 import subprocess
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any, Callable, Dict
 
@@ -273,3 +276,33 @@ def test_what_the_text_does_not_show(open_page: Callable[..., Any]) -> None:
     assert "3.12" in said and "magic number 3531" in said
     opened.page.locator("#hidden summary", has_text="code objects").click()
     assert "halve" in opened.page.locator("#hidden details").last.inner_text()
+
+
+def test_code_in_constants_is_found_and_opens(open_page: Callable[..., Any]) -> None:
+    inner = marshal.dumps(compile("import os\nprint('here', os.getpid())\n", "h.py", "exec"))
+    packed = [
+        base64.b85encode(zlib.compress(inner)),
+        inner.hex()[::-1],
+        zlib.compress(b"import os, sys, base64, json\nprint(os.environ)\n" * 2, 0),
+        base64.b64encode(bz2.compress(inner)),
+    ]
+    blob = marshal.dumps(compile(f"def f():\n    return {packed!r}\n", "l.py", "exec"))
+    opened = open_page()
+    page = opened.page
+    opened.drop(("loader.pyc", blob))
+    assert "identical" in page.inner_text(".verdict"), "why it is not"
+    page.click("#side [data-view=hidden]")
+    page.locator("#hidden table").first.wait_for()
+    for found in (
+        "code of 212 bytes in a constant of <module>/f: base85, zlib",
+        "code of 212 bytes in a constant of <module>/f: reversed, base16",
+        "source of 94 bytes in a constant of <module>/f: zlib",
+        "packed data in a constant of <module>/f: base64, bz2",
+    ):
+        expected = re.sub(r"212 bytes", f"{len(inner)} bytes", found)
+        assert expected in page.inner_text("#hidden .body")
+    header = page.inner_text("#hidden table >> nth=0")
+    assert "Header\tnone" in header and "agic" not in header
+    page.locator("#hidden .link", has_text="Open the code").first.click()
+    page.locator("#source .row", has_text="os.getpid()").wait_for()
+    assert page.locator("#files .row", has_text="loader.1.py").count() == 1

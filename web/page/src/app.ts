@@ -117,6 +117,21 @@ export class App {
     return this.modules.length > 0;
   }
 
+  /** Opens code that was found inside the module that is shown, below that module. */
+  async add(bytes: Uint8Array, number: number): Promise<void> {
+    const { turn, current } = this;
+    const path = current!.path.replace(/(\.py)?$/, `.${number}.py`);
+    let module = this.modules.find((each) => each.path === path);
+    if (!module) {
+      const { input } = await this.client.open(bytes, path);
+      if (turn !== this.turn) return;
+      module = { place: { input, index: 0 }, name: path, path, progress: "waiting", summary: null, failure: null, milliseconds: 0 };
+      this.modules.splice(this.modules.indexOf(current!) + 1, 0, module);
+      this.tell("modules");
+    }
+    await this.show(module);
+  }
+
   /** The only module could not be read: says so, with nothing open. */
   private giveUp(): void {
     const { name, failure } = this.modules[0];

@@ -83,6 +83,21 @@ export class Client {
     return opened;
   }
 
+  /** Whether bytes are code that can be read, with a header or without one; nothing is kept of them. */
+  async holdsCode(bytes: Uint8Array): Promise<boolean> {
+    const input = this.nextId++;
+    try {
+      const { kind } = await this.call("open", { input, bytes, name: "" });
+      if (kind !== "code") return false;
+      await this.call("inspect", { input, index: 0 });
+      return true;
+    } catch {
+      return false;
+    } finally {
+      this.front.tell("close", { input });
+    }
+  }
+
   call<M extends Method>(
     method: M,
     args: Parameters<Calls[M]>[0],

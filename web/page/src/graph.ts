@@ -45,7 +45,7 @@ export class GraphPane implements Pane {
       this.about, el("span", { class: "grow" }), toggle,
       button("−", "Smaller", () => this.scale(this.zoom / 1.25)),
       button("+", "Larger", () => this.scale(this.zoom * 1.25)),
-      button("fit", "The whole graph", () => this.fit(true)),
+      button("fit", "Fit the whole graph", () => this.fit(true)),
     );
     section.append(this.tools, this.picture);
     this.picture.addEventListener("wheel", (event) => {
@@ -166,7 +166,7 @@ export class GraphPane implements Pane {
     const { x, y } = this.placed!.boxes[index];
     const left = x - size.width / 2;
     const label = `block ${block.id}, ${count(block.lines.length, "instruction")}: ${block.lines[0] ?? ""}`;
-    const group = svg("g", { class: "box", tabindex: 0, role: "button", "aria-label": shown(label) });
+    const group = svg("g", { class: "box", tabindex: 0, role: "button" }, svg("title", {}, shown(label)));
     group.append(svg("rect", { x: left, y, width: size.width, height: size.height, rx: 5 }));
     block.lines.slice(0, LINES).forEach((text, i) => {
       const cut = text.length > WIDEST ? `${text.slice(0, WIDEST - 1)}…` : text;

@@ -3,6 +3,7 @@
 import type { CodeReport, Finding, Inspection } from "../../npm/pellucid";
 import { failureOf, type App, type Pane } from "./app.ts";
 import { bytes, count, el, shown } from "./dom.ts";
+import { hiddenIn, type Hidden } from "./following.ts";
 import { words } from "./state.ts";
 
 /** More entries of a section wait for a click. */
@@ -31,36 +32,50 @@ export class HiddenPane implements Pane {
 
   private async fetch(): Promise<void> {
     const { app } = this;
-    const result = app.result;
+    const result = app.result, { place } = app.current!;
     try {
-      const report = await app.client.call("inspect", app.current!.place);
-      if (app.result === result) this.draw(report);
+      const report = await app.client.call("inspect", place);
+      const { text } = await app.client.call("dump", { ...place, stage: "module", code: null });
+      const hidden = await hiddenIn(text, (data) => app.client.holdsCode(data));
+      if (app.result === result) this.draw(report, hidden);
     } catch (error) {
       if (app.result === result) this.body.replaceChildren(el("p", { class: "note" }, `${shown(words(failureOf(error)))}.`));
     }
   }
 
-  private draw(report: Inspection): void {
+  private draw(report: Inspection, hidden: Hidden[]): void {
     const result = this.app.result!;
     this.body.replaceChildren(
+      ...section("Hidden in constants", hidden.map((each, i) => this.hiddenItem(each, i + 1, report))),
       ...section("Not recovered as a person would write it", result.diagnostics.map((d) =>
         item(d.name, `${d.message}, at byte 0x${d.offset.toString(16)}`, () => this.app.look(d.code, true)))),
       ...section("Names that no source can write", result.renamed.map((r) =>
         item(r.given, `stands for ${r.original}`))),
       ...section("How the file was read", [...report.notes, ...(report.doubt ? [report.doubt] : [])].map((text) => item("", text))),
-      ...section("In the file", unusual(report.findings).map((f) => item(f.kind, found(f)))),
+      ...section("In the file", unusual(report.findings).map((f) => item("", found(f)))),
       ...report.codes.filter((code) => unusual(code.findings).length).flatMap((code) => section(
-        code.path, unusual(code.findings).map((f) => item(f.kind, found(f), () => this.app.look(code.code, true))), true)),
+        code.path, unusual(code.findings).map((f) => item(found(f), "", () => this.app.look(code.code, true))), true)),
     );
     if (!this.body.childElementCount) {
-      this.body.append(el("p", { class: "fine" }, "✓ The text shows everything that the file holds, except the leftovers of every compiler."));
+      this.body.append(el("p", { class: "fine" }, "✓ The text shows everything that the file holds, except what every compiler leaves behind."));
     }
     this.body.append(header(report), common(report), codes(report.codes, (code) => this.app.look(code, true)));
+  }
+
+  private hiddenItem(hidden: Hidden, number: number, report: Inspection): HTMLElement {
+    const { app } = this, { layers, is } = hidden;
+    const holder = report.codes.find((code) => code.code === hidden.holder)?.path ?? "";
+    const text = `in a constant of ${holder}: ${layers.join(", ") || "marshal"}`;
+    if (is === "packed") return item("packed data", `${text}; the page cannot unpack it, \`pellucid inspect\` can`);
+    const size = `${is} of ${bytes(hidden.bytes.length)}`;
+    if (is === "code") return item(`Open the ${size}`, text, () => void app.add(hidden.bytes, number));
+    const source = el("pre", { tabindex: 0 }, shown(new TextDecoder().decode(hidden.bytes.subarray(0, 100_000))));
+    return el("li", {}, el("details", {}, el("summary", {}, `${size} ${shown(text)}`), source));
   }
 }
 
 const unusual = (findings: Finding[]) => findings.filter((f) => !f.isCommon);
-const found = (f: Finding) => `${f.text}, at byte 0x${f.offset.toString(16)}`;
+const found = (f: Finding) => (f.offset ? `${f.text}, at byte 0x${f.offset.toString(16)}` : f.text);
 
 function item(what: string, text: string, go?: () => void): HTMLElement {
   const name = shown(what);
@@ -83,11 +98,16 @@ function section(title: string, items: HTMLElement[], isCode = false): HTMLEleme
 function header(report: Inspection): HTMLElement {
   const { magic, magicWords, flags, date, size } = report.header;
   const row = (name: string, text: string) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, shown(text)));
+  const hasHeader = report.start > 0, hasDate = report.start >= 16;
+  const hash = (BigInt(date) | (BigInt(size) << 32n)).toString(16).padStart(16, "0");
   return el("details", { open: true }, el("summary", {}, "Header"), el("table", {},
     row("Python", report.python),
-    row("Magic number", magicWords || `0x${magic.toString(16)}`),
-    row("Flags", `0x${flags.toString(16)}${flags & 1 ? " (checked by hash)" : ""}`),
-    ...(flags & 1 ? [] : [
+    ...(hasHeader ? [
+      row("Magic number", magicWords || `0x${magic.toString(16)}`),
+      row("Flags", `0x${flags.toString(16)}`),
+    ] : [row("Header", "none: the file starts with the code")]),
+    ...(hasDate && flags & 1 ? [row("Hash of the source", hash)] : []),
+    ...(!hasDate || flags & 1 ? [] : [
       row("Date of the source", date ? new Date(date * 1000).toISOString().replace(".000", "") : "none"),
       row("Size of the source", bytes(size)),
     ]),
@@ -104,7 +124,7 @@ function common(report: Inspection): HTMLElement | string {
 
 function codes(reports: CodeReport[], look: (code: number) => void): HTMLElement {
   const head = ["code object", "line", "flags", "bytes", "constants", "names"];
-  return el("details", {}, el("summary", {}, `All ${count(reports.length, "code object")}`), el("table", {},
+  return el("details", {}, el("summary", {}, `${reports.length === 1 ? "" : "All "}${count(reports.length, "code object")}`), el("table", {},
     el("tr", {}, ...head.map((name) => el("th", { scope: "col" }, name))),
     ...reports.slice(0, 1000).map((code) => el("tr", {},
       el("td", {}, el("button", { class: "link", onclick: () => look(code.code) }, shown(code.path))),

@@ -7,6 +7,9 @@ import { List, type Row } from "./list.ts";
 import { openStrings, tokens } from "./python.ts";
 import { proven, sentenceOf, standingOf, words } from "./state.ts";
 
+/** The commands have CPython compile the text; here is none. */
+const WHY_NOT_IDENTICAL = "The command may say “identical”: it has CPython compile the text, and this page compiles it itself.";
+
 /** Longer lines are cut where they are drawn. */
 const LONGEST = 2000;
 
@@ -127,6 +130,7 @@ export class SourcePane implements Pane {
         onclick: () => app.setPin(app.links!.ofOffset(f.code, f.offset!), null),
       }, "Show where"));
     }
+    if (f.verdict === "equivalent") this.verdict.append(" ", el("span", { class: "soft" }, WHY_NOT_IDENTICAL));
     if (f.kind === "module") {
       const { proven: good, all } = proven(summary.functions);
       const rest = good === all ? `All ${count(all, "code object")} proven.` : `${good} of ${count(all, "code object")} proven.`;
