@@ -306,6 +306,7 @@ def _links(view: View, finding: Dict[str, Any]) -> Iterator[Dict[str, Any]]:
             seen.add((link["file"], link["line"]))
             key = view.files.files[number].key
             what = link["what"] or view.files.files[number].kind
+            what = "what runs" if what == "runs" else what
             yield {**link, "what": f"{what} [{key}]" if key and "[" not in what else what}
 
 

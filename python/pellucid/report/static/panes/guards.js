@@ -48,9 +48,11 @@ class GuardsPane extends FilePane {
     this.note.textContent = fn ? `${guards} guards${fn.columns.length > 1 ? `, ${differing} differ` : ''}` : '';
     this.pane.classList.toggle('empty', !this.rows.length);
     const columns = fn ? fn.columns : [];
-    // The version that is shown comes first.
+    // The version whose guards failed comes first, then the one that is shown.
     const at = Math.max(0, columns.indexOf(app.state.key));
-    this.order = [at, ...columns.keys()].filter((column, i) => column !== at || i === 0).slice(0, columns.length);
+    const failing = columns.map((_, i) => this.rows.some((row) => row[4] && row[4][i] !== undefined));
+    const lead = failing[at] ? at : Math.max(0, failing.indexOf(true) < 0 ? at : failing.indexOf(true));
+    this.order = [...new Set([lead, at, ...columns.keys()])].slice(0, columns.length);
     if (changed) this.widths = widthsOf(this.rows, columns.length);
     const titles = this.order.map((column) => {
       const key = columns[column], title = this.wide(make('button', key === app.state.key ? 'cell current' : 'cell', `[${key}]`), column + 1);
@@ -81,9 +83,8 @@ class GuardsPane extends FilePane {
         const text = cells[column], box = this.wide(cell(text, kind, 'cell'), column + 1);
         if (failed && failed[column] !== undefined) {
           box.classList.add('failed');
-          box.prepend('✕ ');
+          box.prepend('✕ ', make('b', 'actual', failed[column] ? `${failed[column]} ≠ ` : ''));
           box.title = `failed: it was ${failed[column] || 'a different value'}\nexpected: ${text}`;
-          if (failed[column]) box.append(make('b', 'actual', actual(failed[column])));
         }
         row.append(box);
       }
@@ -114,9 +115,6 @@ function nameOf(source, kind) {
 /** @param {string} name */
 function endOf(name) { return name.length > NAME ? `…${name.slice(1 - NAME)}` : name; }
 
-/** @param {string} value that failed a guard */
-function actual(value) { return ` ← ${value}`; }
-
 /** The widths at which nothing is cut. @param {any[]} rows @param {number} columns @returns {number[]} */
 function widthsOf(rows, columns) {
   const widths = [8, ...new Array(columns).fill(6)];
@@ -124,7 +122,7 @@ function widthsOf(rows, columns) {
     widths[0] = Math.max(widths[0], Math.min(NAME, nameOf(source, kind).length + (count > 1 ? 2 + String(count).length : 0)));
     if (!differs && cells.length > 1) continue;
     cells.forEach((/** @type {string | null} */ text, /** @type {number} */ i) => {
-      const wrong = failed && failed[i] !== undefined ? 2 + (failed[i] ? actual(failed[i]).length : 0) : 0;
+      const wrong = failed && failed[i] !== undefined ? 5 + (failed[i] || '').length : 0;
       widths[i + 1] = Math.max(widths[i + 1], Math.min(WIDEST + 12, (text || '').length) + wrong);
     });
   }
