@@ -155,7 +155,7 @@ def test_versions_and_guards(small_page: Path, open_page: Callable[..., Any]) ->
     page = open_page(small_page).page
     page.locator("#guards .toggle").first.click()
     assert page.locator("#guards .row").count() == 2
-    assert page.locator("#guards .failed").inner_text()== "✕ size(0) 12 ≠ float32 [10]"
+    assert page.locator("#guards .failed").inner_text() == "✕ size(0) 12 ≠ float32 [10]"
     page.locator("#runs .toggle", has_text="diff").click()
     assert page.locator("#runs .row.added").count() >= 1
     page.locator("#runs .toggle", has_text="diff").click()

@@ -7,6 +7,7 @@ each has a different remedy.
 
 from __future__ import annotations
 
+from pellucid.brief import counted
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import CompileKey, Frame, Metrics, Place, Times
 from pellucid.torch.model.failures import is_own
@@ -26,7 +27,6 @@ from ..parts import (
     part_of,
 )
 from ..source import Program, root_of
-from ..words import counted
 
 _LONG = 30.0
 """The number of seconds from which a function is reported, over all compiles of its versions."""
