@@ -58,11 +58,11 @@ class FormatReader {
     return text;
   }
 
-  // Returns a number of at most three digits; -1 if there is none, nothing if it is longer.
+  // Returns a number of at most two digits; -1 if there is none, nothing if it is longer.
   std::optional<int> number() {
     int value = -1;
     for (int digits = 0; at_ < format_.size() && is_digit(format_[at_]); ++digits) {
-      if (digits == 3) return std::nullopt;
+      if (digits == 2) return std::nullopt;
       value = (value < 0 ? 0 : value) * 10 + (format_[at_++] - '0');
     }
     return value;
