@@ -51,7 +51,8 @@ CPP_LAYERS: Dict[str, List[str]] = {
 # makes an object::Module of live code.
 CPP_TOPS: Dict[str, List[str]] = {
     "cli": [],
-    "python": ["object"],
+    # Live code objects, and the syntax trees of Python's own parser.
+    "python": ["ast", "object"],
     # The archives of the native binary.
     "web": ["cli"],
 }
@@ -92,6 +93,7 @@ USES_EXTENSION = (
     "pellucid.recompile",
     "pellucid.containers",
     "pellucid.following",
+    "pellucid.matching.judge",
     "pellucid.commands",
     "pellucid.__main__",
 )

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ast/tree.h"
 #include "object/code.h"
 #include "object/facts.h"
 #include "object/known.h"
@@ -61,6 +62,10 @@ Result<Verdict> compare_live(const object::Module& original, const object::Modul
                              const Allowance& allowance);
 
 Result<Dump> dump_live(const object::Module& module, std::string_view stage);
+
+// Compares a program with the tree of a source, which is lowered for the program's version. Spends
+// the tree's module, in which the tree was made (object::new_module).
+Result<Verdict> compare_with_source(const Program& original, ast::Tree& tree, ast::NodeId top);
 
 // The code objects of a program.
 const object::Module& module_of(const Program& program);

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+import ast
 from types import CodeType
 from typing import Any, Dict, List, Literal, Optional, Tuple
 
@@ -80,6 +81,9 @@ def relower_pyc(
     forms: Dict[str, int] = ...,
     version: Optional[Tuple[int, int]] = None,
     strict: bool = False,
+) -> Tuple[_Status, List[_CodeVerdict]]: ...
+def compare_source(
+    pyc: bytes, parsed: ast.Module, version: Optional[Tuple[int, int]] = None
 ) -> Tuple[_Status, List[_CodeVerdict]]: ...
 def function_name(name: str) -> str: ...
 def with_comments(source: str, comments: List[Tuple[int, str]], keeps_lines: bool) -> str: ...

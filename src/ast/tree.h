@@ -165,6 +165,13 @@ class Tree {
     return NodeId(records_.size() - 1);
   }
 
+  // Adds a node whose fields are in the slots, for table-driven makers.
+  NodeId add_record(const Record& record) {
+    records_.push_back(record);
+    made_.add(record.kind);
+    return NodeId(records_.size() - 1);
+  }
+
   // Reserves room for `nodes` more nodes, so that a tree mostly made from one code object is not
   // reallocated again and again while it grows.
   void make_room(size_t nodes) {
@@ -174,10 +181,7 @@ class Tree {
 
   // Returns a new node with the same fields; its children are shared until they are replaced.
   NodeId copy(NodeId id) {
-    const Record record = part_of(records_, id);
-    records_.push_back(record);
-    made_.add(record.kind);
-    return NodeId(records_.size() - 1);
+    return add_record(Record(part_of(records_, id)));
   }
 
   // Returns the node as a T; its kind must be T's.

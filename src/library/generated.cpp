@@ -7,6 +7,8 @@
 #include "bytecode/twin_constants.h"
 #include "driver/code_paths.h"
 #include "driver/pipeline.h"
+#include "driver/verdicts.h"
+#include "flow/graphs.h"
 #include "library/access.h"
 #include "library/convert.h"
 
@@ -96,5 +98,12 @@ Result<Verdict> compare_live(const object::Module& original, const object::Modul
 const object::Module& module_of(const Program& program) { return Access::input(program).module; }
 
 std::vector<std::string> paths_of(const object::Module& module) { return driver::paths_of(module); }
+
+Result<Verdict> compare_with_source(const Program& original, ast::Tree& tree, ast::NodeId top) {
+  return guarded([&]() -> Result<Verdict> {
+    flow::Graphs graphs(Access::input(original).module);
+    return public_verdict(driver::relowered(graphs, tree, top));
+  });
+}
 
 }  // namespace pellucid

@@ -12,6 +12,7 @@
 #include "object/identifiers.h"
 #include "object/known.h"
 #include "pellucid/generated.h"
+#include "python/literals.h"
 #include "python/types.h"
 
 namespace nb = nanobind;
@@ -287,45 +288,10 @@ class Converter {
     return module_.add(std::move(made));
   }
 
-  ConstId plain(ConstKind kind) {
-    Const made;
-    made.kind = kind;
-    return module_.add(std::move(made));
-  }
-
-  ConstId with_text(ConstKind kind, const std::string& text) {
-    Const made;
-    made.kind = kind;
-    made.text = intern(text);
-    return module_.add(std::move(made));
-  }
-
   // Returns nothing if no literal makes an equal object of the same type.
   std::optional<ConstId> convert_literal(nb::handle value, int depth) {
+    if (const auto literal = add_literal(module_, value)) return literal;
     PyObject* p = value.ptr();
-    if (p == Py_None) return plain(ConstKind::None);
-    if (p == Py_False) return plain(ConstKind::False);
-    if (p == Py_True) return plain(ConstKind::True);
-    if (p == Py_Ellipsis) return plain(ConstKind::Ellipsis);
-    if (PyLong_CheckExact(p)) return integer(value);
-    if (PyUnicode_CheckExact(p)) return with_text(ConstKind::Str, utf8(value));
-    if (PyBytes_CheckExact(p)) {
-      return with_text(ConstKind::Bytes,
-                       std::string(PyBytes_AsString(p), static_cast<size_t>(PyBytes_Size(p))));
-    }
-    if (PyFloat_CheckExact(p)) {
-      Const made;
-      made.kind = ConstKind::Float;
-      made.real = PyFloat_AsDouble(p);
-      return module_.add(std::move(made));
-    }
-    if (PyComplex_CheckExact(p)) {
-      Const made;
-      made.kind = ConstKind::Complex;
-      made.real = PyComplex_RealAsDouble(p);
-      made.imag = PyComplex_ImagAsDouble(p);
-      return module_.add(std::move(made));
-    }
     if (is_code(p)) {
       Const made;
       made.kind = ConstKind::Code;
@@ -340,22 +306,6 @@ class Converter {
     // Compilers never nest a frozenset in another constant.
     if (depth == 0 && PyFrozenSet_CheckExact(p)) return items(ConstKind::FrozenSet, value, depth);
     return std::nullopt;
-  }
-
-  ConstId integer(nb::handle value) {
-    int overflow = 0;
-    const long long small = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
-    if (overflow == 0) {
-      Const made;
-      made.kind = ConstKind::Int;
-      made.integer = small;
-      return module_.add(std::move(made));
-    }
-    nb::object base16 = nb::steal(PyNumber_ToBase(value.ptr(), 16));
-    if (!base16.is_valid()) throw nb::python_error();
-    std::string digits = utf8(base16);
-    digits.erase(digits.find("0x"), 2);
-    return with_text(ConstKind::BigInt, digits);
   }
 
   // Returns a container constant, or nothing if an item is not a literal: rebuilding the container

@@ -14,6 +14,7 @@
 #include "python/boundary.h"
 #include "python/files.h"
 #include "python/from_code.h"
+#include "python/from_tree.h"
 #include "python/types.h"
 
 namespace nb = nanobind;
@@ -254,6 +255,21 @@ nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const nb::dict& f
   return as_tuple(found.verdict.value_or(Verdict()));
 }
 
+// Returns the verdict on a file and a source, an ast.Module that any version of Python has parsed.
+nb::tuple compare_source(const nb::bytes& pyc, nb::handle parsed, const MaybeVersion& version) {
+  const Program original = read_input(pyc, version);
+  const object::Module& read = module_of(original);
+  object::Module module = object::new_module(read.version);
+  object::Code flags;  // some releases of one version have others
+  flags.flags = read[read.root].flags;
+  module.codes.push_back(std::move(flags));
+  module.root = object::CodeId(size_t{0});
+  ast::Tree tree(module);
+  const ast::NodeId top = from_tree(parsed, tree);
+  return as_tuple(
+      value_or_raise(without_gil([&] { return compare_with_source(original, tree, top); })));
+}
+
 nb::str with_comments(const nb::str& source, const nb::list& given, bool keeps_lines) {
   std::vector<Comment> comments;
   for (const nb::handle item : given) {
@@ -300,6 +316,8 @@ NB_MODULE(_core, m) {
         nb::arg("version") = nb::none());
   m.def("relower_pyc", &relower_pyc, nb::arg("pyc"), nb::arg("unstructured") = false,
         nb::arg("forms") = nb::dict(), nb::arg("version") = nb::none(), nb::arg("strict") = false);
+  m.def("compare_source", &compare_source, nb::arg("pyc"), nb::arg("parsed"),
+        nb::arg("version") = nb::none());
   m.def(
       "function_name", [](const nb::str& name) { return text(function_name(name)); },
       nb::arg("name"));
