@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """pellucid opens the opaque box of the PyTorch compiler.
 
-`decompile`, `decompile_ex`, `load`, `find`, `compare` and `report` do not need PyTorch. What works
-on `torch.compile` does (`prepare_debug`, `debug`, `find_nan`, `find_difference`, `try_remedy`,
-`install`, `uninstall`). Each name is loaded on first use.
+`decompile`, `decompile_ex`, `match`, `load`, `find`, `compare` and `report` do not need PyTorch.
+What works on `torch.compile` does (`prepare_debug`, `debug`, `find_nan`, `find_difference`,
+`try_remedy`, `install`, `uninstall`). Each name is loaded on first use.
 """
 
 import importlib
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pellucid.findings.find import find
     from pellucid.findings.finding import Finding
     from pellucid.findings.remedy import Remedy, Trial
+    from pellucid.matching.judge import Match, match
     from pellucid.report import report
     from pellucid.torch import (
         NanReport,
@@ -61,6 +62,7 @@ _LAZY: Dict[str, str] = {
     "Finding": "pellucid.findings.finding",
     "Frame": "pellucid.torch.model.events",
     "Graph": "pellucid.torch.model.events",
+    "Match": "pellucid.matching.judge",
     "NanReport": "pellucid.torch",
     "Recompile": "pellucid.torch.model.events",
     "Remedy": "pellucid.findings.remedy",
@@ -80,6 +82,7 @@ _LAZY: Dict[str, str] = {
     "import_log": "pellucid.torch.logs.folder",
     "install": "pellucid.torch",
     "load": "pellucid.torch.store.load",
+    "match": "pellucid.matching.judge",
     "prepare_debug": "pellucid.torch",
     "report": "pellucid.report",
     "try_remedy": "pellucid.torch.trying.trial",
@@ -101,6 +104,7 @@ __all__ = [
     "Finding",
     "Frame",
     "Graph",
+    "Match",
     "NanReport",
     "NotADump",
     "NotALog",
@@ -123,6 +127,7 @@ __all__ = [
     "import_log",
     "install",
     "load",
+    "match",
     "prepare_debug",
     "report",
     "try_remedy",

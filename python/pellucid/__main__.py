@@ -16,6 +16,7 @@ from pellucid.command_parser import Help, Overview, Parser, add_verify
 from pellucid.comparison.command import add_diff
 from pellucid.corpus.command import add_corpus
 from pellucid.errors import CannotPrint
+from pellucid.matching.command import add_match
 from pellucid.report.command import add_report
 from pellucid.shell.command import add_shell
 from pellucid.torch.commands import add_explain, add_find_difference, add_find_nan, explain
@@ -108,6 +109,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_torch(commands)
     add_report(commands, Help)
     add_corpus(commands, Help)
+    add_match(commands, Help)
     add_shell(commands, Help)
     for each in commands.choices.values():
         each.set_defaults(parser=each)

@@ -21,7 +21,9 @@ _MEANINGS = {
 }
 
 
-def shown_progress(results: Iterable[T], total: int) -> Generator[T, None, None]:
+def shown_progress(
+    results: Iterable[T], total: int, verb: str = "decompiling"
+) -> Generator[T, None, None]:
     """Show a progress bar if standard error is a terminal and there is something to wait for."""
     if total < 10 or not sys.stderr.isatty() or is_quiet():
         yield from results
@@ -31,7 +33,7 @@ def shown_progress(results: Iterable[T], total: int) -> Generator[T, None, None]
     from rich.progress import TimeElapsedColumn as Elapsed
 
     console = Console(stderr=True, soft_wrap=True)  # do not wrap a message
-    columns = (TextColumn("decompiling"), BarColumn(), MofNCompleteColumn(), TextColumn("files"))
+    columns = (TextColumn(verb), BarColumn(), MofNCompleteColumn(), TextColumn("files"))
     progress = Progress(*columns, Elapsed(), console=console, transient=True)
     try:
         with interrupts_kept():

@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/pellucid
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_pellucid_subparsers=(decompile dis dump inspect run explain import find-difference find-nan diff demo report corpus textconv completion help)
+_shtab_pellucid_subparsers=(decompile dis dump inspect run explain import find-difference find-nan diff demo report corpus match textconv completion help)
 
 _shtab_pellucid_decompile_option_strings=(-h --help -o --out --force --verify --verify=recompiled --verify=relowered --verify=strict --no-verify --keep-lines --unstructured --follow --certificate --python-version --jobs --json --color -q --quiet --no-pager)
 _shtab_pellucid_dis_option_strings=(-h --help --python-version --color -q --quiet --no-pager)
@@ -20,6 +20,7 @@ _shtab_pellucid_diff_option_strings=(-h --help --json -o --out --color -q --quie
 _shtab_pellucid_demo_option_strings=(-h --help --out --color -q --quiet --no-pager)
 _shtab_pellucid_report_option_strings=(-h --help -o --out --open --max-size --redact --editor --dot --trace --color -q --quiet --no-pager)
 _shtab_pellucid_corpus_option_strings=(-h --help -o --out --engine --address --jobs --verify --verify=recompiled --verify=relowered --no-verify --seconds --memory --retry-limited --color -q --quiet --no-pager)
+_shtab_pellucid_match_option_strings=(-h --help --source --json --sarif --jobs --color -q --quiet --no-pager)
 _shtab_pellucid_textconv_option_strings=(-h --help --color -q --quiet --no-pager)
 _shtab_pellucid_completion_option_strings=(-h --help --color -q --quiet --no-pager)
 _shtab_pellucid_help_option_strings=(-h --help)
@@ -48,6 +49,7 @@ _shtab_pellucid_report___out_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_corpus_pos_0_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_corpus__o_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_corpus___out_COMPGEN=_shtab_compgen_files
+_shtab_pellucid_match_pos_0_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_textconv_pos_0_COMPGEN=_shtab_compgen_files
 
 _shtab_pellucid_decompile___python_version_choices=(3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15)
@@ -70,11 +72,12 @@ _shtab_pellucid_demo___color_choices=(auto always never)
 _shtab_pellucid_report___color_choices=(auto always never)
 _shtab_pellucid_corpus___engine_choices=(local ray)
 _shtab_pellucid_corpus___color_choices=(auto always never)
+_shtab_pellucid_match___color_choices=(auto always never)
 _shtab_pellucid_textconv___color_choices=(auto always never)
 _shtab_pellucid_completion_pos_0_choices=(bash zsh fish)
 _shtab_pellucid_completion___color_choices=(auto always never)
-_shtab_pellucid_help_pos_0_choices=(decompile dis dump inspect run explain import find-difference find-nan diff demo report corpus textconv completion help)
-_shtab_pellucid_pos_0_choices=(decompile dis dump inspect run explain import find-difference find-nan diff demo report corpus textconv completion help)
+_shtab_pellucid_help_pos_0_choices=(decompile dis dump inspect run explain import find-difference find-nan diff demo report corpus match textconv completion help)
+_shtab_pellucid_pos_0_choices=(decompile dis dump inspect run explain import find-difference find-nan diff demo report corpus match textconv completion help)
 _shtab_pellucid___color_choices=(auto always never)
 
 _shtab_pellucid_decompile_pos_0_nargs=+
@@ -177,6 +180,13 @@ _shtab_pellucid_corpus___retry_limited_nargs=0
 _shtab_pellucid_corpus__q_nargs=0
 _shtab_pellucid_corpus___quiet_nargs=0
 _shtab_pellucid_corpus___no_pager_nargs=0
+_shtab_pellucid_match_pos_0_nargs=+
+_shtab_pellucid_match__h_nargs=0
+_shtab_pellucid_match___help_nargs=0
+_shtab_pellucid_match___json_nargs=0
+_shtab_pellucid_match__q_nargs=0
+_shtab_pellucid_match___quiet_nargs=0
+_shtab_pellucid_match___no_pager_nargs=0
 _shtab_pellucid_textconv__h_nargs=0
 _shtab_pellucid_textconv___help_nargs=0
 _shtab_pellucid_textconv__q_nargs=0

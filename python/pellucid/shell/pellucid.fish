@@ -50,8 +50,8 @@ function _shtab_pellucid_using
   test "$_shtab_pellucid_cmdpath" = "$argv"
 end
 
-set -g _shtab_pellucid_commands decompile dis dump inspect run explain import find-difference find-nan diff demo report corpus textconv completion help
-set -g _shtab_pellucid_opts_with_value --address --atol --certificate --color --dot --engine --fail-on --jobs --limit --max-size --memory --out --python-version --reference --rtol --seconds --source --stage --trace -o
+set -g _shtab_pellucid_commands decompile dis dump inspect run explain import find-difference find-nan diff demo report corpus match textconv completion help
+set -g _shtab_pellucid_opts_with_value --address --atol --certificate --color --dot --engine --fail-on --jobs --limit --max-size --memory --out --python-version --reference --rtol --sarif --seconds --source --stage --trace -o
 
 complete -c pellucid -e
 complete -c pellucid -f
@@ -194,6 +194,16 @@ complete -c pellucid -n '_shtab_pellucid_using corpus' -l color -xka "auto alway
 complete -c pellucid -n '_shtab_pellucid_using corpus' -s q -l quiet -d 'print results, warnings and errors, but no progress and no summary'
 complete -c pellucid -n '_shtab_pellucid_using corpus' -l no-pager -d 'do not page long output on a terminal'
 complete -c pellucid -n '_shtab_pellucid_using corpus; and test $_shtab_pellucid_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'what to decompile'
+complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a match -d 'check whether .pyc files come from their sources'
+complete -c pellucid -n '_shtab_pellucid_using match' -s h -l help -d 'show this help message and exit'
+complete -c pellucid -n '_shtab_pellucid_using match' -l source -x -d 'the source of the given .pyc files'
+complete -c pellucid -n '_shtab_pellucid_using match' -l json -d 'print one line of JSON per .pyc'
+complete -c pellucid -n '_shtab_pellucid_using match' -l sarif -x -d 'write a SARIF 2.1.0 log of what does not match'
+complete -c pellucid -n '_shtab_pellucid_using match' -l jobs -x -d 'number of processes (default: one per processor)'
+complete -c pellucid -n '_shtab_pellucid_using match' -l color -xka "auto always never" -d 'use colors (default: auto, if the output is a terminal and NO_COLOR is not set)'
+complete -c pellucid -n '_shtab_pellucid_using match' -s q -l quiet -d 'print results, warnings and errors, but no progress and no summary'
+complete -c pellucid -n '_shtab_pellucid_using match' -l no-pager -d 'do not page long output on a terminal'
+complete -c pellucid -n '_shtab_pellucid_using match; and test $_shtab_pellucid_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d '.pyc files, folders, archives'
 complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a textconv -d 'print the source of a .pyc (for git diff)'
 complete -c pellucid -n '_shtab_pellucid_using textconv' -s h -l help -d 'show this help message and exit'
 complete -c pellucid -n '_shtab_pellucid_using textconv' -l color -xka "auto always never" -d 'use colors (default: auto, if the output is a terminal and NO_COLOR is not set)'
@@ -208,4 +218,4 @@ complete -c pellucid -n '_shtab_pellucid_using completion' -l no-pager -d 'do no
 complete -c pellucid -n '_shtab_pellucid_using completion; and test $_shtab_pellucid_npos -eq 0' -ka "bash zsh fish" -d shell
 complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a help -d 'show the help of a command'
 complete -c pellucid -n '_shtab_pellucid_using help' -s h -l help -d 'show this help message and exit'
-complete -c pellucid -n '_shtab_pellucid_using help; and test $_shtab_pellucid_npos -eq 0' -ka "decompile dis dump inspect run explain import find-difference find-nan diff demo report corpus textconv completion help" -d COMMAND
+complete -c pellucid -n '_shtab_pellucid_using help; and test $_shtab_pellucid_npos -eq 0' -ka "decompile dis dump inspect run explain import find-difference find-nan diff demo report corpus match textconv completion help" -d COMMAND

@@ -1,0 +1,5 @@
+"""Prices with tax."""
+
+
+def total(prices, rate=0.19):
+    return round(sum(prices) * (1 + rate), 2)

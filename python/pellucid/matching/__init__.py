@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``pellucid match``: does a `.pyc` come from this source?
+
+========== ===========================================================================
+module     contents
+========== ===========================================================================
+prepare    a source's syntax tree as CPython's compiler has it before it generates code
+judge      one `.pyc` and one source to a :class:`~pellucid.matching.judge.Match`
+header     what Python does with a `.pyc` that it finds beside a source
+pairs      the `.pyc` files of inputs, each with its source
+sarif      matches as a SARIF 2.1 log
+command    the command line
+========== ===========================================================================
+"""

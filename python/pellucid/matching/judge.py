@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One `.pyc` and one source: does the bytecode mean what the source says?
+
+The source is parsed by the running Python and lowered by the engine for the version of the `.pyc`,
+which need not be installed.  If the proof fails there, the `.pyc` is decompiled, and its source is
+compared with the given one: both are compiled by the running Python.
+"""
+
+import ast
+import difflib
+import dis
+import itertools
+import sys
+import warnings
+from types import CodeType
+from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+from pellucid import _core
+from pellucid.decompilation import prove_pyc
+from pellucid.errors import DecompileError
+from pellucid.matching.prepare import prepare
+from pellucid.verdicts import CodeVerdict
+
+MATCH = "match"
+EQUIVALENT = "equivalent"
+DIFFERS = "differs"
+NO_SOURCE = "no source"
+UNPROVEN = "unproven"
+
+# How the engine begins a reason (verify/lower, verify/compare.h).
+_NOT_LOWERED = "relowering:"
+_BY_DECOMPILING = "its decompiled source means the same"
+_LEVELS = {0: "without optimization", 1: "with -O", 2: "with -OO"}
+
+
+class Match(NamedTuple):
+    """Whether a `.pyc` comes from a source."""
+
+    status: str
+    """``match``: the `.pyc` does what the source says.  ``equivalent``: it does so at a different
+    optimization level than its name says, or only its decompiled source shows that it does.
+    ``differs``: it does something else.  ``no source``: there is none, or it cannot be parsed.
+    ``unproven``: neither is certain."""
+    reason: str = ""
+    """Why it is not a match."""
+    function: str = ""
+    """The first code object that differs, such as ``<module>/Net/forward``."""
+    line: int = 0
+    """Its first line that differs, in the source that was compiled; 0 if unknown."""
+    diff: str = ""
+    """From the given source to the one that the `.pyc` was compiled from, as a unified diff."""
+    version: Tuple[int, int] = (0, 0)
+    """The Python version of the `.pyc`."""
+
+    def __bool__(self) -> bool:
+        """Whether the `.pyc` comes from the source."""
+        return self.status in (MATCH, EQUIVALENT)
+
+    def __repr__(self) -> str:
+        place = ", ".join(filter(None, (self.function, f"line {self.line}" if self.line else "")))
+        return f"<Match: {self.status}{f' in {place}' if place else ''}>"
+
+
+def match(pyc: bytes, source: Union[str, bytes, None], *, optimize: Optional[int] = None) -> Match:
+    """Return whether a `.pyc` file comes from a source.
+
+    No interpreter of the file's version is needed, and nothing is executed.
+
+    Args:
+        pyc: the contents of a `.pyc` of CPython 3.8 to 3.15.
+        source: Python source, as text or as the bytes of a file; ``None``: there is none.
+        optimize: the optimization level that the file should have, 0 to 2; ``None``: any.
+
+    Raises:
+        DecompileError: ``pyc`` is not a valid `.pyc`.
+    """
+    version = _core.pyc_version(pyc)
+    if source is None:
+        return Match(NO_SOURCE, version=version)
+    try:
+        _parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        running = "{}.{}".format(*sys.version_info[:2])
+        return Match(
+            NO_SOURCE, f"Python {running} cannot parse the source: {error}", version=version
+        )
+    own = optimize or 0
+    codes = _lowered(pyc, source, own, version)
+    if not _unproven(codes):
+        return Match(MATCH, version=version)
+    for level in {0, 1, 2} - {own}:
+        if not _unproven(_lowered(pyc, source, level, version)):
+            status = MATCH if optimize is None else EQUIVALENT
+            return Match(status, f"it was compiled {_LEVELS[level]}", version=version)
+    return _compared(pyc, source, own, version, codes)
+
+
+def _parse(source: Union[str, bytes]) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
+
+
+def _lowered(
+    pyc: bytes, source: Union[str, bytes], level: int, version: Tuple[int, int]
+) -> List[CodeVerdict]:
+    """Compare the `.pyc` with the source, lowered for its version."""
+    try:
+        tree = prepare(_parse(source), version, level)
+        return [CodeVerdict(*code) for code in _core.compare_source(pyc, tree)[1]]
+    except RecursionError:
+        return [CodeVerdict("unproven", "<module>", f"{_NOT_LOWERED} it nests too deep", 0, 0)]
+
+
+def _unproven(codes: Iterable[CodeVerdict]) -> List[CodeVerdict]:
+    return [code for code in codes if code.status == "unproven"]
+
+
+def _compared(
+    pyc: bytes,
+    source: Union[str, bytes],
+    level: int,
+    version: Tuple[int, int],
+    lowered: List[CodeVerdict],
+) -> Match:
+    """Compare the source with the decompiled one."""
+    first = _unproven(lowered)[0]
+    unproven = Match(UNPROVEN, first.reason, first.code, version=version)
+    try:
+        found, verdict = prove_pyc(pyc, "relowered", line_map=False)
+        ours = _compiled(_parse(found.source), version, level)
+        theirs = _compiled(_parse(source), version, level)
+    except (DecompileError, SyntaxError, ValueError, RecursionError) as error:
+        return unproven._replace(reason=str(error))
+    if verdict.status == "unproven":
+        return unproven._replace(reason=f"the decompiled source is not proven: {verdict.reason}")
+    status, codes = _core.compare_codes(theirs, ours)
+    if status != "unproven":
+        return Match(EQUIVALENT, _BY_DECOMPILING, version=version)
+    # A difference is one for both. Versions differ in which code is a code object of its own.
+    apart = _unproven(CodeVerdict(*code) for code in codes)
+    real = [c for c in _unproven(lowered) if not c.reason.startswith(_NOT_LOWERED)]
+    for code in apart:
+        if not any(_are_related(code.code, other.code) for other in real):
+            continue
+        names = code.code.split("/")[1:]
+        line = _line_of(theirs, names, code.offset)
+        diff = _diff(source, found.source, names, line)
+        return Match(DIFFERS, code.reason, code.code, line, diff, version)
+    sets = ({c.code for c in _unproven(lowered)}, {code.code for code in apart})
+    proven = ({c.code for c in lowered} - sets[0], {code[1] for code in codes} - sets[1])
+    if sets[0] <= proven[1] and sets[1] <= proven[0]:
+        return Match(EQUIVALENT, _BY_DECOMPILING, version=version)
+    return unproven
+
+
+def _are_related(path: str, other: str) -> bool:
+    """Whether two code objects are the same, or one is inside the other."""
+    return f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
+
+
+def _compiled(tree: ast.Module, version: Tuple[int, int], level: int) -> CodeType:
+    prepared = prepare(tree, version, level, stringizes=False)
+    for node in ast.walk(prepared):
+        _show_docstring(node)
+    ast.fix_missing_locations(prepared)
+    code = compile(prepared, "<source>", "exec", dont_inherit=True, optimize=0)
+    assert isinstance(code, CodeType)
+    return code
+
+
+def _show_docstring(node: ast.AST) -> None:
+    """Turn a docstring into a call: since 3.13 Python strips the indentation of docstrings."""
+    if not isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        return
+    first = node.body[0] if node.body else None
+    if isinstance(first, ast.Expr) and ast.get_docstring(node, clean=False) is not None:
+        name = ast.copy_location(ast.Name("__doc__", ast.Load()), first)
+        first.value = ast.copy_location(ast.Call(name, [first.value], []), first)
+        futures = itertools.takewhile(_is_future, node.body[1:])
+        node.body.insert(len(list(futures)), node.body.pop(0))
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _line_of(code: CodeType, path: Sequence[str], offset: int) -> int:
+    """The line of an instruction in the code object at a path below ``code``; 0 if unknown."""
+    for name in path:
+        nested = [c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name]
+        if not nested:
+            return 0
+        code = nested[0]
+    lines = [line for start, line in dis.findlinestarts(code) if start <= offset and line]
+    return lines[-1] if lines else code.co_firstlineno
+
+
+def _diff(source: Union[str, bytes], decompiled: str, path: Sequence[str], line: int) -> str:
+    """The difference at a line of the source, in the definition at a path or in the whole file."""
+    tree = _parse(source)
+    before, after = (_normal(_at(each, path)) for each in (tree, _parse(decompiled)))
+    lines = list(difflib.unified_diff(before, after, "source", "pyc", lineterm="", n=2))
+    starts = [number for number, text in enumerate(lines) if text.startswith("@@")]
+    hunks = [lines[i:j] for i, j in zip(starts, [*starts[1:], len(lines)])]
+    # The decompiled source may also be written differently where it means the same.
+    at_line = [node for node in ast.walk(tree) if getattr(node, "lineno", 0) == line]
+    first = _normal(at_line[0])[:1] if at_line else []
+    hunks = [hunk for hunk in hunks if first and "-" + first[0] in map(_flat, hunk)] or hunks
+    return "\n".join(lines[:2] + hunks[0]) if hunks else ""
+
+
+def _flat(line: str) -> str:
+    """A line of a diff without its indentation."""
+    return line[:1] + line[1:].lstrip()
+
+
+def _at(tree: ast.AST, path: Sequence[str]) -> ast.AST:
+    for name in path:
+        inner = [node for node in ast.walk(tree) if getattr(node, "name", None) == name]
+        if not inner:  # a lambda or a comprehension
+            break
+        tree = inner[0]
+    return tree
+
+
+def _normal(tree: ast.AST) -> "list[str]":
+    unparse = getattr(ast, "unparse", None)  # Python 3.9 and newer
+    return [] if unparse is None else unparse(tree).splitlines()

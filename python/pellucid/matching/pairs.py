@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The `.pyc` files of inputs, each with the source that it should come from."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import zipfile
+from pathlib import Path, PurePath, PurePosixPath
+from typing import Iterator, NamedTuple, Sequence
+
+from pellucid.containers import LARGEST_MEMBER
+from pellucid.inputs import Job, find
+
+# `module.cpython-311.opt-1.pyc`, as PEP 3147 and PEP 488 name the files in __pycache__.
+_CACHED = re.compile(r"(?P<stem>.+?)\.[a-z]+-\d+(?:\.opt-(?P<level>\w+))?\.pyc")
+
+
+class Pair(NamedTuple):
+    """A `.pyc` file and where its source is."""
+
+    pyc: Job
+    source_name: str
+    """Where the source is, or where it was looked for."""
+    source: Path
+    """The source, or the archive that may have it."""
+    source_member: str
+    """Its name in the archive; empty if it is a file."""
+    is_cached: bool
+    """Whether the `.pyc` is in ``__pycache__``."""
+    optimize: int | None
+    """The optimization level that its name says; None if it says nothing that Python knows."""
+
+    def read_source(self) -> bytes | None:
+        """Return the source; None if there is none.  Raises OSError."""
+        if self.source_member:
+            return _member(self.source, self.source_member)
+        return self.source.read_bytes() if self.source.is_file() else None
+
+    @property
+    def date(self) -> int | None:
+        """When the source was changed, in seconds; None if unknown."""
+        with contextlib.suppress(OSError):
+            return None if self.source_member else int(self.source.stat().st_mtime)
+        return None
+
+
+def pairs_of(inputs: Sequence[str], source: str | None = None) -> Iterator[Pair]:
+    """Yield the `.pyc` files of files, folders and archives, each with its source.
+
+    Args:
+        inputs: the files.
+        source: the source of them all; otherwise it is the `.py` file that Python would compile
+            into a `.pyc`, in the same folder or archive.
+
+    Raises:
+        DecompileError: an archive is damaged.
+    """
+    for path in map(Path, inputs):
+        for found in find(path):
+            job = Job(found.path, None, found.member, found.read_member)
+            place, is_cached, level = source_of(PurePosixPath(found.member or found.path))
+            own, member = Path(place), ""
+            if found.member is not None:
+                own, member = found.path, place.as_posix()
+            name = f"{own}/{member}" if member else str(own)
+            if source is not None:
+                name, own, member = source, Path(source), ""
+            yield Pair(job, name, own, member, is_cached, level)
+
+
+def source_of(pyc: PurePath) -> tuple[PurePath, bool, int | None]:
+    """Return where the source of a `.pyc` is, whether that is cached, and its optimization level.
+
+    >>> where, *rest = source_of(PurePosixPath("pkg/__pycache__/mod.cpython-311.opt-2.pyc"))
+    >>> str(where), rest
+    ('pkg/mod.py', [True, 2])
+    >>> str(source_of(PurePosixPath("pkg/mod.pyc"))[0])
+    'pkg/mod.py'
+    """
+    cached = _CACHED.fullmatch(pyc.name) if pyc.parent.name == "__pycache__" else None
+    if cached is None:
+        return pyc.with_suffix(".py"), False, None
+    level = cached["level"] or "0"
+    optimize = int(level) if level in ("0", "1", "2") else None
+    return pyc.parent.parent / f"{cached['stem']}.py", True, optimize
+
+
+def _member(archive: Path, name: str) -> bytes | None:
+    """The contents of a file in a zip archive; None if it has no such file."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            if opened.getinfo(name).file_size > LARGEST_MEMBER:
+                return None
+            return opened.read(name)
+    except (KeyError, OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
+        return None
