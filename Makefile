@@ -157,7 +157,7 @@ gallery: $(BUILD)/.stamp $(STAMPS)/torch
 	@if $(BIN)/python gallery --list $(GALLERY_ARGS) | grep -q ' models '; then $(MAKE) $(STAMPS)/models; fi
 	$(BIN)/python gallery $(GALLERY_ARGS)
 
-## make wheels   the wheels for Linux on x86-64 and the source archive, into dist
+## make wheels   the wheels for Linux on x86-64 and aarch64, and the source archive, into dist
 wheels: $(BUILD)/.stamp $(STAMPS)/wheels
 	$(BIN)/python tools/wheels.py $(WHEELS_ARGS)
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build the wheels for Linux on x86-64, and the source archive, into `--out`.
+"""Build the wheels for Linux on x86-64 and aarch64, and the source archive, into `--out`.
 
-The core is compiled once, by Zig's C++ compiler: a Clang that links against a glibc as old as it
-is told to and brings a static libc++, so that a wheel needs nothing but libc. The extension of each
-Python links that core. 3.8 to 3.11 have a wheel each; that of 3.12 is built against the stable
-ABI and serves every later Python as well.
+The core is compiled once per architecture, by Zig's C++ compiler: a Clang that compiles for either
+one, links against a glibc as old as it is told to and brings a static libc++, so that a wheel needs
+nothing but libc. The extension of each Python links that core. 3.8 to 3.11 have a wheel each; that
+of 3.12 is built against the stable ABI and serves every later Python as well. The headers are those
+of the Pythons found here: on Linux they are the same for all 64-bit architectures.
 
 `python/drop_in` is a wheel of its own: pellucid under the name depyf.
 """
@@ -15,7 +16,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import List, Optional
+from typing import List, Mapping, Optional
 
 from pellucid.interpreters import Version, find_interpreter
 from pythons import STABLE
@@ -23,24 +24,28 @@ from pythons import STABLE
 ROOT = Path(__file__).resolve().parent.parent
 VERSIONS: List[Version] = [*((3, minor) for minor in range(8, 12)), STABLE]
 GLIBC = "2.17"
-PLATFORM = f"manylinux_{GLIBC.replace('.', '_')}_x86_64"
+ARCHITECTURES = ("x86_64", "aarch64")
 MOST_BYTES = 6_000_000
+SOURCE = "source"
+"""What is built of no version: the source archive, and the wheel that replaces depyf."""
 
 
-def run(command: List[str], log: Path) -> None:
+def run(command: List[str], log: Path, environment: Mapping[str, str] = os.environ) -> None:
     """Run a command quietly; show the end of its output if it fails."""
     with log.open("ab") as file:
-        done = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, cwd=ROOT, check=False)
+        done = subprocess.run(
+            command, stdout=file, stderr=subprocess.STDOUT, cwd=ROOT, env=environment, check=False
+        )
     if done.returncode != 0:
         print(log.read_text(errors="replace")[-6000:], file=sys.stderr)
         raise SystemExit(f"wheels: failed: {' '.join(command)}")
 
 
-def compiler(folder: Path) -> List[str]:
+def compiler(folder: Path, architecture: str) -> List[str]:
     """Write the programs that CMake calls into `folder`; return the settings that name them."""
     folder.mkdir(parents=True, exist_ok=True)
     programs = {
-        "CMAKE_CXX_COMPILER": f"c++ -target x86_64-linux-gnu.{GLIBC}",
+        "CMAKE_CXX_COMPILER": f"c++ -target {architecture}-linux-gnu.{GLIBC}",
         "CMAKE_AR": "ar",
         "CMAKE_RANLIB": "ranlib",
     }
@@ -55,8 +60,7 @@ def compiler(folder: Path) -> List[str]:
     # Python.h includes it up to 3.10, for functions that no extension needs and Zig has no word of.
     (folder / "crypt.h").write_bytes(b"")
     settings.append(f"CMAKE_CXX_FLAGS=-idirafter {folder}")
-    # Before 2.40, glibc's part of this way to reach thread-local memory loses registers.
-    return [*settings, "NB_HAS_MTLS_GNU2=OFF", "PELLUCID_WERROR=ON"]
+    return [*settings, "PELLUCID_WERROR=ON"]
 
 
 def build_core(folder: Path, settings: List[str], log: Path) -> None:
@@ -85,32 +89,61 @@ def environment(version: Version, folder: Path, log: Path) -> Optional[Path]:
     return python
 
 
-def build_wheel(python: Path, settings: List[str], work: Path, stable: bool, log: Path) -> Path:
+def target(version: Version, architecture: str) -> Mapping[str, str]:
+    """Return the environment in which a build makes a wheel for an architecture."""
+    suffix = ".cpython-{}{}-{}-linux-gnu.so".format(*version, architecture)
+    platform = f"linux-{architecture}"
+    return {**os.environ, "SETUPTOOLS_EXT_SUFFIX": suffix, "_PYTHON_HOST_PLATFORM": platform}
+
+
+def build_wheel(
+    python: Path, version: Version, architecture: str, settings: List[str], work: Path, log: Path
+) -> Path:
     """Build one wheel into an empty folder below `work`, as this machine's linker leaves it."""
     out = work / "made"
     shutil.rmtree(out, ignore_errors=True)
     command = [str(python), "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", ".", "-w"]
     command += [str(out), f"-Cbuild-dir={work / 'build'}"]
     command += [f"-Ccmake.define.{setting}" for setting in settings]
-    if stable:
+    if version == STABLE:
         command.append("-Cwheel.py-api=cp{}{}".format(*STABLE))
-    run(command, log)
+    run(command, log, target(version, architecture))
     (wheel,) = out.glob("*.whl")
     return wheel
 
 
-def repair(wheel: Path, out: Path, log: Path) -> Path:
-    """Check that `wheel` runs where PLATFORM says, name it accordingly, and put it into `out`."""
+def repair(wheel: Path, architecture: str, out: Path, log: Path) -> None:
+    """Check that `wheel` runs where it is to run, name it accordingly, and put it into `out`."""
     made = wheel.parent / "repaired"
     auditwheel = [sys.executable, "-m", "auditwheel"]
-    run([*auditwheel, "repair", "--plat", PLATFORM, "-w", str(made), str(wheel)], log)
+    # It knows the names of platforms of this architecture alone, but recognizes all.
+    run([*auditwheel, "repair", "--plat", "auto", "-w", str(made), str(wheel)], log)
     (repaired,) = made.glob("*.whl")
+    if not repaired.stem.endswith(f"manylinux_{GLIBC.replace('.', '_')}_{architecture}"):
+        raise SystemExit(f"wheels: {repaired.name}: not for a glibc as old as {GLIBC}")
     size = repaired.stat().st_size
     if size > MOST_BYTES:
         raise SystemExit(f"wheels: {repaired.name}: {size} bytes, more than {MOST_BYTES}")
     kept = out / repaired.name
     shutil.move(str(repaired), str(kept))
-    return kept
+    print(f"wheels: {kept.name}: {size / 1e6:.2f} MB", flush=True)
+    subprocess.run([*auditwheel, "show", str(kept)], check=True)
+
+
+def build_for(
+    architecture: str, pythons: Mapping[Version, Path], work: Path, out: Path, log: Path
+) -> None:
+    """Build the wheels for one architecture."""
+    settings = compiler(work / "compiler", architecture)
+    print(f"wheels: the core for {architecture}", flush=True)
+    core = work / "core"
+    build_core(core, settings, log)
+    # Before 2.40, glibc's part of this way to reach thread-local memory loses registers.
+    settings += [f"PELLUCID_PREBUILT={core}", "NB_HAS_MTLS_GNU2=OFF"]
+    for version, python in pythons.items():
+        name = "{}.{}".format(*version)
+        made = build_wheel(python, version, architecture, settings, work / name, log)
+        repair(made, architecture, out, log)
 
 
 def build_drop_in(out: Path, log: Path) -> None:
@@ -126,44 +159,34 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "wheels")
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
-    parser.add_argument("--only", help="a version of Python, such as 3.12: its wheel alone")
+    names = ["{}.{}".format(*version) for version in VERSIONS]
+    parser.add_argument("--only", choices=[*names, SOURCE], help="what to build (default: all)")
+    parser.add_argument("--arch", choices=ARCHITECTURES, help="what for (default: both)")
     arguments = parser.parse_args()
     wanted = [v for v in VERSIONS if arguments.only in (None, "{}.{}".format(*v))]
-    if not wanted:
-        parser.error("there are wheels of {}".format(", ".join("%d.%d" % v for v in VERSIONS)))
+    architectures = [a for a in ARCHITECTURES if wanted and arguments.arch in (None, a)]
     work, out = arguments.work.resolve(), arguments.out.resolve()
-    settings = compiler(work / "compiler")
-    out.mkdir(parents=True, exist_ok=True)
+    for folder in (work, out):
+        folder.mkdir(parents=True, exist_ok=True)
     log = work / "log.txt"
     log.write_bytes(b"")
     # The tools lie beside the interpreter that runs this.
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
-    print("wheels: the core", flush=True)
-    core = work / "core"
-    build_core(core, settings, log)
-    missing = []
-    for version in wanted:
-        name = "{}.{}".format(*version)
-        python = environment(version, work / name, log)
-        if python is None:
-            missing.append(name)
-            continue
-        made = build_wheel(
-            python,
-            [*settings, f"PELLUCID_PREBUILT={core}"],
-            work / f"{name}-wheel",
-            version == STABLE,
-            log,
-        )
-        kept = repair(made, out, log)
-        print(f"wheels: {kept.name}: {kept.stat().st_size / 1e6:.2f} MB", flush=True)
-        subprocess.run([sys.executable, "-m", "auditwheel", "show", str(kept)], check=True)
+    found = {v: environment(v, work / "{}.{}".format(*v), log) for v in wanted}
+    pythons = {version: python for version, python in found.items() if python is not None}
+    for architecture in architectures:
+        build_for(architecture, pythons, work / architecture, out, log)
     build_drop_in(out, log)
-    if arguments.only is None:
+    if arguments.only in (None, SOURCE):
         run([sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", str(out)], log)
         (archive,) = out.glob("*.tar.gz")
         print(f"wheels: {archive.name}: {archive.stat().st_size / 1e6:.2f} MB")
+    run(
+        [sys.executable, "-m", "twine", "check", "--strict", *map(str, sorted(out.glob("*-*")))],
+        log,
+    )
+    missing = ["{}.{}".format(*version) for version in wanted if version not in pythons]
     if missing:
         print(f"wheels: no Python {', '.join(missing)} here, so no wheel for it", file=sys.stderr)
     return 1 if missing else 0
