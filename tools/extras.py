@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print a list of requirements of pyproject.toml, one a line, for pip.
 
-`extras.py test` prints an extra, `extras.py dependencies` what the package needs, and
-`extras.py requires` what building it needs. pip can install these only together with the package;
-the Makefile wants them apart, so that a changed source file does not resolve them again. Markers
-are applied here.
+`extras.py test` prints a dependency group or an extra, `extras.py dependencies` what the package
+needs, and `extras.py requires` what building it needs. pip installs the last two only together with
+the package, and groups only since 25.1; the Makefile needs them apart, so that a changed source
+file does not resolve them again. Markers are applied here.
 """
 
 import ast

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run every check of form: licence lines, format, layers, types, plain English, headers.
+"""Run every check of form: licence lines, format, layers, types, English, workflows, headers.
 
 With --fix, rewrite instead.
 Each checker prints its own findings; the exit status is 1 if any of them found something.
-A checker that this Python cannot install (see the `dev` extra) is named and left out.
+A checker that this Python cannot install (see the group `dev`) is named and left out.
 """
 
 import shutil
@@ -79,6 +79,9 @@ def main(fix: bool) -> int:
         results.append(run("layers", [sys.executable, "tools/check_layers.py"]))
         results.append(run("mypy", [tool("mypy"), "--no-error-summary"]))
         results.append(run("plain English", [sys.executable, "tools/english.py"]))
+        workflows = sorted(map(str, (ROOT / ".github" / "workflows").glob("*.yml")))
+        schema = ["--builtin-schema", "vendor.github-workflows", *workflows]
+        results.append(run("workflows", [tool("check-jsonschema"), *schema]))
         results.append(run("headers", [sys.executable, "tools/check_headers.py"]))
     return 0 if all(results) else 1
 
