@@ -7,6 +7,8 @@ from typing import Any, Callable, Dict, List
 import pytest
 from browsing import READERS, faults
 from dumps import TOY, small
+from pellucid.comparison.compare import compare
+from pellucid.comparison.page import page_of
 from pellucid.report import report
 
 MARKED = "[...document.querySelectorAll('#%s .row.marked')].map(row => row.innerText.trim())"
@@ -247,6 +249,16 @@ def test_accessible(small_page: Path, open_page: Callable[..., Any], reader: str
     page.keyboard.press("Escape")
     page.evaluate("document.getElementById('help').showModal()")
     assert faults(page) == []
+
+
+def test_a_comparison_is_accessible(tmp_path: Path, open_page: Callable[..., Any]) -> None:
+    one, two = small(tmp_path / "one"), small(tmp_path / "two", text="# other\n")
+    page_file = tmp_path / "sides.html"
+    page_file.write_text(page_of(compare(one, two)), encoding="utf-8")
+    page = open_page(page_file, ready=False, bypass_csp=True, **READERS["narrow"]).page
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+    assert faults(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
 
 
 def test_light_and_dark(small_page: Path, open_page: Callable[..., Any]) -> None:

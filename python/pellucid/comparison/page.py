@@ -11,9 +11,10 @@ from typing import Iterator, Mapping, Sequence
 
 from pellucid._version import __version__
 from pellucid.findings import find
+from pellucid.findings.counts import counts_of
 from pellucid.report.page import hash_of, squeezed, style_text, template
 from pellucid.torch.model.capture import Capture, first_graphs
-from pellucid.torch.model.events import Break, Frame, Graph, KernelFile, Recompile, Source
+from pellucid.torch.model.events import Graph, KernelFile, Source
 
 from .change import Change, Comparison, Line
 from .load import captures_in, told_process
@@ -80,25 +81,25 @@ def _facts(
 
 def _numbers(captures: Mapping[str, Capture]) -> dict[str, str]:
     every = list(captures.values())
-    numbers = {
-        name: str(sum(len(capture.of(kind)) for capture in every))
-        for name, kind in (
-            ("compiled frames", Frame),
-            ("graph breaks", Break),
-            ("recompiles", Recompile),
-            ("kernels", KernelFile),
-        )
-    }
+    findings = [finding for capture in every for finding in find(capture)]
+    counts = counts_of(every, findings)
     captured = [(c, g) for c in every for g in first_graphs(c.of(Graph))]
     operations = sum(
         node.op.startswith("call_") for capture, g in captured for node in capture.nodes(g.file)
     )
-    numbers["captured operations"] = str(operations)
-    numbers["findings"] = str(sum(len(find(capture)) for capture in every))
+    numbers = {
+        "compiled frames": counts.frames,
+        "graph breaks": counts.breaks,
+        "recompiles": counts.recompiles,
+        "kernels": sum(len(capture.of(KernelFile)) for capture in every),
+        "captured operations": operations,
+        "findings": len(findings),
+    }
     if len(every) > 1:
-        numbers["processes"] = str(len(every))
+        numbers["processes"] = len(every)
     versions = every[0].versions if every else {}
-    return {**{name: v for name, v in versions.items() if "git" not in name}, **numbers}
+    known = {name: v for name, v in versions.items() if "git" not in name}
+    return {**known, **{name: str(number) for name, number in numbers.items()}}
 
 
 def _shown(change: Change, one: Mapping[str, Capture], two: Mapping[str, Capture]) -> Shown:
