@@ -59,7 +59,8 @@ export class HiddenPane implements Pane {
     if (!this.body.childElementCount) {
       this.body.append(el("p", { class: "fine" }, "✓ The text shows everything that the file holds, except what every compiler leaves behind."));
     }
-    this.body.append(header(report), common(report), codes(report.codes, (code) => this.app.look(code, true)));
+    const verdicts = new Map(result.functions.map((f) => [f.code, f.verdict ?? ""]));
+    this.body.append(header(report), common(report), codes(report.codes, verdicts, (code) => this.app.look(code, true)));
   }
 
   private hiddenItem(hidden: Hidden, number: number, report: Inspection): HTMLElement {
@@ -122,12 +123,13 @@ function common(report: Inspection): HTMLElement | string {
     el("ul", {}, ...all.slice(0, MANY).map((f) => item(f.kind, found(f)))));
 }
 
-function codes(reports: CodeReport[], look: (code: number) => void): HTMLElement {
-  const head = ["code object", "line", "flags", "bytes", "constants", "names"];
+function codes(reports: CodeReport[], verdicts: Map<number, string>, look: (code: number) => void): HTMLElement {
+  const head = ["code object", "line", "flags", "bytes", "constants", "names", "verdict"];
   return el("details", {}, el("summary", {}, `${reports.length === 1 ? "" : "All "}${count(reports.length, "code object")}`), el("table", {},
     el("tr", {}, ...head.map((name) => el("th", { scope: "col" }, name))),
     ...reports.slice(0, 1000).map((code) => el("tr", {},
       el("td", {}, el("button", { class: "link", onclick: () => look(code.code) }, shown(code.path))),
       ...[code.firstLine, `0x${code.flags.toString(16)}`, code.bytecodeSize, code.constantCount, code.nameCount]
-        .map((n) => el("td", { class: "figure" }, String(n)))))));
+        .map((n) => el("td", { class: "figure" }, String(n))),
+      el("td", {}, verdicts.get(code.code) ?? "not shown by the source")))));
 }
