@@ -32,6 +32,18 @@ std::vector<uint32_t> Frame::of_one_side() const {
   return found;
 }
 
+std::vector<Symbol> slots_of(const object::Code& code) {
+  const bool has_locals = (code.flags & object::kOptimized) != 0;
+  if (has_locals && code.version.minor >= 11) return code.localsplus;
+  std::vector<Symbol> slots;
+  if (has_locals) slots = code.varnames;
+  // The slot of an argument that is a cell is empty.
+  std::erase_if(slots, [&](Symbol name) { return std::ranges::count(code.cellvars, name) > 0; });
+  slots.insert(slots.end(), code.cellvars.begin(), code.cellvars.end());
+  slots.insert(slots.end(), code.freevars.begin(), code.freevars.end());
+  return slots;
+}
+
 Container* State::container(Value value) {
   for (Container& container : heap) {
     if (container.self == value) return &container;

@@ -32,6 +32,10 @@ struct Frame {
   std::vector<uint32_t> of_one_side() const;
 };
 
+// Returns the variables of a frame in the order of their slots. Outside functions the locals are
+// names in a mapping, but for those of inlined comprehensions, which nothing else sees.
+std::vector<Symbol> slots_of(const object::Code& code);
+
 // One side's half.
 struct Half {
   std::vector<Value> stack;

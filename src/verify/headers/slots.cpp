@@ -5,6 +5,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "verify/domain/state.h"
+
 namespace pellucid::verify {
 
 namespace {
@@ -12,18 +14,6 @@ namespace {
 using bytecode::Op;
 using object::Code;
 using Names = std::unordered_set<uint32_t>;
-
-// Returns the variables in the order of their slots. Outside functions the locals are names in a
-// mapping, but for those of inlined comprehensions, which nothing else sees.
-std::vector<Symbol> slots_of(const Code& code) {
-  const bool has_locals = (code.flags & object::kOptimized) != 0;
-  if (has_locals && code.version.minor >= 11) return code.localsplus;
-  std::vector<Symbol> slots;
-  if (has_locals) slots = code.varnames;
-  slots.insert(slots.end(), code.cellvars.begin(), code.cellvars.end());
-  slots.insert(slots.end(), code.freevars.begin(), code.freevars.end());
-  return slots;
-}
 
 // Returns the variables that may have a value.
 Names bound_in(Values& values, Side side, const Code& code, const flow::Graph& graph) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of the slots of two frames: `locals()` lists variables in it, and a frame that ends
-// releases them in it.
+// releases them in it, the last first from 3.14 on.
 #pragma once
 
 #include <string>

@@ -11,6 +11,9 @@ namespace pellucid::verify {
 
 namespace {
 
+// The minor version from which on the last slot of a frame is released first.
+constexpr uint8_t kReleasesLastFirst = 14;
+
 struct Snapshot {
   BlockId block;
   std::vector<Value> stack;
@@ -217,6 +220,22 @@ void Machine::unwind(State& state, size_t depth, size_t handled) const {
   half.stack.resize(depth);
   half.exceptions.resize(handled);
   release.log(state);
+}
+
+void Machine::release_locals(State& state) const {
+  Half& half = state[on_.side];
+  std::vector<Symbol> slots = slots_of(on_.code);
+  if (on_.code.version.minor >= kReleasesLastFirst) std::ranges::reverse(slots);
+  for (const Symbol symbol : slots) {
+    const uint32_t slot = on_.slot(symbol);
+    Release release(on_);
+    release.add_local(state, slot);
+    // What is in a cell may run code.
+    const Value value = half.locals[slot];
+    if (on_.values().is(value, Kind::Cell)) half.released.push_back(value);
+    half.locals.set(on_.values(), slot, on_.values().null());
+    release.log(state);
+  }
 }
 
 std::optional<Stop> Machine::leave(State& state, Point& point) {

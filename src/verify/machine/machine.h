@@ -86,7 +86,8 @@ struct SideCode {
   bool at_exit(const Point& point) const { return point.at == block(point).count; }
   const Instr& instr(const Point& point) const;
   Name local(const Instr& instr) const { return values().name(side, instr.symbol()); }
-  uint32_t slot(const Instr& instr) const { return context.frame->slot(local(instr)); }
+  uint32_t slot(Symbol local) const { return context.frame->slot(values().name(side, local)); }
+  uint32_t slot(const Instr& instr) const { return slot(instr.symbol()); }
 };
 
 class Machine {
@@ -112,6 +113,8 @@ class Machine {
   void enter_block(State& state, Point& point) const;
   // Drops the stack down to `depth` slots, and exceptions down to `handled`.
   void unwind(State& state, size_t depth, size_t handled) const;
+  // Releases the locals, as a frame that ends does.
+  void release_locals(State& state) const;
   // Returns the condition after Stop::Fork.
   Value condition(const State& state, const Point& point) const;
   // Takes the branch.

@@ -17,6 +17,9 @@ constexpr uint32_t kMostVariants = 512;
 constexpr size_t kFullHeap = 64;
 // In pairs. A dictionary beyond this is unified at the next join: it would be in every state.
 constexpr size_t kLargestAtJoin = 256;
+// The minor version in which a generator that is closed at a `yield` without a handler releases its
+// locals, then its stack, the lowest slot first. In others it raises an exception.
+constexpr uint8_t kClosesWithoutRaising = 13;
 
 bool has_large_dictionary(const State& state) {
   return std::any_of(state.heap.begin(), state.heap.end(), [](const Container& container) {
@@ -167,7 +170,7 @@ void Walk::raise(const Path& path, const Effect& a, const Effect& b) {
     return;
   }
   if (!a.handler.valid()) {
-    leave(path, false);
+    leave(path, a);
     return;
   }
   const flow::Handler& x = a_.graph()[a.handler];
@@ -228,12 +231,11 @@ bool Walk::settle_interrupts(Path& path, const Effect* a, const Effect* b) {
   return !difference_;
 }
 
-// Compares what both frames release when they end. Their locals are released in the order of their
-// slots, which is the same. Where one side has more of them, the order may differ: a temporary is
-// released after all others.
-void Walk::leave(const Path& path, bool returns) {
+// Compares what both frames release when they end. What both have in locals is released in the
+// order of their slots, which is the same; only a local of one side can come between.
+void Walk::leave(const Path& path, const Effect& effect) {
   if (!context_.releases) return;
-  Path last = path;
+  const bool returns = effect.exit == ExitKind::Return;
   // Up to 3.10 nothing releases what is below a value that is returned.
   for (const Half& half : path.state.half) {
     const auto is_nothing = [&](Value value) {
@@ -243,15 +245,26 @@ void Walk::leave(const Path& path, bool returns) {
     fail(path, "a value is left on the stack");
     return;
   }
-  a_.unwind(last.state, 0, 0);
-  b_.unwind(last.state, 0, 0);
-  bool has_temporaries = false;
-  for (const uint32_t slot : of_one_side_) {
+  const bool has_temporaries = std::ranges::any_of(of_one_side_, [&](uint32_t slot) {
     const bool is_of_a = context_.frame->owners[slot] == Frame::kOnlyA;
-    const Half& half = path.state[is_of_a ? Side::A : Side::B];
-    has_temporaries = has_temporaries || !values_.is(half.locals[slot], Kind::Null);
+    return may_run_code(values_[path.state[is_of_a ? Side::A : Side::B].locals[slot]].kind);
+  });
+  Path last = path;
+  for (const Machine* machine : {&a_, &b_}) {
+    if (!returns) machine->unwind(last.state, 0, 0);
+    if (has_temporaries) machine->release_locals(last.state);
   }
-  if (!has_temporaries) settle_releases(last, true);
+  if (!settle_releases(last, true) || !has_temporaries) return;
+  const bool is_closed = a_.code().version.minor == kClosesWithoutRaising;
+  if (!is_closed || effect.op != Op::YieldValue) return;
+  last = path;
+  for (const Machine* machine : {&a_, &b_}) {
+    std::vector<Value>& stack = last.state[machine == &a_ ? Side::A : Side::B].stack;
+    machine->release_locals(last.state);
+    std::ranges::reverse(stack);
+    machine->unwind(last.state, 0, 0);
+  }
+  settle_releases(last, true);
 }
 
 void Walk::go_on(Path path, const Effect& effect, const std::vector<uint32_t>& cells) {
@@ -302,7 +315,7 @@ void Walk::go_on(Path path, const Effect& effect, const std::vector<uint32_t>& c
       }
       return;
     case ExitKind::Return:
-      leave(path, true);
+      leave(path, effect);
       return;
     case ExitKind::Raise:
     case ExitKind::Reraise:

@@ -98,7 +98,7 @@ class Walk {
   bool settle_releases(Path& path, bool at_effect);
   bool settle_interrupts(Path& path, const Effect* a, const Effect* b);
   bool handle(const Path& path, const flow::Handler& x, const flow::Handler& y);
-  void leave(const Path& path, bool returns);
+  void leave(const Path& path, const Effect& effect);
   bool same_qualname(const Effect& a, Value x, Value y, size_t input) const;
   std::string text(const Effect& effect) const;
   bool fail(const Path& path, std::string reason);
