@@ -4,6 +4,7 @@ import os
 from typing import List
 
 import pytest
+import warm
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -23,6 +24,13 @@ def pytest_configure(config: pytest.Config) -> None:
             found = find_interpreter((3, minor(version)))
             if found:
                 os.environ.setdefault(variable_of(version), str(found))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm_folder(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Say where a Python that has imported torch is found by all processes that run tests."""
+    base = tmp_path_factory.getbasetemp()
+    warm.FOLDER[:] = [base.parent if hasattr(pytestconfig, "workerinput") else base]
 
 
 @pytest.hookimpl(trylast=True)

@@ -152,7 +152,7 @@ def _line(lines: List[str], wanted: str, begin: int) -> int:
 class Runner:
     """A scratch copy of the examples, and what was run there."""
 
-    def __init__(self, scratch: Path) -> None:
+    def __init__(self, scratch: Path, python: str = sys.executable) -> None:
         self.scratch = scratch
         self._said: Dict[Tuple[str, str], Tuple[int, str]] = {}
         tools = scratch / ".bin"
@@ -164,7 +164,7 @@ class Runner:
         }
         for name, arguments in modules.items():
             tool = tools / name
-            tool.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)}{arguments} "$@"\n')
+            tool.write_text(f'#!/bin/sh\nexec {shlex.quote(python)}{arguments} "$@"\n')
             tool.chmod(0o755)
 
     def folder(self, name: str) -> Path:
@@ -182,7 +182,7 @@ class Runner:
                 done = subprocess.run(
                     ["bash", "-c", command],
                     cwd=where,
-                    env=self._environment(),
+                    env=environment(self.scratch),
                     stdin=stdin,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.STDOUT,
@@ -194,31 +194,30 @@ class Runner:
             self._said[folder, command] = done.returncode, said
         return self._said[folder, command]
 
-    def _environment(self) -> Dict[str, str]:
-        ours = ("PELLUCID_", "TORCH", "PYTEST_", "PYTHONPATH")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-        kept.update(
-            {
-                name: value
-                for name, value in os.environ.items()
-                if name.startswith("PELLUCID_PYTHON")
-            }
-        )
-        return {
-            **kept,
-            "PATH": f"{self.scratch / '.bin'}{os.pathsep}{os.environ.get('PATH', '')}",
-            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
-            "PYTHONUNBUFFERED": "1",  # so that both streams come in the order of what was said
-            "PYTHONHASHSEED": "0",
-            "COLUMNS": "90",
-            "NO_COLOR": "1",
-            "TERM": "dumb",
-            "LC_ALL": "C.UTF-8",
-            "OMP_NUM_THREADS": "1",
-            "TORCHINDUCTOR_COMPILE_THREADS": "1",
-            "TORCHINDUCTOR_VEC_ISA_OK": "1",  # trying it out takes seconds
-            "TORCHINDUCTOR_CACHE_DIR": str(self.scratch / ".inductor"),
-        }
+
+def environment(scratch: Path) -> Dict[str, str]:
+    """Return what a command finds that runs in a scratch copy."""
+    ours = ("PELLUCID_", "TORCH", "PYTEST_", "PYTHONPATH")
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("PELLUCID_PYTHON") or not name.startswith(ours)
+    }
+    return {
+        **kept,
+        "PATH": f"{scratch / '.bin'}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "PYTHONUNBUFFERED": "1",  # so that both streams come in the order of what was said
+        "PYTHONHASHSEED": "0",
+        "COLUMNS": "90",
+        "NO_COLOR": "1",
+        "TERM": "dumb",
+        "LC_ALL": "C.UTF-8",
+        "OMP_NUM_THREADS": "1",
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
+        "TORCHINDUCTOR_VEC_ISA_OK": "1",  # trying it out takes seconds
+        "TORCHINDUCTOR_CACHE_DIR": str(scratch / ".inductor"),
+    }
 
 
 def language_of(name: str) -> str:
@@ -297,10 +296,16 @@ def used_folders() -> List[str]:
     return sorted(found)
 
 
-def differences(only: str, update: bool) -> Iterator[str]:
-    """Run what the pages show; yield what they say otherwise, or rewrite them."""
+def differences(only: str, update: bool, python: str = sys.executable) -> Iterator[str]:
+    """Run what the pages show; yield what they say otherwise, or rewrite them.
+
+    Args:
+        only: a folder of the examples, or "" for all of them.
+        update: whether the pages are rewritten.
+        python: what `python` and `pellucid` are in a command.
+    """
     with tempfile.TemporaryDirectory(prefix="docs_examples_") as scratch:
-        runner = Runner(Path(scratch).resolve())
+        runner = Runner(Path(scratch).resolve(), python)
         for page in pages():
             now = page.read_text(encoding="utf-8")
             folders = folders_of(now)

@@ -11,6 +11,7 @@ from typing import Any, Dict, List, Set, Tuple
 
 import docs_examples
 import pytest
+import warm
 from browsing import READERS, faults
 from browsing import browser as browser
 from commands import run
@@ -22,6 +23,7 @@ ATTRIBUTES = {"a": "href", "img": "src", "link": "href", "script": "src", "ifram
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", docs_examples.used_folders())
 def test_outputs_are_what_the_commands_print(folder: str) -> None:
+    python = sys.executable
     sources = (docs_examples.EXAMPLES / folder).glob("*.py")
     if any("torch" in source.read_text(encoding="utf-8") for source in sources):
         need("torch")
@@ -29,7 +31,8 @@ def test_outputs_are_what_the_commands_print(folder: str) -> None:
         here = sys.version_info[:2], importlib.metadata.version("torch").partition("+")[0]
         if here != (made_with["python"], made_with["torch"]):
             pytest.skip(f"the outputs are those of {made_with}, not of {here}")
-    assert "".join(docs_examples.differences(folder, update=False)) == ""
+        python = warm.python(docs_examples.environment(Path()))
+    assert "".join(docs_examples.differences(folder, update=False, python=python)) == ""
 
 
 PAGE = """\

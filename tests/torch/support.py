@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import Dict, Tuple
 
+import warm
+
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 
@@ -20,7 +22,12 @@ def compiles(path: Path) -> str:
 def run_env() -> Dict[str, str]:
     """The environment of a program that a test starts: it finds what the test finds."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
-    return {**os.environ, "PYTHONPATH": path}
+    return {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+
+
+def warm_python() -> str:
+    """A Python that need not import torch again (tests/lib/warm.py), for what `run_env` says."""
+    return warm.python(run_env())
 
 
 def torch_version() -> Tuple[int, int]:

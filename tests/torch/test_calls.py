@@ -1,7 +1,6 @@
 """How often each compiled version ran, counted where that is asked for; nothing where it is not."""
 
 import subprocess
-import sys
 import threading
 
 import pytest
@@ -10,7 +9,7 @@ from pellucid.findings import find
 from pellucid.findings.text import as_json, explanation
 from pellucid.torch import prepare_debug
 from pellucid.torch.model.events import Calls, Frame, Problem
-from support import run_env
+from support import run_env, warm_python
 
 
 def stepped(x):
@@ -94,6 +93,6 @@ def test_a_run_counts_on_demand(torch, tmp_path):
     )
     for options, known in ((["--calls"], {"0/0": 3}), ([], {})):
         out = tmp_path / f"dump{len(options)}"
-        command = [sys.executable, "-m", "pellucid", "run", *options, "--out", str(out)]
+        command = [warm_python(), "-m", "pellucid", "run", *options, "--out", str(out)]
         subprocess.run([*command, str(script)], env=run_env(), check=True, cwd=tmp_path)
         assert counts(load(out)) == known

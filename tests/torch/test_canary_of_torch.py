@@ -3,18 +3,17 @@
 import json
 import shutil
 import subprocess
-import sys
 
 import pytest
 from needs import ROOT
-from support import run_env, torch_version
+from support import run_env, torch_version, warm_python
 
 OURS = "python/pellucid/torch"
 
 
 def canary(root, *arguments):
     """Run the canary on the tables of a tree; return its exit status and what it prints."""
-    command = [sys.executable, str(ROOT / "tools" / "canary"), "--only", "torch"]
+    command = [warm_python(), str(ROOT / "tools" / "canary"), "--only", "torch"]
     done = subprocess.run(
         [*command, "--root", str(root), *arguments],
         stdout=subprocess.PIPE,

@@ -6,11 +6,10 @@ Run the whole corpus by hand with
 
 import json
 import subprocess
-import sys
 
 import pytest
 from needs import need
-from support import run_env
+from support import run_env, warm_python
 
 
 @pytest.mark.slow
@@ -18,7 +17,7 @@ from support import run_env
 def test_every_frame_is_proven_and_right(style, torch, tmp_path):
     corpus = need("shared") / "torch" / "corpus.py"
     out = tmp_path / "out.jsonl"
-    command = [sys.executable, str(corpus), "--decompiler", "pellucid.torch.adapter:roundtrip"]
+    command = [warm_python(), str(corpus), "--decompiler", "pellucid.torch.adapter:roundtrip"]
     subprocess.run(
         [*command, "--only", style, "--out", str(out)],
         cwd=tmp_path,

@@ -1,7 +1,6 @@
 """Compiled code that comes past Dynamo's hook is in the dump, with all that it has."""
 
 import subprocess
-import sys
 import textwrap
 
 import pytest
@@ -9,7 +8,7 @@ from pellucid import load
 from pellucid.findings import find
 from pellucid.findings.text import explanation
 from pellucid.torch.model.events import Frame, Graph, Started
-from support import torch_version
+from support import run_env, torch_version, warm_python
 
 pytestmark = pytest.mark.skipif(
     torch_version() < (2, 12), reason="this torch has no aot_compile with a public save and load"
@@ -168,7 +167,11 @@ def run(torch, tmp_path, monkeypatch):
         text += '\nimport pathlib; pathlib.Path("ran").write_text("\\n".join(RAN))\n'
         (tmp_path / "program.py").write_text(textwrap.dedent(text))
         done = subprocess.run(
-            [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True
+            [warm_python(), "program.py"],
+            cwd=tmp_path,
+            env=run_env(),
+            capture_output=True,
+            text=True,
         )
         assert done.returncode == 0, done.stderr
         dump = tmp_path / "dump"

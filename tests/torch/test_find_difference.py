@@ -11,7 +11,7 @@ import pytest
 from pellucid import load
 from pellucid.findings import find
 from pellucid.torch import find_difference, prepare_debug
-from support import PROGRAMS, run_env, torch_version
+from support import PROGRAMS, run_env, torch_version, warm_python
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("torch") is not None and torch_version() < (2, 13),
@@ -182,7 +182,7 @@ def command(tmp_path, *arguments, text=SCRIPT, name="script.py"):
     script.write_text(text)
     arguments = [argument.replace("SCRIPT", str(script)) for argument in arguments]
     return subprocess.run(
-        [sys.executable, "-m", "pellucid", "find-difference", *arguments],
+        [warm_python(), "-m", "pellucid", "find-difference", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",

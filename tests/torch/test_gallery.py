@@ -11,7 +11,7 @@ from typing import Any, Dict, Iterator, List
 
 import pytest
 from needs import ROOT, need
-from support import run_env
+from support import run_env, warm_python
 from views import disagreements
 
 GALLERY = ROOT / "gallery"
@@ -25,7 +25,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A seeded sample of the programs, built as the command builds it; it agrees or this fails."""
     need("torch")
     out = tmp_path_factory.mktemp("gallery")
-    command = [sys.executable, str(GALLERY), *FAMILIES, "--sample", "4", "--seed", "29"]
+    command = [warm_python(), str(GALLERY), *FAMILIES, "--sample", "4", "--seed", "29"]
     done = subprocess.run(
         [*command, "--out", str(out)], capture_output=True, text=True, env=run_env(), timeout=500
     )
@@ -71,7 +71,7 @@ def test_a_file_that_is_changed_changes_what_run_py_says(built: Path, tmp_path: 
         )
         with path.open("a", encoding="utf-8") as file:
             file.write("\n\ndef _changed(*results):\n    return tuple(r + 1 for r in results)\n")
-    done = subprocess.run([sys.executable, "run.py"], cwd=folder, env=run_env(), timeout=200)
+    done = subprocess.run([warm_python(), "run.py"], cwd=folder, env=run_env(), timeout=200)
     assert done.returncode == 1  # something differs
 
 

@@ -1,6 +1,5 @@
 """Graph files run by themselves, on inputs of the shapes that torch compiled for."""
 
-import os
 import subprocess
 import sys
 
@@ -11,7 +10,7 @@ from pellucid.torch import dump_graph, prepare_debug
 from pellucid.torch.model.events import Graph
 from pellucid.torch.model.needs import needs_of_text
 from pellucid.torch.text.graph_main import main_text
-from support import torch_version
+from support import run_env, torch_version, warm_python
 
 
 @pytest.fixture
@@ -27,17 +26,18 @@ for path in sys.argv[1:]:
 """
 
 
-def run_all(session):
-    """Run the graph files in a process without pellucid; return what each stage printed."""
+def run_all(session, python=None):
+    """Run the graph files in another process; return what each stage printed."""
     # torch's own script that reproduces a compile is run by torch's own tests.
     graphs = {
         str(session.path(graph.file)): graph.stage
         for graph in session.of(Graph)
         if not graph.is_program and graph.stage != "fx_graph_runnable"
     }
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    # A Python that has just started has no pellucid, unless it is installed.
+    environment = {k: v for k, v in run_env().items() if k != "PYTHONPATH"}
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", RUN_ALL, *graphs],
+        [python or warm_python(), "-W", "ignore", "-c", RUN_ALL, *graphs],
         capture_output=True,
         text=True,
         env=environment,
@@ -59,7 +59,7 @@ def test_every_stage_of_a_model_runs_by_itself(graphs, torch, tmp_path, backend)
     with prepare_debug(tmp_path) as session:
         compiled = torch.compile(graphs.Net(), backend=backend)
         compiled(torch.ones(3, 4)).sum().backward()
-    printed = run_all(session)
+    printed = run_all(session, sys.executable)
     assert set(printed) >= {"captured", "joint", "forward", "backward"}
     assert printed["captured"] == ["torch.float32 [3, 2]"]
     assert printed["forward"][0] == "torch.float32 [3, 2]"
@@ -123,8 +123,8 @@ def test_an_operator_of_the_programs_own_is_named(graphs, torch, dynamo, tmp_pat
         torch.compile(graphs.own_operator, backend="aot_eager")(torch.ones(3))
     del library
     for graph in session.of(Graph):
-        run = [sys.executable, "-W", "ignore", str(session.path(graph.file))]
-        done = subprocess.run(run, capture_output=True, text=True, check=False)
+        run = [warm_python(), "-W", "ignore", str(session.path(graph.file))]
+        done = subprocess.run(run, capture_output=True, text=True, env=run_env(), check=False)
         assert done.returncode == 1
         assert done.stderr.startswith("torch.ops.pellucid_tests.twice cannot be called: ")
 

@@ -11,7 +11,7 @@ import weakref
 import pytest
 from pellucid.torch import prepare_debug
 from pellucid.torch.taps import hooks
-from support import PROGRAMS, run_env
+from support import PROGRAMS, run_env, warm_python
 
 
 def load(path):
@@ -142,7 +142,7 @@ def test_the_file_runs_by_itself_in_another_process(guarded, torch, tmp_path, va
         "print(json.dumps(told))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, str(path), str(PROGRAMS / "guarded.py")],
+        [warm_python(), "-c", script, str(path), str(PROGRAMS / "guarded.py")],
         env=run_env(),
         check=True,
         timeout=300,
@@ -179,7 +179,7 @@ def test_a_file_runs_by_itself_with_its_graphs_and_where_it_resumes(guarded, tor
         "print(sorted(full.resumed.__globals__['_LOADED']))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, str(path)],
+        [warm_python(), "-c", script, str(path)],
         env=run_env(),
         check=True,
         timeout=300,

@@ -16,7 +16,7 @@ from pellucid.findings import find, find_all
 from pellucid.torch.logs import reader
 from pellucid.torch.model.events import Frame, Graph, Log, Problem, Skipped, Source
 from pellucid.torch.store.load import load_all
-from support import compiles, run_env, torch_version
+from support import compiles, run_env, torch_version, warm_python
 
 LOGS = Path(__file__).resolve().parent / "logs"
 ONE, RANKS = LOGS / "one.log.gz", LOGS / "ranks"
@@ -247,7 +247,7 @@ def test_a_log_says_what_the_capture_beside_it_says(torch: Any, tmp_path: Path) 
         pytest.skip("the words of breaks and guards are those of newer torch")
     script = str(Path(__file__).resolve().parent / "agreement" / "check_imports.py")
     programs = ["a_limit_where_one_graph_is_asked_for", "parameters_of_many_sizes"]
-    command = [sys.executable, script, "--plain", *(f"asked/{name}" for name in programs)]
+    command = [warm_python(), script, "--plain", *(f"asked/{name}" for name in programs)]
     done = subprocess.run(command, env=run_env(), stdout=subprocess.PIPE, timeout=300)
     told = done.stdout.decode()
     assert done.returncode == 0, told

@@ -3,13 +3,12 @@
 import linecache
 import re
 import subprocess
-import sys
 import tempfile
 
 import pytest
 from pellucid.torch import find_nan, prepare_debug
 from pellucid.torch.model.events import NonFinite
-from support import PROGRAMS, run_env, torch_version
+from support import PROGRAMS, run_env, torch_version, warm_python
 
 FUNCTION = re.compile(
     r"^def (\w+)\(x\)|^FAULTS\[\"(\w+)\"\]",
@@ -208,6 +207,6 @@ def test_command_line(torch, tmp_path):
         "def step():\n    return log(-torch.ones(2))\n"
     )
     for function, status, said in (("step", 1, f"{script}:6"), ("absent", 2, "no function absent")):
-        command = [sys.executable, "-m", "pellucid", "find-nan", f"{script}:{function}"]
+        command = [warm_python(), "-m", "pellucid", "find-nan", f"{script}:{function}"]
         done = subprocess.run(command, env=run_env(), capture_output=True, text=True, timeout=300)
         assert (done.returncode, said in done.stdout + done.stderr) == (status, True), done

@@ -8,18 +8,20 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import PROGRAMS, run_env, torch_version
+from support import PROGRAMS, run_env, torch_version, warm_python
 
 WORKERS = 4
 
 
 def run(arguments, program="job.py", timeout=500, dump=None, launcher=()):
-    env = {**run_env(), "OMP_NUM_THREADS": "1"}
+    env = run_env()
+    # What is launched is torch's, or starts interpreters itself.
+    python = sys.executable if launcher or program == "launched.py" else warm_python()
     env["PYTHONPATH"] = os.pathsep.join([str(PROGRAMS), env["PYTHONPATH"]])
     if dump is not None:
         env["PELLUCID_DUMP"] = str(dump)
     done = subprocess.run(
-        [sys.executable, *launcher, str(PROGRAMS / program), *map(str, arguments)],
+        [python, *launcher, str(PROGRAMS / program), *map(str, arguments)],
         env=env,
         check=False,
         timeout=timeout,
@@ -203,7 +205,7 @@ def test_killed_captures_leave_whole_files(times, torch, tmp_path):
     last = tmp_path / "last.py"
     last.write_text("import job, sys\njob.captured(1, sys.argv[1])\n")
     env = {**run_env(), "PYTHONPATH": os.pathsep.join([str(PROGRAMS), run_env()["PYTHONPATH"]])}
-    subprocess.run([sys.executable, last, tmp_path], env=env, check=True, timeout=300)
+    subprocess.run([warm_python(), last, tmp_path], env=env, check=True, timeout=300)
     assert not list(tmp_path.rglob(".pellucid-*")), "the next capture removes what is left"
     named, added, frames = workers_in(tmp_path)
     assert named == added == [1] and frames == 2

@@ -2,14 +2,13 @@
 
 import random
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from check_ran import check
 from needs import need
 from ran_programs import every_program
-from support import run_env
+from support import run_env, warm_python
 
 CHECK = Path(__file__).with_name("agreement") / "check_ran.py"
 WHOLE = {
@@ -31,7 +30,7 @@ def test_all_that_runs_of_a_sample_of_programs_is_in_the_dump(dynamo, capsys):
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("programs", WHOLE)
 def test_all_that_runs_of_every_program_is_in_the_dump(programs, torch, record_property):
-    command = [sys.executable, CHECK, *WHOLE[programs]()]
+    command = [warm_python(), CHECK, *WHOLE[programs]()]
     done = subprocess.run(command, capture_output=True, text=True, env=run_env(), check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     record_property("that is all", done.stdout.splitlines()[-1])

@@ -4,13 +4,12 @@
 """
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from pellucid.findings import find_all
 from pellucid.torch.store.load import load_all
-from support import PROGRAMS, run_env, torch_version
+from support import PROGRAMS, run_env, torch_version, warm_python
 
 RUNNER = Path(__file__).with_name("run_reports.py")
 DYNAMO = "torch._dynamo.config"
@@ -77,7 +76,7 @@ def dumps(torch, tmp_path_factory):
         pytest.skip("older releases word it otherwise")
     out = tmp_path_factory.mktemp("reported")
     programs = sorted(map(str, (PROGRAMS / "reported").glob("r*.py")))
-    command = [sys.executable, str(RUNNER), str(out), *programs]
+    command = [warm_python(), str(RUNNER), str(out), *programs]
     subprocess.run(command, env=run_env(), cwd=str(out), check=True, timeout=550)
     return out
 

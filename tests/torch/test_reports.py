@@ -16,7 +16,7 @@ from needs import need
 from pellucid.findings import find_all
 from pellucid.findings.text import explanation
 from pellucid.torch.store.load import load_all
-from support import run_env, torch_version
+from support import run_env, torch_version, warm_python
 from views import disagreements
 
 RUNNER = Path(__file__).with_name("run_reports.py")
@@ -106,7 +106,7 @@ SINCE_2_15 = {
 def test_the_answer_stands_in_the_first_ten_lines(group, torch, tmp_path):
     names = GROUPS[group]
     programs = [str(shared(name)) for name in names]
-    command = [sys.executable, str(RUNNER), str(tmp_path), *programs]
+    command = [warm_python(), str(RUNNER), str(tmp_path), *programs]
     subprocess.run(command, env=environment(tmp_path), cwd=tmp_path, check=True, timeout=550)
     wanted = {**EXPECTED, **(SINCE_2_15 if torch_version() >= (2, 15) else {})}
     absent = [x for name in names for x in missing(tmp_path / name, wanted.get(name, []))]
@@ -119,7 +119,7 @@ def test_the_answer_stands_in_the_first_ten_lines(group, torch, tmp_path):
 
 def environment(tmp_path, **more):
     """The environment of a program that makes its captures itself."""
-    kept = {**run_env(), "OMP_NUM_THREADS": "1", "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
+    kept = {**run_env(), "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")}
     for name in ("LAB_BACKEND", "PELLUCID_DUMP", "RANK", "WORLD_SIZE"):
         kept.pop(name, None)
     return {**kept, **more}
@@ -127,7 +127,7 @@ def environment(tmp_path, **more):
 
 def run(*command, env, tmp_path):
     done = subprocess.run(
-        [sys.executable, *map(str, command)],
+        [warm_python(), *map(str, command)],
         env=env,
         cwd=tmp_path,
         timeout=550,
@@ -188,8 +188,8 @@ def test_ranks_that_differ_are_told_by_the_first_difference(torch, tmp_path):
 
 def test_explain_needs_no_torch_and_says_with_its_status_what_was_found(torch, tmp_path):
     program = shared("t30")
-    env = {**run_env(), "OMP_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, str(RUNNER), str(tmp_path), str(program)], env=env, check=True)
+    env = run_env()
+    subprocess.run([warm_python(), str(RUNNER), str(tmp_path), str(program)], env=env, check=True)
     directory = str(tmp_path / "t30")
     blocked = "import sys; sys.modules['torch'] = None; from pellucid.__main__ import main; "
     for options, status in (

@@ -9,17 +9,17 @@ import sys
 import pytest
 from pellucid.report.ending import tell_end
 from pellucid.torch.api import run_script
-from support import PROGRAMS, run_env
+from support import PROGRAMS, run_env, warm_python
 
 SCRIPT = PROGRAMS / "scripted.py"
 NOTHING = "pellucid: nothing was compiled: the program did not import torch"
 SUMMARY = r"^Compiled    .*?^pellucid: [^\n]*page\.html\n"
 
 
-def outcome(command, cwd=None):
+def outcome(command, cwd=None, python=None):
     done = subprocess.run(
-        [sys.executable, *map(str, command)],
-        env={**run_env(), "OMP_NUM_THREADS": "1"},
+        [python or warm_python(), *map(str, command)],
+        env=run_env(),
         cwd=cwd,
         input="one line\n",
         stdout=subprocess.PIPE,
@@ -43,8 +43,9 @@ def captured(directory):
 def test_script_sees_and_says_what_it_does_alone(how, torch, tmp_path):
     # Python makes the script's name absolute.
     command = [SCRIPT.name, how, "--out", "mine", "-x"]
-    alone = outcome(command, PROGRAMS)
-    ours = outcome(["-m", "pellucid", "run", "--out", tmp_path, *command], PROGRAMS)
+    python = sys.executable if how == "raise" else warm_python()
+    alone = outcome(command, PROGRAMS, python)
+    ours = outcome(["-m", "pellucid", "run", "--out", tmp_path, *command], PROGRAMS, python)
     assert ours == alone
     assert ours[0] == {"raise": 1, "status": 3, "message": 1}[how]
     assert captured(tmp_path) == ["work"]
@@ -52,13 +53,13 @@ def test_script_sees_and_says_what_it_does_alone(how, torch, tmp_path):
 
 def test_script_sees_the_same_where_pellucid_is_not_installed(torch, tmp_path):
     command = [SCRIPT.name, "raise", "-x"]
-    alone = outcome(command, PROGRAMS)
+    alone = outcome(command, PROGRAMS, sys.executable)
     text = (
         "import sys; from pellucid.torch.api import run_script; "
         "run_script.is_installed = lambda: False; "
         f"sys.exit(run_script.run(sys.argv[1], sys.argv[2:], {str(tmp_path)!r}, False))"
     )
-    ours = outcome(["-c", text, *command], PROGRAMS)
+    ours = outcome(["-c", text, *command], PROGRAMS, sys.executable)
     frames = [[line for line in said[1] if line.startswith("frames")] for said in (alone, ours)]
     assert frames[0] == ["frames ['<module>', 'main']"] != frames[1]
     alone[1].remove(*frames[0])
@@ -104,7 +105,8 @@ def test_guards_are_read_before_torch_drops_its_caches(torch, tmp_path):
         "net = torch.nn.Sequential(torch.nn.Linear(2, 2))\n"
         "torch.compile(net, backend='eager')(torch.ones(1, 2))\n"
     )
-    assert outcome(["-m", "pellucid", "run", "--out", "d", "made.py"], tmp_path)[0] == 0
+    command = ["-m", "pellucid", "run", "--out", "d", "made.py"]
+    assert outcome(command, tmp_path, sys.executable)[0] == 0
     (cache,) = json.loads((tmp_path / "d" / "session.json").read_text())["caches"]
     assert [len(entry["guards"]) > 5 for entry in cache["entries"]] == [True]
 
@@ -157,7 +159,7 @@ IDLE = {
 
 def lines_of_run(script, folder):
     """Return what `pellucid run` says of a script on standard error, without torch's log."""
-    command = [sys.executable, "-m", "pellucid", "run", script]
+    command = [warm_python(), "-m", "pellucid", "run", script]
     done = subprocess.run(command, env=run_env(), cwd=folder, stderr=subprocess.PIPE, text=True)
     return [line for line in done.stderr.splitlines() if not re.match(r"[IWE]\d{4} ", line)]
 

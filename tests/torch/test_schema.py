@@ -1,14 +1,13 @@
 """What a dump says is documented, and a dump of the first schema is still read and still runs."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import gen_schema
 import pellucid
 import pytest
 from pellucid.torch.model.events import Break, CompileKey, Frame, Graph, Place, Recompile
-from support import run_env
+from support import run_env, warm_python
 
 OLD = Path(__file__).resolve().parent / "schema_1"
 
@@ -50,6 +49,6 @@ def test_nodes_of_the_first_schema_are_read_from_the_text():
 def test_file_of_the_first_schema_still_runs(path, torch):
     code = "import runpy, sys; runpy.run_path(sys.argv[1])"
     done = subprocess.run(
-        [sys.executable, "-c", code, str(path)], env=run_env(), capture_output=True, text=True
+        [warm_python(), "-c", code, str(path)], env=run_env(), capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr

@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pellucid
@@ -14,7 +13,7 @@ from pellucid.torch.model.events import Place
 from pellucid.torch.store.load import load_all
 from pellucid.torch.trying import server
 from pellucid.torch.trying.trial import try_all
-from support import run_env
+from support import run_env, warm_python
 
 PROGRAM = """\
 import sys
@@ -53,7 +52,7 @@ for _ in range(4):
 
 def run(*arguments, cwd, **more):
     return subprocess.run(
-        [sys.executable, "-m", "pellucid", *map(str, arguments)],
+        [warm_python(), "-m", "pellucid", *map(str, arguments)],
         cwd=str(cwd),
         env=run_env(),
         capture_output=True,
@@ -213,7 +212,7 @@ def test_the_files_of_the_user_stay_as_they_are(torch, tmp_path):
     files = {"log.txt": "mine\n", "kept.pt": "mine", "runs/old.txt": "old", "train.py": WRITES}
     for name, text in files.items():
         (project / name).write_text(text)
-    command = [sys.executable, "-c", f"""
+    command = [warm_python(), "-c", f"""
 import pellucid, torch
 with pellucid.prepare_debug({str(dump)!r}):
     torch.compile(lambda x: (print(), x + 1)[1], backend="eager")(torch.ones(2))

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from pellucid.torch.api.run_script import is_installed
-from support import run_env
+from support import run_env, warm_python
 
 STEP = """\
 import os
@@ -58,9 +58,9 @@ LAUNCHER = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
 
 def pellucid(*arguments, cwd):
     return subprocess.run(
-        [sys.executable, "-m", "pellucid", *arguments],
+        [warm_python(), "-m", "pellucid", *arguments],
         cwd=str(cwd),
-        env={**run_env(), "OMP_NUM_THREADS": "1"},
+        env=run_env(),
         capture_output=True,
         text=True,
         timeout=500,
