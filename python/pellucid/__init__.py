@@ -88,7 +88,7 @@ _LAZY: Dict[str, str] = {
     "try_remedy": "pellucid.torch.trying.trial",
     "uninstall": "pellucid.torch",
 }
-# The modules that programs written for depyf reach through it.
+# The modules that programs written for depyf access through it.
 _MODULES = ("code_transform", "explain", "optimization", "utils")
 
 __all__ = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How public objects read in one line, at a prompt or in a log."""
+"""One-line reprs of public objects, for a prompt or a log."""
 
 import dataclasses
 import reprlib
@@ -18,7 +18,7 @@ def counted(number: int, word: str) -> str:
 
 
 class _Short(reprlib.Repr):
-    """Cuts long values in the middle, before they are turned into text."""
+    """Shortens long values in the middle, before they are converted to text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,11 +29,11 @@ class _Short(reprlib.Repr):
 
 _SHORT = _Short()
 _MOST = 100
-"""After how many characters no further field is shown."""
+"""The length of a repr from which no further fields are added."""
 
 
 def one_line(kind: Type[T]) -> Type[T]:
-    """Give a dataclass a repr of one line: the fields that are not at their default, cut short.
+    """Give a dataclass a one-line repr with the fields that differ from their defaults.
 
     >>> @one_line
     ... @dataclasses.dataclass
@@ -43,7 +43,7 @@ def one_line(kind: Type[T]) -> Type[T]:
     >>> Graph("-" * 1000)
     Graph(text='---------------------------------...----------------------------------')
     """
-    setattr(kind, "__repr__", _repr)  # noqa: B010  # a type checker would not let it be assigned
+    setattr(kind, "__repr__", _repr)  # noqa: B010  # a type checker rejects the assignment
     return kind
 
 
@@ -60,7 +60,7 @@ def _repr(value: Any) -> str:
 
 
 class Report:
-    """A result whose text is a report of several lines, and whose repr is the first of them.
+    """A result whose text is a report of several lines; its repr is the first line.
 
     IPython shows all of it, as it does of what has a display of its own.
     """

@@ -145,7 +145,7 @@ class Decompilation:
         return self.source
 
     def __getstate__(self) -> Dict[str, Any]:
-        """Return what is pickled: code as bytes, which this version of Python alone reads."""
+        """Return the state to pickle: code as bytes, which only this Python version can read."""
         state = {name: value for name, value in self.__dict__.items() if name != "_recompiled"}
         code = None if self._code is None else marshal.dumps(self._code)
         return {**state, "_code": code, "_magic": importlib.util.MAGIC_NUMBER}
@@ -321,7 +321,7 @@ def decompile_ex(
 _COMPILED = "this is what torch.compile was given, not the wrapper it returned"
 
 
-# Importing below keeps the PyTorch side out of a process without it.
+# Imported here so that a process without PyTorch does not load the PyTorch side.
 def _of_torch(obj: Any, name: Optional[str]) -> Optional[Decompilation]:
     """Return the decompilation of code that Dynamo generated; None for other code."""
     if "torch._dynamo.convert_frame" not in sys.modules:
@@ -332,7 +332,7 @@ def _of_torch(obj: Any, name: Optional[str]) -> Optional[Decompilation]:
 
 
 def _own(obj: Any) -> Any:
-    """Return what `torch.compile` was given, for what it returned; anything else as it is."""
+    """Return the function passed to `torch.compile` for its result; other objects unchanged."""
     if "torch._dynamo.convert_frame" not in sys.modules:
         return obj
     from pellucid.torch.adapter import given_to_compile

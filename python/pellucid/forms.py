@@ -8,24 +8,23 @@ from pellucid.verdicts import CodeVerdict, Tier, Verdict
 if TYPE_CHECKING:
     from pellucid.decompilation import Decompilation
 
-# How a body is written: as a person would, the same with its locals in order, plainly, as a loop
-# over a state.
+# The form of a body: readable, the same with its locals in order, plain, or as a loop over a state.
 _USUAL, _PLAIN, _LAST_FORM = 0, 2, 3
-# How the reason begins where the locals are known to be in another order (verify/compare.h).
+# The start of the reason if the locals are known to be in a different order (verify/compare.h).
 _OTHER_ORDER = "the order of variables"
 
 BEST = ("best", "strict")
-"""What asks for the best tier that there is; "strict" for the handlers of interruptions, too."""
+"""Tiers that mean the best available one; "strict" also covers the handlers of interruptions."""
 
 
 def proven_form(
     written: "Callable[[Dict[str, int]], Decompilation]", tier: str
 ) -> "Tuple[Decompilation, Verdict]":
-    """Return a decompilation that is proven, if one of the forms that bodies have is.
+    """Return a decompilation in the first form of bodies that is proven, if there is one.
 
-    What is unproven is written with its locals in order if they were not, then plainly, then as a
-    loop over a state. What none of them proves stays as a person would write it; so does everything
-    if it is no better for all that.
+    Unproven bodies get their locals in order if they were not, then the plain form, then a loop
+    over a state. A body that no form proves keeps the readable form, and so do all bodies if the
+    forms do not reduce the number of unproven ones.
     """
 
     def attempt(forms: "Dict[str, int]") -> "Tuple[Decompilation, Verdict]":
@@ -50,7 +49,7 @@ def proven_form(
 
 
 def verdict_of(found: "Decompilation", tier: str) -> Verdict:
-    """Return the verdict that a tier asks for."""
+    """Return the verdict of a tier."""
     return found.verdict if tier in BEST else found.verify(cast("Tier", tier))
 
 
@@ -62,5 +61,5 @@ def _next_form(form: int, code: CodeVerdict) -> int:
 
 def _unproven(verdict: Verdict) -> float:
     if verdict.status == "unproven" and not verdict.codes:
-        return float("inf")  # it could not even be compared
+        return float("inf")  # it could not be compared at all
     return sum(code.status == "unproven" for code in verdict.codes)

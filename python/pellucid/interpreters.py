@@ -101,12 +101,12 @@ def _is_cpython(candidate: str, version: Version) -> bool:
 
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
-    """Print none of the compiler's warnings, and turn whatever it raises into SyntaxError.
+    """Silence the compiler's warnings, and convert its exceptions to SyntaxError.
 
     What it warns of was written by the original's author. It has other errors for surrogates in a
     docstring, numbers that are too long, and nesting that is too deep.
     """
-    # The filters are the process's, so no two threads may change them at once.
+    # Warning filters belong to the process, so only one thread at a time may change them.
     try:
         with _warnings_lock, warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -24,7 +24,7 @@ _MEANINGS = {
 def shown_progress(
     results: Iterable[T], total: int, verb: str = "decompiling"
 ) -> Generator[T, None, None]:
-    """Show a progress bar if standard error is a terminal and there is something to wait for."""
+    """Show a progress bar if standard error is a terminal and there is work to wait for."""
     if total < 10 or not sys.stderr.isatty() or is_quiet():
         yield from results
         return

@@ -42,7 +42,7 @@ class Link:
 
 @dataclass(frozen=True, repr=False)
 class Finding(Shown):
-    """One cause, however often it was met."""
+    """One cause, however often it occurred."""
 
     id: str
     """Kind and place: the same in every run."""

@@ -44,7 +44,7 @@ def where(finding: Finding, most: int = 4) -> str:
 
 
 def file_name(file: str) -> str:
-    """Return the name of a file without its folders, whatever system it is of, or of a cell.
+    """Return the name of a notebook cell, or of a file (Unix or Windows) without its folders.
 
     >>> file_name(r"C:\\me\\model.py")
     'model.py'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``pellucid match``: does a `.pyc` come from this source?
+"""``pellucid match``: check whether a `.pyc` comes from a source.
 
 ========== ===========================================================================
 module     contents

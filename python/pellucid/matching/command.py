@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``pellucid match``: what the command line does with it."""
+"""The ``pellucid match`` subcommand."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _MEANINGS = {
 }
 _STATUS = {DIFFERS: 1, "error": 1, NO_SOURCE: 3, UNPROVEN: 3}
 _SMALL = 20
-"""Fewer files than this are compared in this process."""
+"""The number of files from which several processes compare them."""
 
 
 class Result(NamedTuple):
@@ -74,7 +74,7 @@ class Result(NamedTuple):
 
 
 def add_match(commands: Any, formatter: Any) -> None:
-    """Add the command to those of ``pellucid``."""
+    """Add the ``match`` subcommand to ``pellucid``."""
     add = commands.add_parser(
         "match",
         help="check whether .pyc files come from their sources",
@@ -142,7 +142,7 @@ def _results(pairs: list[Pair], jobs: int) -> Generator[Result, None, None]:
             for pair in pairs:
                 read = _Read.of(pair)
                 waiting.append((read, pool.submit(_judged, *read.contents)))
-                # No more is held in memory than keeps the processes busy.
+                # Read only as many files ahead as keep the processes busy.
                 if len(waiting) > 8 * jobs:
                     read, judged = waiting.popleft()
                     yield read.result(judged.result())
@@ -155,7 +155,7 @@ def _results(pairs: list[Pair], jobs: int) -> Generator[Result, None, None]:
 
 
 _Judged = Union[Match, str]
-"""The outcome, or why there is none."""
+"""Return the outcome, or the reason why there is none."""
 
 
 class _Read(NamedTuple):
@@ -177,7 +177,7 @@ class _Read(NamedTuple):
 
     @property
     def contents(self) -> tuple[bytes, bytes | None, int | None, str]:
-        """What judging takes."""
+        """The arguments for judging a pair."""
         return self.pyc, self.source, self.pair.optimize, self.error
 
     def result(self, judged: _Judged) -> Result:
@@ -201,7 +201,7 @@ def _judged(pyc: bytes, source: bytes | None, optimize: int | None, error: str) 
 
 
 def _print(result: Result) -> None:
-    """Print what there is to say of one file: nothing if it is a match."""
+    """Print the result for one file; nothing if it is a match."""
     found = result.match
     if result.error:
         return complain(result.pair.pyc.name, result.error)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Python does with a `.pyc` that it finds beside a source.
+"""How Python treats a `.pyc` that it finds next to its source.
 
 (importlib/_bootstrap_external.py: SourceLoader.get_code; PEP 552)
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One `.pyc` and one source: does the bytecode mean what the source says?
+"""Comparison of one `.pyc` with one source: whether the bytecode does what the source says.
 
 The source is parsed by the running Python and lowered by the engine for the version of the `.pyc`,
 which need not be installed.  If the proof fails there, the `.pyc` is decompiled, and its source is
@@ -27,7 +27,7 @@ DIFFERS = "differs"
 NO_SOURCE = "no source"
 UNPROVEN = "unproven"
 
-# How the engine begins a reason (verify/lower, verify/compare.h).
+# The starts of the engine's reasons (verify/lower, verify/compare.h).
 _NOT_LOWERED = "relowering:"
 _BY_DECOMPILING = "its decompiled source means the same"
 _LEVELS = {0: "without optimization", 1: "with -O", 2: "with -OO"}
@@ -137,7 +137,8 @@ def _compared(
     status, codes = _core.compare_codes(theirs, ours)
     if status != "unproven":
         return Match(EQUIVALENT, _BY_DECOMPILING, version=version)
-    # A difference is one for both. Versions differ in which code is a code object of its own.
+    # A difference counts only if both comparisons find it.  Versions differ in which code gets a
+    # separate code object.
     apart = _unproven(CodeVerdict(*code) for code in codes)
     real = [c for c in _unproven(lowered) if not c.reason.startswith(_NOT_LOWERED)]
     for code in apart:
@@ -155,7 +156,7 @@ def _compared(
 
 
 def _are_related(path: str, other: str) -> bool:
-    """Whether two code objects are the same, or one is inside the other."""
+    """Return true if two code objects are the same, or one contains the other."""
     return f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
 
 
@@ -186,7 +187,7 @@ def _is_future(node: ast.stmt) -> bool:
 
 
 def _line_of(code: CodeType, path: Sequence[str], offset: int) -> int:
-    """The line of an instruction in the code object at a path below ``code``; 0 if unknown."""
+    """Return an instruction's line in the code object at a path below ``code``; 0 if unknown."""
     for name in path:
         nested = [c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name]
         if not nested:
@@ -197,13 +198,13 @@ def _line_of(code: CodeType, path: Sequence[str], offset: int) -> int:
 
 
 def _diff(source: Union[str, bytes], decompiled: str, path: Sequence[str], line: int) -> str:
-    """The difference at a line of the source, in the definition at a path or in the whole file."""
+    """Return the difference at a source line, in the definition at a path or in the whole file."""
     tree = _parse(source)
     before, after = (_normal(_at(each, path)) for each in (tree, _parse(decompiled)))
     lines = list(difflib.unified_diff(before, after, "source", "pyc", lineterm="", n=2))
     starts = [number for number, text in enumerate(lines) if text.startswith("@@")]
     hunks = [lines[i:j] for i, j in zip(starts, [*starts[1:], len(lines)])]
-    # The decompiled source may also be written differently where it means the same.
+    # The decompiled source may also be written differently with the same meaning.
     at_line = [node for node in ast.walk(tree) if getattr(node, "lineno", 0) == line]
     first = _normal(at_line[0])[:1] if at_line else []
     hunks = [hunk for hunk in hunks if first and "-" + first[0] in map(_flat, hunk)] or hunks
@@ -211,7 +212,7 @@ def _diff(source: Union[str, bytes], decompiled: str, path: Sequence[str], line:
 
 
 def _flat(line: str) -> str:
-    """A line of a diff without its indentation."""
+    """Return a line of a diff without its indentation."""
     return line[:1] + line[1:].lstrip()
 
 

@@ -12,16 +12,16 @@ from typing import Iterator, NamedTuple, Sequence
 from pellucid.containers import LARGEST_MEMBER
 from pellucid.inputs import Job, find
 
-# `module.cpython-311.opt-1.pyc`, as PEP 3147 and PEP 488 name the files in __pycache__.
+# `module.cpython-311.opt-1.pyc`, the form of names in __pycache__ (PEP 3147 and PEP 488).
 _CACHED = re.compile(r"(?P<stem>.+?)\.[a-z]+-\d+(?:\.opt-(?P<level>\w+))?\.pyc")
 
 
 class Pair(NamedTuple):
-    """A `.pyc` file and where its source is."""
+    """A `.pyc` file and the place of its source."""
 
     pyc: Job
     source_name: str
-    """Where the source is, or where it was looked for."""
+    """The place of the source, or the place that was searched for it."""
     source: Path
     """The source, or the archive that may have it."""
     source_member: str
@@ -39,7 +39,7 @@ class Pair(NamedTuple):
 
     @property
     def date(self) -> int | None:
-        """When the source was changed, in seconds; None if unknown."""
+        """Return the modification time of the source in seconds; None if unknown."""
         with contextlib.suppress(OSError):
             return None if self.source_member else int(self.source.stat().st_mtime)
         return None
@@ -87,7 +87,7 @@ def source_of(pyc: PurePath) -> tuple[PurePath, bool, int | None]:
 
 
 def _member(archive: Path, name: str) -> bytes | None:
-    """The contents of a file in a zip archive; None if it has no such file."""
+    """Return the contents of a file in a zip archive; None if it has no such file."""
     try:
         with zipfile.ZipFile(archive) as opened:
             if opened.getinfo(name).file_size > LARGEST_MEMBER:

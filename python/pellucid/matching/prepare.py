@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A source's syntax tree as CPython's compiler has it when it starts to generate code.
+"""Transformation of a syntax tree into the one from which CPython's compiler generates code.
 
 The compiler computes operations on constants (``ast_opt.c``; since 3.14 ``flowgraph.c``), replaces
 ``__debug__``, and leaves out asserts and docstrings when it optimizes.  The engine lowers what is
@@ -84,7 +84,7 @@ class _Folder(ast.NodeTransformer):
         return node
 
     def _annotation(self, node: ast.expr) -> ast.expr:
-        """The string that ``from __future__ import annotations`` turns it into, as a name."""
+        """Return the string that ``from __future__ import annotations`` creates, as a name."""
         unparse = getattr(ast, "unparse", None)  # Python 3.9 and newer
         if not self.stringizes or unparse is None:
             return node
@@ -107,7 +107,7 @@ class _Folder(ast.NodeTransformer):
         return _folded(node, lambda: _UNARY[type(node.op)](_value(node.operand)))
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        # A sum of thousands of parts nests as deep.
+        # A sum of thousands of parts is nested thousands deep.
         spine = [node]
         while isinstance(spine[-1].left, ast.BinOp):
             spine.append(spine[-1].left)
@@ -143,7 +143,7 @@ class _Folder(ast.NodeTransformer):
 
 
 def trimmed(text: str) -> str:
-    """A docstring without its indentation, as compilers since 3.13 keep it.
+    """Return a docstring without its indentation, as compilers since 3.13 store it.
 
     (compile.c: _PyCompile_CleanDoc)
 
@@ -153,7 +153,7 @@ def trimmed(text: str) -> str:
     first, *rest = text.expandtabs().split("\n")
     margins = [len(line) - len(line.lstrip(" ")) for line in rest if line.strip(" ")]
     margin = min(margins, default=0)
-    # A line of fewer spaces has only these.
+    # A line with fewer spaces has nothing else.
     return "\n".join([first.lstrip(" "), *(line[margin:] for line in rest)])
 
 
@@ -172,7 +172,7 @@ def _node(value: Any) -> ast.expr:
 
 
 def _value(node: ast.expr) -> Any:
-    """The value of a constant expression."""
+    """Return the value of a constant expression."""
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load):
@@ -191,7 +191,7 @@ def _item(node: ast.Subscript, folds_slices: bool) -> Any:
 
 
 def _mixed(compute: Callable[[Any, Any], Any], left: Any, right: Any, is_new: bool) -> Any:
-    """Compute with a real and a complex number, which 3.14 no longer makes complex first."""
+    """Compute with a real and a complex number; 3.14 no longer converts the real one first."""
     if not is_new:
         return compute(complex(left), complex(right))
     if isinstance(left, complex) and compute in (operator.add, operator.sub):

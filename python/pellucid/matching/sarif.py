@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matches as a SARIF 2.1.0 log, which code scanners read."""
+"""Export of matches as a SARIF 2.1.0 log for code scanners."""
 
 from __future__ import annotations
 

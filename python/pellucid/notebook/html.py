@@ -72,7 +72,7 @@ _SHOWN: Dict[str, Callable[[Any], str]] = {
 
 
 def html_of(value: Any) -> str:
-    """Return what stands for a session, a capture, a finding or a decompilation in a notebook."""
+    """Return the HTML of a session, capture, finding or decompilation for a notebook."""
     return _SHOWN[type(value).__name__](value)
 
 

@@ -139,7 +139,7 @@ def decompiled(
         result = search_live(code, name, sure, names, revised)
         if result.verdict.at_least("equivalent"):
             return result
-    # Where the proof falls short of that, every step as it stands in the bytecode.
+    # If that is not proven, every step as in the bytecode.
     return search_live(code, name, None, names, revised)
 
 

@@ -65,7 +65,7 @@ def place_of_versions(frames: Sequence[Frame]) -> Place:
 
 
 def what_is_in(events: Any) -> str:
-    """Return how many functions, graphs and breaks a capture or a session has, for its repr."""
+    """Return the numbers of functions, graphs and breaks of a capture or session, for its repr."""
     frames, graphs = len(events.of(Frame)), count_graphs(events.of(Graph))
     return f"{counted(frames, 'frame')}, {counted(graphs, 'graph')}"
 
@@ -115,7 +115,7 @@ class Capture(Shown):
     started_in: str = ""
     """The working directory of that process."""
     date: str = ""
-    """When the capture began, to the minute, in UTC; empty if that is not known."""
+    """The time when the capture began, in UTC, to the minute; empty if unknown."""
     others: tuple[str, ...] = ()
     """The captures of other ranks and processes, as paths below this one's directory."""
     made_nodes: Nodes | None = field(default=None, repr=False, compare=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cells of a notebook by their number, in the process that runs them."""
+"""Numbers of notebook cells, in the process that runs them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .keys import Place
 
 
 def cell_of(file: str) -> str:
-    """Return ``In [4]`` if a file is a cell of the notebook that runs here; else nothing."""
+    """Return ``In [4]`` if a file is a cell of this process's notebook; otherwise an empty text."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     label = getattr(getattr(shell, "compile", None), "format_code_name", None)
@@ -18,7 +18,7 @@ def cell_of(file: str) -> str:
 
 
 def located(place: Place) -> str:
-    """Return a place as a person would look for it.
+    """Return a place in the form that users know: a cell's number, or a file.
 
     >>> located(Place("/home/me/model.py", 7))
     '/home/me/model.py:7'
