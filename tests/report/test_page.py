@@ -372,7 +372,9 @@ def test_ranks_on_one_page(tmp_path: Path, open_page: Callable[..., Any]) -> Non
         small(tmp_path / "dump" / f"rank_{rank}", rank=rank, text="# other\n" if rank == 3 else "")
     page = open_page(report(tmp_path / "dump", out=tmp_path / "page.html")).page
     assert "ranks 0-2" in page.locator(".facts:visible").inner_text()
-    assert "Difference between processes" in page.locator("article:visible").first.inner_text()
+    first = page.locator("article:visible").first.inner_text()
+    assert "Difference between processes" in first and "Certain." in first
+    assert "Details" in first and "PyTorch" not in first, "torch said nothing of it"
     page.locator("#ranks").select_option("1")
     # The page's policy forbids `eval`, and so a condition that is polled inside it.
     page.locator(".facts:visible", has_text="rank 3").wait_for()

@@ -54,11 +54,13 @@ KEYS = (
     ("Space", "show all of a long line"),
 )
 _SURE = {
-    "certain": "Certain: torch says so.",
+    "certain": "Certain.",
     "tried": "Checked against the recorded guards.",
     "likely": "Likely (judged from the source line).",
     "unknown": "",
 }
+_SEEN = frozenset(("difference", "filtered", "ranks", "slow", "unguarded"))
+"""The kinds whose quotation is what pellucid has seen, and not what torch says."""
 
 
 def html_of(page: Page, editor: bool = False, redacted: bool = False) -> str:
@@ -268,6 +270,7 @@ def _finding(view: View, finding: Dict[str, Any], editor: bool) -> Dict[str, Any
         "remedies": list(_remedies(finding)),
         "sure": _sure(finding),
         "quoted": finding.get("quoted", ""),
+        "quotes": "Details" if finding["kind"] in _SEEN else "PyTorch’s message",
         "links": list(_links(view, finding)),
     }
 
