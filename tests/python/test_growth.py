@@ -184,7 +184,7 @@ def test_four_times_the_statements_take_about_four_times_as_many_instructions_to
 def test_four_times_what_no_compiler_makes_takes_about_four_times_as_many_instructions(
     shape: str, options: Sequence[str], tmp_path: Path
 ) -> None:
-    sizes = {tmp_path / f"{n}.pyc": n for n in (2, 200, 800)}
+    sizes = {tmp_path / f"{n}.pyc": n for n in (2, 300, 1200)}
     assemble(str(need("python3.8")), shape, sizes)
     command = [str(need("native")), "decompile", "--no-verify", "--jobs", "1", *options]
     none, few, many = (instructions([*command, str(path)]) for path in sizes)
