@@ -46,6 +46,7 @@ nan: pellucid.NanReport = pellucid.find_nan(len, ())
 difference: pellucid.Difference = pellucid.find_difference(len, ())
 decompilation: pellucid.Decompilation = found
 verdict: pellucid.Verdict = found.verdict
+matched: pellucid.Match = pellucid.match(b"", "x = 1", optimize=0)
 session_of: Callable[[pellucid.Session], list[pellucid.Frame]] = lambda s: s.of(pellucid.Frame)
 raised = (pellucid.CannotStandIn, pellucid.CannotTry, pellucid.NotADump, pellucid.NotALog)
 pellucid.torch.dump_graph, pellucid.torch.find_difference, pellucid.torch.find_nan
