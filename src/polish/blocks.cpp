@@ -10,6 +10,22 @@ namespace pellucid::polish {
 using ast::Kind;
 using ast::NodeId;
 
+namespace {
+
+// Returns true for an `if` in `column` that cannot be there: its body starts no further right, or
+// is a jump that was not written. The opposite of its test was written, with a `not`.
+bool is_opposite(const ast::Tree& tree, const Starts& starts, NodeId statement, int32_t column) {
+  if (!tree.is(statement, Kind::If)) return false;
+  const ast::ListId list = tree.as<ast::If>(statement).body;
+  const auto body = tree.items(list);
+  const int32_t inside = starts.of_list(list);
+  if (inside != Starts::kUnknown) return inside <= column;
+  return body.size() == 1 && is_bare_jump(tree, body[0]) &&
+         starts.jump(body[0], statement) <= Starts::Jump::None;
+}
+
+}  // namespace
+
 int32_t column_of(const Starts& starts, std::span<const NodeId> items) {
   for (const NodeId item : items) {
     const int32_t start = starts.of(item);
@@ -23,10 +39,14 @@ int32_t column_of(const ast::Tree& tree, const Starts& starts, std::span<const N
   if (block.column != Starts::kUnknown) return block.column;
   const int32_t column = column_of(starts, items);
   if (column == Starts::kUnknown || block.outer == Starts::kUnknown) return column;
+  constexpr int32_t kUsual = 4;
+  const int32_t usual = block.outer + kUsual;
+  if (column == usual + width_of("not ") && is_opposite(tree, starts, items[0], column)) {
+    return usual;
+  }
   if (column > block.outer + kParenthesis) return column;
   // `if a: assert False` is read as `assert not a`, whose column is another one.
-  constexpr int32_t kUsual = 4;
-  if (tree.is(items[0], Kind::Assert)) return block.outer + kUsual;
+  if (tree.is(items[0], Kind::Assert)) return usual;
   // Its test has a `not` that only our reading has.
   return tree.is(items[0], Kind::If) ? column + width_of("not ") : column;
 }
@@ -50,6 +70,12 @@ bool is_elif(const ast::Tree& tree, const Starts& starts, NodeId statement, int3
 
 void add_blocks(const ast::Tree& tree, const Starts& starts, std::span<const NodeId> items, End end,
                 int32_t column, std::vector<Block>& todo) {
+  // An `elif` whose test is on other lines, in brackets.
+  const auto is_below = [&](NodeId first) {
+    if (!tree.is(first, Kind::If) || column == Starts::kUnknown) return false;
+    const int32_t start = starts.of(first);
+    return start != Starts::kUnknown && start <= column + kParenthesis;
+  };
   std::vector<List> lists;
   for (const NodeId item : items) {
     if (!kWithLists.has(tree.kind(item))) continue;
@@ -61,7 +87,9 @@ void add_blocks(const ast::Tree& tree, const Starts& starts, std::span<const Nod
       const bool is_arm = inside.size() == 1 ||
                           (inside.size() > 1 && suite_at(tree, list.place) == ast::Suite::Orelse);
       const bool chained =
-          tree.is(item, Kind::If) && is_arm && is_elif(tree, starts, inside[0], column);
+          tree.is(item, Kind::If) && is_arm &&
+          (is_elif(tree, starts, inside[0], column) ||
+           (suite_at(tree, list.place) == ast::Suite::Orelse && is_below(inside[0])));
       todo.push_back({list, chained ? column : Starts::kUnknown, column});
     }
   }

@@ -62,6 +62,12 @@ NodeId jump(ast::Tree& tree, End end, ast::Where at) {
   return end == End::Continue ? tree.add(ast::Continue{}, at) : tree.add(ast::Return{}, at);
 }
 
+bool is_bare_jump(const ast::Tree& tree, NodeId node) {
+  const Kind kind = tree.kind(node);
+  if (kind == Kind::Return) return !tree.as<ast::Return>(node).value.valid();
+  return kind == Kind::Break || kind == Kind::Continue || kind == Kind::Pass;
+}
+
 void add_lists(const ast::Tree& tree, NodeId statement, End end, std::vector<List>& lists) {
   const Kind kind = tree.kind(statement);
   if (!kWithLists.has(kind)) return;

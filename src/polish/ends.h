@@ -37,6 +37,9 @@ void for_each_suite(ast::Tree& tree, Statements& body, bool is_function, Rewrite
   }
 }
 
+// Returns true for a `return` without a value, `break`, `continue` and `pass`.
+bool is_bare_jump(const ast::Tree& tree, ast::NodeId node);
+
 // Returns true if a `break` leaves the loop.
 bool has_break(const ast::Tree& tree, ast::NodeId loop);
 

@@ -228,8 +228,9 @@ bool is_likely_negated(const ast::Tree& tree, NodeId node) {
   return comparisons > 0 || (!is_or && nots == values.size() && nots >= kMany);
 }
 
-// Before: `not not (a and b)`, `not (not a or b)`. After: `a and b`, `a and not b`. Nobody writes a
-// `not` that makes more of them necessary, and only the truth is asked for.
+// Before: `not not (a and b)`, `not (not a or b)`, `not (a in b or c is d)`. After: `a and b`,
+// `a and not b`, `a not in b and c is not d`. Nobody writes a `not` that makes more of them
+// necessary or that none is without, and only the truth is asked for.
 void drop_negation(ast::Tree& tree, NodeId node, NodeId operand) {
   if (is_not(tree, operand)) {
     const NodeId value = tree.as<ast::UnaryOp>(operand).operand;
@@ -239,13 +240,17 @@ void drop_negation(ast::Tree& tree, NodeId node, NodeId operand) {
   if (!tree.is(operand, Kind::BoolOp)) return;
   const auto both = tree.as<ast::BoolOp>(operand);
   if (both.is_tested_again) return;
-  size_t nots = 1, opposites = 0;
+  size_t nots = 1, opposites = 0, comparisons = 0;
   for (const NodeId value : tree.items(both.values)) {
     if (tree.is(value, Kind::BoolOp) || tree.is(value, Kind::Constant)) return;
-    if (opposite_operator(tree, value)) continue;
+    if (opposite_operator(tree, value)) {
+      ++comparisons;
+      continue;
+    }
     (is_not(tree, value) ? nots : opposites) += 1;
   }
-  if (nots == 1 || nots <= opposites) return;
+  const bool are_comparisons = comparisons == tree.items(both.values).size();
+  if (!are_comparisons && (nots == 1 || nots <= opposites)) return;
   const NodeId made = opposite(tree, operand);
   if (tree.is(made, Kind::BoolOp)) tree.set(node, tree.as<ast::BoolOp>(made));
 }

@@ -11,13 +11,14 @@ using ast::Kind;
 
 namespace {
 
-// Returns what a `with` holds, past those of its own line.
-ast::ListId body_past_line(const ast::Tree& tree, ast::NodeId with) {
-  const int32_t line = tree.where(with).line;
+// Returns what a `with` holds, past those of its own line and those whose manager is below its own:
+// they are one statement in parentheses.
+ast::ListId body_past_row(const ast::Tree& tree, ast::NodeId with, const Starts& starts) {
+  const int32_t line = tree.where(with).line, column = starts.of(with);
   ast::ListId body = tree.as<ast::With>(with).body;
-  for (auto inside = tree.items(body);
-       inside.size() == 1 && tree.is(inside[0], Kind::With) && tree.where(inside[0]).line == line;
+  for (auto inside = tree.items(body); inside.size() == 1 && tree.is(inside[0], Kind::With);
        inside = tree.items(body)) {
+    if (tree.where(inside[0]).line != line && starts.of(inside[0]) != column) break;
     body = tree.as<ast::With>(inside[0]).body;
   }
   return body;
@@ -34,7 +35,7 @@ bool join_with_only_item(ast::Tree& tree, ast::NodeId item, const Starts& starts
   const int32_t line = std::max(tree.where(item).line, tree.where(managers.back()).line);
   const bool is_one_line = line >= 0 && tree.where(inside[0]).line == line;
   const auto is_outside = [&] {
-    return starts.is_written_outside(inside[0], item, body_past_line(tree, inside[0]));
+    return starts.is_written_outside(inside[0], item, body_past_row(tree, inside[0], starts));
   };
   if (!is_one_line && !is_outside()) return false;
   for (const ast::NodeId manager :

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "polish/blocks.h"
+#include "polish/keywords.h"
 #include "polish/negations.h"
 #include "polish/rewrites.h"
 #include "polish/starts.h"
@@ -54,6 +55,15 @@ class Layout {
     return start != Starts::kUnknown && start <= column + kParenthesis;
   }
 
+  // Returns true if a `continue` may have been written at the end of a list: it leaves its place in
+  // the jump. Without one, a test that starts no further right is that of an `elif`, in brackets.
+  bool may_be_left(ListId list, End end) const {
+    const int32_t column = starts_.of_list(list);
+    if (end != End::Continue || column == Starts::kUnknown) return true;
+    const object::Columns next = starts_.after(tree_.items(list).back()).columns;
+    return next.width() == width_of("continue") && next.begin == column;
+  }
+
   // Returns true if the handlers may end in a jump. A clause that binds a name compiles to other
   // code if it is left by a jump instead of falling off its end.
   bool handlers_may_jump(const ast::Try& attempt) const {
@@ -85,7 +95,10 @@ class Layout {
       auto branch = tree_.as<ast::If>(statement);
       const ListId orelse = branch.orelse;
       const bool falls_through = !never_falls_through(tree_, branch.body);
-      if (is_outside(orelse, column) && (!falls_through || end != End::Other)) {
+      const auto items = tree_.items(orelse);
+      const bool is_elif = items.size() == 1 && tree_.is(items[0], Kind::If);
+      const bool may_leave = end != End::Other && (!is_elif || may_be_left(branch.body, end));
+      if (is_outside(orelse, column) && (!falls_through || may_leave)) {
         if (falls_through) branch.body = tree_.append(branch.body, jump(tree_, end, {}));
         branch.orelse = {};
         tree_.set(statement, branch);

@@ -78,6 +78,7 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   // By columns, before the step that arranges what is in one list.
   split_returns(tree, statements, outline, starts);
   if (has({Kind::Assert})) split_asserts(tree, statements, is_function, starts);
+  if (has({Kind::While})) nest_loops(tree, statements, outline, starts);
   if (has(kWithLists)) take_inside(tree, statements, outline, is_function, starts);
   // Replaces the guesses of later steps where columns are known; leaves redundant jumps.
   if (has(kChoices)) lay_out(tree, statements, is_function, starts);
@@ -86,7 +87,7 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   // Tests are as they were written only now, not those of the opposite arm.
   if (has(kTests)) split_tests(tree, statements, outline, is_function, starts);
   // What follows such a clause may be in an `else` or not, which the next step decides.
-  if (has({Kind::Try})) write_continues(tree, statements, is_function, starts);
+  if (has({Kind::For, Kind::While})) write_continues(tree, statements, is_function, starts);
   // The same where only lines are known: whole chains, before jumps are dropped from their ends.
   if (has(kChoices)) lay_out_by_lines(tree, statements, is_function, starts);
   // Before the steps that look for bodies of one statement.

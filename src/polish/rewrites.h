@@ -66,11 +66,15 @@ void split_asserts(ast::Tree& tree, Statements& body, bool is_function, const St
 void split_tests(ast::Tree& tree, Statements& body, Outline& outline, bool is_function,
                  const Starts& starts);
 
+// `while True: if a: b; continue` and c, which the columns show to have been a loop  ->
+// `while True: while a: b` and c
+void nest_loops(ast::Tree& tree, const Statements& body, Outline& outline, const Starts& starts);
+
 // `else` bodies or statements after them, `if a and b` or `if a: if b`: as the columns show.
 void lay_out(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
 
 // `except E: pass` and `else` at the end of a loop's body  ->  `except E: continue` and what is
-// after it, where code that never runs shows the `continue`
+// after it, where code that never runs shows the `continue`; any that has left its place
 void write_continues(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
 
 // The statement after an `if` or `try` that never falls through  ->  its `else` or `elif`, where

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ast/lines.h"
+#include "polish/ends.h"
 #include "polish/keywords.h"
 #include "polish/negations.h"
 
@@ -15,12 +16,6 @@ using ast::NodeId;
 namespace {
 
 constexpr int32_t kStep = 4;  // the usual indentation
-
-bool is_bare_jump(const ast::Tree& tree, NodeId node) {
-  const Kind kind = tree.kind(node);
-  if (kind == Kind::Return) return !tree.as<ast::Return>(node).value.valid();
-  return kind == Kind::Break || kind == Kind::Continue || kind == Kind::Pass;
-}
 
 }  // namespace
 

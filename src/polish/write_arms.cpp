@@ -27,11 +27,14 @@ class Arms {
     const bool looks_at_arms = starts_.has_places_of_jumps();
     for_each_suite(tree_, body, is_function, [&](Statements& items, const List& list) {
       for (const NodeId item : items) {
+        if (tree_.is(item, Kind::For)) write_ellipsis(item);
         if (!looks_at_arms || !tree_.is(item, Kind::If)) continue;
         write_first_arm(item, item == items.back() ? list.end : End::Other);
         write_last_arm(item);
       }
-      if (list.place.owner.valid() && !items.empty()) write_passes_at_end(list.place.owner, items);
+      if (list.place.owner.valid() && !items.empty()) {
+        write_passes_at_end(list.place.owner, items);
+      }
     });
   }
 
@@ -81,6 +84,21 @@ class Arms {
       return true;
     }
     return start == next.columns.begin;
+  }
+
+  // Before: `for a in b: pass`, with a jump as wide as `...`. After: `for a in b: ...`.
+  void write_ellipsis(NodeId statement) {
+    auto loop = tree_.as<ast::For>(statement);
+    const auto body = tree_.items(loop.body);
+    if (body.size() > 1 || (body.size() == 1 && !tree_.is(body[0], Kind::Pass))) return;
+    const Starts::Next next = starts_.after(loop.target);
+    if (next.columns.width() != width_of("...") || starts_.places().is_left_before(next.unit) ||
+        !starts_.places().only_leaves(next.unit)) {
+      return;
+    }
+    const NodeId dots = constant_node(tree_, object::ConstKind::Ellipsis);
+    loop.body = tree_.list({tree_.add(ast::Expr{dots}, {-1, next.unit * 2})});
+    tree_.set(statement, loop);
   }
 
   bool is_simple(NodeId statement) const {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A `continue` at the end of a clause leads where falling off its end does, if the `try` is the
 // last statement of a loop's body or has an `else` that is. Up to 3.9, code that never runs follows
-// the jump of the statement: the compiler leaves each clause once more (compiler_try_except).
+// the jump of the statement: the compiler leaves each clause once more (compiler_try_except). From
+// 3.11 on, the jump at the end of any list has the place of the statement, and so has what leaves a
+// clause before it.
 #include <algorithm>
 
 #include "polish/ends.h"
+#include "polish/keywords.h"
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {
@@ -12,6 +15,7 @@ namespace pellucid::polish {
 using ast::Kind;
 using ast::ListId;
 using ast::NodeId;
+using ast::Suite;
 
 namespace {
 
@@ -94,11 +98,49 @@ class Continues {
   const object::LeftCode& left_;
 };
 
+// Returns the code unit of the `continue` that was written after the last statement of a list;
+// kNoUnit: there was none.
+uint32_t unit_of_continue(const ast::Tree& tree, const Statements& items, const Starts& starts) {
+  const object::Places& places = starts.places();
+  const Starts::Next next = starts.after(items.back());
+  const object::SourcePlace here = places.at(next.unit);
+  const bool is_it = here.columns.width() == width_of("continue") &&
+                     here.columns.begin == starts.of(items.back()) &&
+                     here.line > tree.where(items.back()).line;
+  if (next.unit == 0 || !is_it || places.is_left_before(next.unit)) return Starts::kNoUnit;
+  // A NOP, the jump, or what leaves a clause and then the jump.
+  const uint32_t last = places.last_leaving(places.end_of_place(next.unit));
+  const bool leaves = last != Starts::kNoUnit && last >= next.unit;
+  return leaves || places.is_nop(next.unit) ? next.unit : Starts::kNoUnit;
+}
+
+void write_by_columns(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts) {
+  for_each_suite(tree, body, is_function, [&](Statements& items, const List& list) {
+    // A `continue` in the `else` of a loop comes right after the body.
+    const NodeId owner = list.place.owner;
+    const bool is_loop =
+        owner.valid() && (tree.is(owner, Kind::For) || tree.is(owner, Kind::While));
+    const bool has_else = is_loop && !view_at(tree, place_of(tree, owner, Suite::Orelse)).empty();
+    if (list.end != End::Continue || has_else) return;
+    Statements rest = items;
+    // One without a place may be that one.
+    const bool may_be = rest.size() > 1 && tree.is(rest.back(), Kind::Continue);
+    if (may_be && starts.unit_of(rest.back()) == Starts::kNoUnit) rest.pop_back();
+    if (rest.empty() || never_falls_through(tree, rest)) return;
+    const uint32_t unit = unit_of_continue(tree, rest, starts);
+    if (unit == Starts::kNoUnit) return;
+    rest.push_back(tree.add(ast::Continue{}, {starts.places().at(unit).line, unit * 2}));
+    items = std::move(rest);
+  });
+}
+
 }  // namespace
 
 void write_continues(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts) {
+  if (!tree.made().meets({Kind::For, Kind::While})) return;
+  if (starts.known()) return write_by_columns(tree, body, is_function, starts);
   const object::LeftCode* left = starts.left();
-  if (left == nullptr || !tree.made().meets({Kind::For, Kind::While})) return;
+  if (left == nullptr) return;
   const bool any = std::any_of(left->taken.begin(), left->taken.end(),
                                [](const object::TakenJump& one) { return one.leaves_early; });
   if (any) Continues(tree, *left).run(body, is_function);

@@ -312,8 +312,19 @@ class Tails {
       const ir::Block& from = g_[way.from];
       if (from.exit == ExitKind::ForIter) return from.exit_line == g_[id].exit_line;
       if (from.exit != ExitKind::Branch || from.exit_line != g_[id].exit_line) return false;
+      if (is_to_the_right(id, from)) return false;
       return way.edge == from.jump || g_[from.next[from.jump].to].offset <= from.offset;
     });
+  }
+
+  // Returns true if the columns show that the constant was written after the test that leads to it:
+  // `return a if b else None`. A copy has no place of its own.
+  bool is_to_the_right(BlockId id, const ir::Block& test) const {
+    if (g_.places == nullptr) return false;
+    const object::Columns own = g_.places->columns(g_[g_[id].items.back()].offset / 2);
+    const object::Columns before = g_.places->columns(test.exit_offset / 2);
+    return before.end != object::kNoColumn && own.begin != object::kNoColumn &&
+           own.begin > before.end;
   }
 
   // Returns true for a `return` out of loops: it drops their iterators on its own line.
