@@ -40,7 +40,9 @@ int32_t column_of(const ast::Tree& tree, const Starts& starts, std::span<const N
   const int32_t column = column_of(starts, items);
   if (column == Starts::kUnknown || block.outer == Starts::kUnknown) return column;
   constexpr int32_t kUsual = 4;
-  const int32_t usual = block.outer + kUsual;
+  const NodeId owner = block.list.place.owner;
+  const bool is_case = owner.valid() && tree.is(owner, Kind::match_case);
+  const int32_t usual = block.outer + (is_case ? 2 * kUsual : kUsual);
   if (column == usual + width_of("not ") && is_opposite(tree, starts, items[0], column)) {
     return usual;
   }
