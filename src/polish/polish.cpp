@@ -16,7 +16,7 @@ constexpr ast::Kinds kRewritten = {Kind::UnaryOp, Kind::BoolOp, Kind::JoinedStr,
 constexpr ast::Kinds kLookedAt = {
     Kind::If,      Kind::While,     Kind::Assert,    Kind::IfExp,          Kind::comprehension,
     Kind::UnaryOp, Kind::NamedExpr, Kind::JoinedStr, Kind::FormattedValue, Kind::Interpolation,
-    Kind::Yield,   Kind::Assign,    Kind::For,       Kind::withitem};
+    Kind::Yield,   Kind::Assign,    Kind::For,       Kind::withitem,       Kind::Compare};
 
 // The statements with targets.
 constexpr ast::Kinds kStores = {Kind::Assign, Kind::For, Kind::With};
@@ -43,7 +43,9 @@ void rewrite_expressions(ast::Tree& tree, const Statements& statements, Outline&
                          const Compiler& compiler, const Starts& starts) {
   const ast::Kinds made = tree.made();
   const bool may_have_targets = starts.known() && made.has(Kind::Tuple);
-  if (!made.meets(kRewritten) && !(may_have_targets && made.has(Kind::comprehension))) {
+  const bool may_have_lists = starts.known() && made.has(Kind::Compare);
+  if (!made.meets(kRewritten) && !may_have_lists &&
+      !(may_have_targets && made.has(Kind::comprehension))) {
     if (may_have_targets) write_list_targets(tree, stores(tree, statements, outline), starts);
     return;
   }
@@ -55,6 +57,7 @@ void rewrite_expressions(ast::Tree& tree, const Statements& statements, Outline&
   join_negations(tree, nodes, starts);
   if (compiler.makes_f_strings_of_percent) percent_formats(tree, nodes);
   write_yielded_nones(tree, nodes, starts);
+  write_lists_of_one(tree, nodes, starts);
   write_list_targets(tree, nodes, starts);
 }
 

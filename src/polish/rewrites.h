@@ -117,6 +117,10 @@ void write_ones(ast::Tree& tree, const Statements& body, Outline& outline, const
 void write_yielded_nones(ast::Tree& tree, const std::vector<ast::NodeId>& nodes,
                          const Starts& starts);
 
+// `a in (1,)`, as wide as `a in [1]`  ->  `a in [1]`
+void write_lists_of_one(ast::Tree& tree, const std::vector<ast::NodeId>& nodes,
+                        const Starts& starts);
+
 // `(a,) = b`, as wide as `[a] = b`  ->  `[a] = b`
 void write_list_targets(ast::Tree& tree, const std::vector<ast::NodeId>& nodes,
                         const Starts& starts);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constants that leave nothing but their place, whose width shows which of two they were.
+#include <string>
+
+#include "ast/nodes.h"
 #include "polish/keywords.h"
 #include "polish/rewrites.h"
 
@@ -16,6 +19,16 @@ NodeId constant(ast::Tree& tree, ConstKind kind, int64_t number, ast::Where at) 
   value.kind = kind;
   value.integer = number;
   return tree.add(ast::Constant{tree.module().add(value)}, at);
+}
+
+// Returns the width of a constant as most code writes it; 0: that has several forms.
+int32_t usual_width(const object::Module& module, const object::Const& value) {
+  if (value.kind == ConstKind::None) return width_of("None");
+  if (value.kind == ConstKind::Int) return width_of(std::to_string(value.integer));
+  if (value.kind != ConstKind::Str) return 0;
+  const std::string_view text = module.text(value.text);
+  const bool is_plain = text.find_first_of("\"'\\\n\t") == std::string_view::npos;
+  return is_plain ? width_of(text) + width_of("''") : 0;
 }
 
 bool is_docstring(const ast::Tree& tree, NodeId statement) {
@@ -46,6 +59,26 @@ void write_yielded_nones(ast::Tree& tree, const std::vector<NodeId>& nodes, cons
     if (!tree.is(node, Kind::Yield) || tree.as<ast::Yield>(node).value.valid()) continue;
     if (starts.own(node).width() < width_of("yield None")) continue;
     tree.set(node, ast::Yield{constant(tree, ConstKind::None, 0, tree.where(node))});
+  }
+}
+
+// The compiler makes a tuple of a list that is only searched.
+void write_lists_of_one(ast::Tree& tree, const std::vector<NodeId>& nodes, const Starts& starts) {
+  if (!starts.known()) return;
+  for (const NodeId node : nodes) {
+    if (!tree.is(node, Kind::Compare)) continue;
+    const auto compare = tree.as<ast::Compare>(node);
+    const auto op = static_cast<ast::CmpOperator>(tree.numbers(compare.ops).back());
+    if (op != ast::CmpOperator::In && op != ast::CmpOperator::NotIn) continue;
+    const NodeId last = tree.items(compare.comparators).back();
+    const object::Const* value = ast::constant_of(tree, last);
+    if (value == nullptr || value->kind != ConstKind::Tuple || value->items.size() != 1) continue;
+    const object::ConstId only = value->items[0];
+    const int32_t wide = usual_width(tree.module(), tree.module()[only]);
+    if (wide == 0 || starts.own(last).width() != wide + width_of("[]")) continue;
+    const ast::Where where = tree.where(last);
+    const NodeId item = tree.add(ast::Constant{only}, where);
+    tree.set(last, ast::List{tree.list({item})});
   }
 }
 
