@@ -140,7 +140,8 @@ def test_layout_comments_and_constants_computed_by_hand_are_no_difference() -> N
         "def f():\n    (name): int\n    return name",
         "def f():\n    while 1:\n        if 0:\n            import a\n        break\n    return a",
         "def f(x):\n    assert x, 'no'\n    1\n    'text'\n    return (((x)))\n    print(x)",
-        "from __future__ import annotations\ndef f(x: List[int] | None = None) -> 'x': pass",
+        "from __future__ import annotations\ndef f(x: List[int] | None = 1, y: A[1 + 1] = 2): pass",
+        "def f():\n    'text'\nclass C:\n    'text'\n    def g(self):\n        assert self",
         "x = {**a, 'b': [*c, 1]}; x[1:2, ...] = y = z = 1 if not a else 2",
     ],
 )

@@ -46,7 +46,7 @@ class Match(NamedTuple):
     function: str = ""
     """The first code object that differs, such as ``<module>/Net/forward``."""
     line: int = 0
-    """Its first line that differs, in the source that was compiled; 0 if unknown."""
+    """The first line of the given source that differs; 0 if unknown."""
     diff: str = ""
     """From the given source to the one that the `.pyc` was compiled from, as a unified diff."""
     version: Tuple[int, int] = (0, 0)

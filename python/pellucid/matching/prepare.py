@@ -56,10 +56,9 @@ class _Folder(ast.NodeTransformer):
     visit_ClassDef = _body
 
     def visit_FunctionDef(self, node: Any) -> Any:
-        self._body(node)
         if node.returns is not None:
             node.returns = self._annotation(node.returns)
-        return node
+        return self._body(node)
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
@@ -73,18 +72,19 @@ class _Folder(ast.NodeTransformer):
         return self._body(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        self.generic_visit(node)
         node.annotation = self._annotation(node.annotation)
-        return node
+        return self.generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> Any:
-        self.generic_visit(node)
         if node.annotation is not None:
             node.annotation = self._annotation(node.annotation)
-        return node
+        return self.generic_visit(node)
 
     def _annotation(self, node: ast.expr) -> ast.expr:
-        """Return the string that ``from __future__ import annotations`` creates, as a name."""
+        """Return the string that ``from __future__ import annotations`` creates, as a name.
+
+        Nothing is computed in it.
+        """
         unparse = getattr(ast, "unparse", None)  # Python 3.9 and newer
         if not self.stringizes or unparse is None:
             return node
