@@ -13,7 +13,7 @@ import itertools
 import sys
 import warnings
 from types import CodeType
-from typing import Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 from pellucid import _core
 from pellucid.decompilation import prove_pyc
@@ -133,26 +133,35 @@ def _compared(
     except (DecompileError, SyntaxError, ValueError, RecursionError) as error:
         return unproven._replace(reason=str(error))
     if verdict.status == "unproven":
-        return unproven._replace(reason=f"the decompiled source is not proven: {verdict.reason}")
-    status, codes = _core.compare_codes(theirs, ours)
-    if status != "unproven":
-        return Match(EQUIVALENT, _BY_DECOMPILING, version=version)
-    # A difference counts only if both comparisons find it.  Versions differ in which code gets a
-    # separate code object.
-    apart = _unproven(CodeVerdict(*code) for code in codes)
+        why = f"the decompiled source is not proven: {verdict.reason}"
+        unproven = unproven._replace(reason=why)
+    _, compared = _core.compare_codes(theirs, ours)
+    codes = [CodeVerdict(*code) for code in compared]
+    # A difference counts only if both comparisons find it, in code that was decompiled correctly.
+    # Versions differ in which code gets a separate code object.
+    guessed = {code.code for code in _unproven(verdict.codes)}
     real = [c for c in _unproven(lowered) if not c.reason.startswith(_NOT_LOWERED)]
-    for code in apart:
-        if not any(_are_related(code.code, other.code) for other in real):
+    for code in _unproven(codes):
+        if code.code in guessed or not any(_are_related(code.code, other.code) for other in real):
             continue
         names = code.code.split("/")[1:]
         line = _line_of(theirs, names, code.offset)
         diff = _diff(source, found.source, names, line)
         return Match(DIFFERS, code.reason, code.code, line, diff, version)
-    sets = ({c.code for c in _unproven(lowered)}, {code.code for code in apart})
-    proven = ({c.code for c in lowered} - sets[0], {code[1] for code in codes} - sets[1])
-    if sets[0] <= proven[1] and sets[1] <= proven[0]:
+    # What one comparison proves, the other need not.
+    rest = _paths(_unproven(codes))
+    fills = not rest or _paths(_unproven(lowered)) <= _proven(codes)
+    if not guessed and fills and rest <= _proven(lowered):
         return Match(EQUIVALENT, _BY_DECOMPILING, version=version)
     return unproven
+
+
+def _paths(codes: Iterable[CodeVerdict]) -> Set[str]:
+    return {code.code for code in codes}
+
+
+def _proven(codes: List[CodeVerdict]) -> Set[str]:
+    return _paths(codes) - _paths(_unproven(codes))
 
 
 def _are_related(path: str, other: str) -> bool:
