@@ -255,6 +255,25 @@ def test_a_folder_matches_until_a_source_changes(package: Path) -> None:
     assert status == 3 and "1 no source" in err and "there is no package/second.py" in out
 
 
+def test_a_name_that_says_another_python_is_ignored(package: Path) -> None:
+    (cached,) = (package / "__pycache__").glob("first.*")
+    cached.rename(cached.with_name("first.cpython-37.pyc"))
+    (package / "second.py").write_text("x = 1\n")
+    beside = package / "first.pyc"
+    beside.write_bytes(compiled("x = 1\n"))
+    found = {}
+    for line in run("package", "--json", folder=package.parent)[1].splitlines():
+        row = json.loads(line)
+        found[row["file"].rpartition("/")[2]] = row["status"], row["use"].partition(",")[0]
+    assert found["first.cpython-37.pyc"] == (
+        "match",
+        "Python ignores it: its name says cpython-37",
+    )
+    assert found["first.pyc"] == ("differs", "Python ignores it: it reads the source beside it")
+    given = run(beside, "--source", package / "second.py", "--json", folder=package.parent)[1]
+    assert json.loads(given)["use"] == ""
+
+
 def test_json_and_sarif(package: Path) -> None:
     path = package / "second.py"
     py_compile.compile(

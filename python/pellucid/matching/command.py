@@ -187,7 +187,7 @@ class _Read(NamedTuple):
             judged = judged._replace(reason=f"there is no {self.pair.source_name}")
             return Result(self.pair, judged, "", "")
         pair, minor = self.pair, judged.version[1]
-        use = header.use_of(self.pyc, self.source, pair.date, minor, is_cached=pair.is_cached)
+        use = header.use_of(self.pyc, self.source, pair.date, minor, pair.tag)
         return Result(pair, judged, use, "")
 
 

@@ -14,24 +14,28 @@ STALE_DATE = "Python ignores it: the source has a different date"
 STALE_SIZE = "Python ignores it: the source has a different size"
 STALE_HASH = "Python ignores it: the source has a different hash"
 NOT_READ = "Python ignores it: it reads the source beside it"
+OTHER_PYTHON = "Python ignores it: its name says {}, and its magic number {}"
 
 _MASK = (1 << 64) - 1
 
 
-def use_of(pyc: bytes, source: bytes, date: int | None, minor: int, *, is_cached: bool) -> str:
-    """Return what an import does with a `.pyc`, in words.
+def use_of(pyc: bytes, source: bytes, date: int | None, minor: int, tag: str | None) -> str:
+    """Return what an import does with a `.pyc`, in words; empty if unknown.
 
     Args:
         pyc: the file, with its header.
         source: the source beside it.
         date: when the source was changed, in seconds; None if unknown.
         minor: the version of the file, Python 3.``minor``.
-        is_cached: whether the file is in ``__pycache__``, and not beside its source.
+        tag: the tag in its name, ``cpython-312``; empty if it is beside its source, and not in
+            ``__pycache__``; None if it is somewhere else.
     """
-    if not is_cached:
+    if tag == "":
         return NOT_READ
-    if len(pyc) < 16:
+    if tag is None or len(pyc) < 16:
         return ""
+    if tag != f"cpython-3{minor}":
+        return OTHER_PYTHON.format(tag, f"cpython-3{minor}")
     flags, when, size = struct.unpack_from("<III", pyc, 4)
     if flags == 1:
         return UNCHECKED

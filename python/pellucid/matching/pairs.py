@@ -13,7 +13,7 @@ from pellucid.containers import LARGEST_MEMBER
 from pellucid.inputs import Job, find
 
 # `module.cpython-311.opt-1.pyc`, the form of names in __pycache__ (PEP 3147 and PEP 488).
-_CACHED = re.compile(r"(?P<stem>.+?)\.[a-z]+-\d+(?:\.opt-(?P<level>\w+))?\.pyc")
+_CACHED = re.compile(r"(?P<stem>.+?)\.(?P<tag>[a-z]+-\d+)(?:\.opt-(?P<level>\w+))?\.pyc")
 
 
 class Pair(NamedTuple):
@@ -26,8 +26,8 @@ class Pair(NamedTuple):
     """The source, or the archive that may have it."""
     source_member: str
     """Its name in the archive; empty if it is a file."""
-    is_cached: bool
-    """Whether the `.pyc` is in ``__pycache__``."""
+    tag: str | None
+    """The tag in its name if it is in ``__pycache__``, else empty; None with a given source."""
     optimize: int | None
     """The optimization level that its name says; None if it says nothing that Python knows."""
 
@@ -59,31 +59,31 @@ def pairs_of(inputs: Sequence[str], source: str | None = None) -> Iterator[Pair]
     for path in map(Path, inputs):
         for found in find(path):
             job = Job(found.path, None, found.member, found.read_member)
-            place, is_cached, level = source_of(PurePosixPath(found.member or found.path))
+            place, tag, level = source_of(PurePosixPath(found.member or found.path))
             own, member = Path(place), ""
             if found.member is not None:
                 own, member = found.path, place.as_posix()
             name = f"{own}/{member}" if member else str(own)
             if source is not None:
                 name, own, member = source, Path(source), ""
-            yield Pair(job, name, own, member, is_cached, level)
+            yield Pair(job, name, own, member, tag if source is None else None, level)
 
 
-def source_of(pyc: PurePath) -> tuple[PurePath, bool, int | None]:
-    """Return where the source of a `.pyc` is, whether that is cached, and its optimization level.
+def source_of(pyc: PurePath) -> tuple[PurePath, str, int | None]:
+    """Return where the source of a `.pyc` is, its tag, and its optimization level.
 
     >>> where, *rest = source_of(PurePosixPath("pkg/__pycache__/mod.cpython-311.opt-2.pyc"))
     >>> str(where), rest
-    ('pkg/mod.py', [True, 2])
+    ('pkg/mod.py', ['cpython-311', 2])
     >>> str(source_of(PurePosixPath("pkg/mod.pyc"))[0])
     'pkg/mod.py'
     """
     cached = _CACHED.fullmatch(pyc.name) if pyc.parent.name == "__pycache__" else None
     if cached is None:
-        return pyc.with_suffix(".py"), False, None
+        return pyc.with_suffix(".py"), "", None
     level = cached["level"] or "0"
     optimize = int(level) if level in ("0", "1", "2") else None
-    return pyc.parent.parent / f"{cached['stem']}.py", True, optimize
+    return pyc.parent.parent / f"{cached['stem']}.py", cached["tag"], optimize
 
 
 def _member(archive: Path, name: str) -> bytes | None:
