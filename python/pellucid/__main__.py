@@ -49,11 +49,14 @@ def main(argv: Optional[List[str]] = None) -> int:
     arguments, unknown = parser.parse_known_args(given)
     if unknown:
         arguments.parser.unknown(unknown)
+    if "command" not in arguments:
+        parser.error("the following arguments are required: COMMAND")
     terminal.choose_colours(arguments.color)
     if arguments.quiet:
         terminal.be_quiet()
     arguments.program = program
-    arguments.colours = terminal.shows_colours()
+    # Asked for here, since with a pager standard output is a pipe.
+    arguments.colours, arguments.columns = terminal.shows_colours(), terminal.columns()
     status: int = 0
     try:
         with terminal.paged(arguments.pager and _prints_text(arguments)):
@@ -102,7 +105,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.set_defaults(parser=parser, color="auto", pager=True, quiet=False)
     _add_common(parser)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(metavar="COMMAND")
     _add_decompile(commands)
     _add_stages(commands)
     _add_inspect(commands)
@@ -309,7 +312,9 @@ def _add_version(add: argparse.ArgumentParser) -> None:
     )
 
 
-_RUN_USAGE = "pellucid run [--out DIR] [--calls] [--progress] (SCRIPT | -m MODULE) [argument ...]"
+_RUN_USAGE = """\
+pellucid run [--out DIR] [--calls] [--progress]
+                    (SCRIPT | -m MODULE) [argument ...]"""
 
 
 def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -420,12 +425,14 @@ def _run(arguments: argparse.Namespace) -> int:
     from pellucid.torch.api import run_script
     from pellucid.torch.store.directories import free
 
-    status: int = run_script.run(
-        arguments.script,
-        arguments.arguments,
-        out or str(free("pellucid_dump")),
-        arguments.module,
-    )
+    out = out or str(free("pellucid_dump"))
+    try:
+        os.makedirs(out, exist_ok=True)
+    except OSError as error:
+        why = f"cannot be created: {(error.strerror or str(error)).lower()}"
+        print(f"pellucid: run: --out {out} {why}. Pass a different directory.", file=sys.stderr)
+        return 2
+    status: int = run_script.run(arguments.script, arguments.arguments, out, arguments.module)
     return status
 
 

@@ -233,6 +233,15 @@ def _results(jobs: Sequence[Job], options: Options, workers: int) -> Generator[R
         pool.shutdown(wait=False)
 
 
+def import_nothing_from_here() -> None:
+    """Keep processes that are started from now on from importing files of the current folder.
+
+    It may be a folder of hostile files. ``multiprocessing`` starts ``python -c``, which searches it
+    first. (Python 3.11 and newer; for older ones, see SECURITY.md)
+    """
+    os.environ["PYTHONSAFEPATH"] = "1"
+
+
 def in_thread(function: Callable[..., T], *arguments: Any) -> T:
     """Call an engine function such that Ctrl-C does not wait for it."""
     pool = concurrent.futures.ThreadPoolExecutor(1)

@@ -4,7 +4,13 @@
 import argparse
 import difflib
 import re
-from typing import Any, Dict, List, NoReturn, Optional
+import textwrap
+from typing import Any, Dict, List, NoReturn, Optional, Tuple
+
+from pellucid import terminal
+
+_WIDTH = 100
+"""The columns for which texts are laid out by hand."""
 
 GROUPS = {
     "Capture PyTorch": (
@@ -17,7 +23,7 @@ GROUPS = {
         "find-nan",
         "import",
     ),
-    "Decompile": ("decompile", "inspect", "dis", "dump", "corpus", "textconv"),
+    "Decompile": ("decompile", "inspect", "match", "dis", "dump", "corpus", "textconv"),
 }
 """The headings of `pellucid --help`; any other command comes last."""
 
@@ -65,10 +71,44 @@ def _meant(name: str, known: List[str]) -> str:
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Paragraphs stay as they are written, and options have room."""
+    """Texts stay as they are written, unless the terminal is narrower, and options have room."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=26, width=96)
+        self._columns = terminal.columns() or _WIDTH
+        super().__init__(prog, max_help_position=26, width=min(96, self._columns))
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        text = super()._fill_text(text, width, indent)
+        is_wide = self._columns >= _WIDTH
+        return text if is_wide else "\n".join(_narrowed(text.splitlines(), width))
+
+
+def _narrowed(lines: List[str], width: int) -> List[str]:
+    """Return paragraphs and the rows of tables, wrapped."""
+    joined: List[str] = []
+    for line in lines:
+        own, hang = _indents(joined[-1]) if joined and joined[-1] else (0, -1)
+        if line and _indents(line)[0] == hang and (hang > own or own == 0):
+            joined[-1] += f" {line.strip()}"
+        else:
+            joined.append(line)
+    wrapped = []
+    for line in joined:
+        wrapped += textwrap.wrap(
+            line,
+            width,
+            subsequent_indent=" " * _indents(line)[1],
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return wrapped
+
+
+def _indents(line: str) -> Tuple[int, int]:
+    """Return where a line starts, and where a second one of the same paragraph or row would."""
+    own = len(line) - len(line.lstrip())
+    row = re.match(r" +\S+(?: \S+)* {2,}", line)
+    return own, len(row[0]) if row else own
 
 
 class Overview(Help):
@@ -86,4 +126,4 @@ class Overview(Help):
         for title, names in {**GROUPS, "Other": [n for n in rows if n not in grouped]}.items():
             lines.append(f"  {title}")
             lines += [f"    {name:16}  {rows[name]}" for name in names]
-        return "\n".join(lines) + "\n"
+        return "\n".join(_narrowed(lines, self._columns)) + "\n"

@@ -80,8 +80,8 @@ class Summary:
         return cells
 
     def print(self) -> None:
-        """Print the table to standard error, unless quiet."""
-        if is_quiet():
+        """Print the table to standard error, unless it is empty or quiet."""
+        if is_quiet() or not self._files:
             return
         import rich.box
         import rich.console

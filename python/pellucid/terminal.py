@@ -25,6 +25,11 @@ def is_terminal() -> bool:
         return False
 
 
+def columns() -> Optional[int]:
+    """Return the width of the terminal; None if standard output is none."""
+    return shutil.get_terminal_size().columns if is_terminal() else None
+
+
 def choose_colours(color: str) -> None:
     """Apply ``--color``: "always", "never", or "auto" for what the environment says."""
     if color != "auto":

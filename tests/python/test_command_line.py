@@ -119,9 +119,26 @@ def test_the_overview_lists_each_command_once_below_its_heading() -> None:
 def test_run_without_a_script_shows_its_usage() -> None:
     done = run("run")
     assert (done.returncode, done.stdout) == (2, "")
-    usage, error = done.stderr.splitlines()
+    usage, _, error = done.stderr.splitlines()
     assert usage.startswith("usage: pellucid run ")
     assert error == "pellucid run: error: the following arguments are required: SCRIPT"
+
+
+def test_a_capture_needs_a_directory_that_can_be_made(tmp_path: Path) -> None:
+    need("torch")
+    script = tmp_path / "script.py"
+    script.write_text("print('runs')\n")
+    done = run("run", "--out", script, script)
+    said = f"pellucid: run: --out {script} cannot be created: file exists. Pass a different "
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith(said)
+
+
+def test_what_is_no_capture_is_said_with_what_to_pass(tmp_path: Path) -> None:
+    for directory in (tmp_path, Path(__file__)):
+        for command in (("explain",), ("report",), ("diff", directory)):
+            done = run(*command, directory)
+            assert done.returncode and done.stderr.count("\n") == 1
+            assert done.stderr.endswith("Pass the directory given to --out\n")
 
 
 def test_what_is_misspelled_is_suggested() -> None:
@@ -131,6 +148,7 @@ def test_what_is_misspelled_is_suggested() -> None:
         (["dis", "x", "--colour=never"], "dis: error: unknown argument: --colour. Did you mean "),
         (["decompile", "x", "--verify=stric"], "Did you mean --verify=strict?"),
         (["decompile", "x", "--force=1"], "unknown argument: --force=1. Did you mean --force?"),
+        (["--quit"], "pellucid: error: unknown argument: --quit. Did you mean --quiet?"),
         (["help", "explan"], "help: error: unknown command: explan. Did you mean explain?"),
     ):
         done = run(*given)

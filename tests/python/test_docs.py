@@ -16,6 +16,7 @@ from browsing import READERS, faults
 from browsing import browser as browser
 from commands import run
 from needs import ROOT, need
+from pellucid.__main__ import make_parser
 
 ATTRIBUTES = {"a": "href", "img": "src", "link": "href", "script": "src", "iframe": "src"}
 
@@ -33,6 +34,13 @@ def test_outputs_are_what_the_commands_print(folder: str) -> None:
             pytest.skip(f"the outputs are those of {made_with}, not of {here}")
         python = warm.python(docs_examples.environment(Path()))
     assert "".join(docs_examples.differences(folder, update=False, python=python)) == ""
+
+
+def test_the_reference_has_each_command() -> None:
+    (below,) = make_parser()._subparsers._group_actions  # type: ignore[union-attr]
+    page = (ROOT / "docs/reference/commands.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^## pellucid (\S+)$", page, re.MULTILINE)
+    assert sorted([*sections, "help"]) == sorted(below.choices)  # type: ignore[arg-type]
 
 
 PAGE = """\

@@ -1,11 +1,17 @@
 """On a terminal: progress is seen, only text is paged, and Ctrl-C ends a command at once."""
 
+import fcntl
 import os
 import pty
+import py_compile
 import re
 import select
 import shutil
+import signal
+import struct
+import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -32,13 +38,14 @@ def inputs(request, pyc):
 class Terminal:
     """A command of pellucid on a terminal of its own, with what it has shown so far."""
 
-    def __init__(self, *arguments, **environment):
+    def __init__(self, *arguments, columns=80, **environment):
         kept = {k: v for k, v in os.environ.items() if k not in ("PAGER", "LESS", "NO_COLOR")}
         kept.update({"TERM": "xterm", **environment})
         command = [sys.executable, "-m", "pellucid", *map(str, arguments)]
         self.shown = ""
         self.process, self._handle = pty.fork()
         if self.process == 0:
+            fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
             os.execve(sys.executable, command, kept)
 
     def press(self, keys):
@@ -140,3 +147,60 @@ def test_quitting_the_pager_is_no_error(inputs):
 def test_what_fits_the_screen_is_printed(pyc):
     terminal = Terminal("decompile", pyc, PELLUCID_PAGER="less", LINES="60", COLUMNS="120")
     assert terminal.end()[0] == 0 and "while" in terminal.shown
+
+
+@pytest.fixture
+def many(tmp_path):
+    """A folder of files that have no source, and of some that take long to compare."""
+    folder = tmp_path / "many"
+    for name in ("large", "small"):
+        (folder / name).mkdir(parents=True)
+    unpack("3.12", folder / "small", "loops/*")
+    text = "".join(f"def f{i}(x):\n    return [x + {i} for x in x if x]\n" for i in range(3000))
+    for number in range(9):
+        path = folder / "large" / f"m{number}.py"
+        path.write_text(text)
+        py_compile.compile(str(path))
+    return folder
+
+
+def test_results_are_printed_above_the_progress(many):
+    terminal = Terminal("match", many / "small", "--jobs", 1)
+    assert terminal.end()[0] == 3
+    lines = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", terminal.shown).replace("\r", "\n").splitlines()
+    places = [line for line in lines if "no source: " in line]
+    assert places and all(line.startswith("no source: ") for line in places)
+    assert any(line.startswith("comparing ") for line in lines)
+
+
+@pytest.mark.parametrize("wanted", [{}, {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}])
+def test_ctrl_c_ends_a_comparison_at_once(many, wanted):
+    if not wanted:
+        terminal = Terminal("match", many, "--jobs", 2)
+        terminal.read_until(r"[1-9]\d*/\d+.* files ")
+        terminal.press(b"\x03")
+        status, seconds = terminal.end()
+        said = terminal.shown
+        assert terminal.left() == []
+    else:
+        command = [sys.executable, "-m", "pellucid", "match", str(many), "--jobs", "2"]
+        process = subprocess.Popen(command, start_new_session=True, encoding="utf-8", **wanted)
+        assert process.stdout.readline().startswith("no source: ")
+        start = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)  # what Ctrl-C does, to each process of it
+        said = process.communicate(timeout=PATIENCE)[1]
+        status, seconds = process.returncode, time.monotonic() - start
+    assert status == 130 and seconds < 3
+    assert "pellucid: interrupted after " in said and "Traceback" not in said
+
+
+@pytest.mark.parametrize("columns", [70, 80])
+def test_explanation_and_help_have_the_width_of_the_terminal(columns):
+    capture = ROOT / "tests" / "torch" / "schema_1"
+    commands = [["--help"], ["decompile", "--help"], ["match", "--help"], ["explain", capture]]
+    for command in commands:
+        terminal = Terminal(*command, columns=columns, PELLUCID_PAGER="cat -u")
+        assert terminal.end()[0] == 0
+        lines = re.sub(r"\x1b\[[\d;]*m", "", terminal.shown).splitlines()
+        laid_out = [line for line in lines if "   | " not in line]  # rather than quoted
+        assert max(map(len, laid_out)) <= columns, terminal.shown

@@ -20,7 +20,7 @@ import pytest
 from case_pycs import CASES, pycs_of
 from needs import VERSIONS
 from pellucid import DecompileError, match
-from pellucid.matching.header import STALE_DATE, UNCHECKED, source_hash
+from pellucid.matching.header import NOT_READ, STALE_DATE, UNCHECKED, source_hash
 from pellucid.matching.prepare import prepare
 
 SOURCE = '''\
@@ -304,6 +304,41 @@ def test_a_wheel_has_its_sources_beside_them(package: Path) -> None:
         archive.writestr("alone.pyc", compiled(SOURCE))
     status, out, _ = run(wheel.name, "--jobs", 1, folder=package.parent)
     assert status == 3 and "there is no package-1.0-py3-none-any.whl/alone.py" in out
+
+
+def test_python_prefers_a_source_to_the_file_beside_it_in_folders_only(package: Path) -> None:
+    beside = package / "beside"
+    beside.mkdir()
+    (beside / "first.py").write_text(SOURCE.replace("sum(kept)", "max(kept)"))
+    (beside / "first.pyc").write_bytes(compiled(SOURCE))
+    status, out, _ = run("beside", folder=package)
+    assert status == 1 and out.splitlines()[2].strip() == NOT_READ
+    with zipfile.ZipFile(package / "some.zip", "w") as archive:
+        for path in sorted(beside.iterdir()):
+            archive.write(path, path.name)
+    status, out, _ = run("some.zip", folder=package)  # zipimport does not
+    assert status == 1 and "Python" not in out
+
+
+def test_a_source_that_is_named_is_not_what_python_looks_for(package: Path) -> None:
+    (path,) = package.rglob("first.*.pyc")
+    other = package / "other.py"
+    for text, status, said in (
+        (SOURCE, 0, "first"),
+        (SOURCE.replace("sum(kept)", "max(kept)"), 1, "differs: "),
+        ("x = (\n", 3, "cannot parse the source: '(' was never closed (line 1)"),
+    ):
+        other.write_text(text)
+        done = run(path, "--source", other, folder=package)
+        assert done[0] == status and "Python uses" not in done[1]
+        assert sys.version_info < (3, 10) or said in done[1] + done[2]
+    done = run(path, "--source", "absent.py", folder=package)
+    assert done == (2, "", "pellucid: --source absent.py: no such file\n")
+
+
+def test_a_log_that_cannot_be_written_is_an_error(package: Path) -> None:
+    status, _, err = run("package", "--sarif", "package", folder=package.parent)
+    assert status == 1 and err.startswith("pellucid: --sarif package: cannot be written: is a dir")
 
 
 def test_many_files_are_compared_in_processes(package: Path) -> None:

@@ -7,6 +7,7 @@ import queue
 import threading
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional
 
+from pellucid import batch
 from pellucid.corpus.rows import (
     ENDED,
     NO_MEMORY,
@@ -71,6 +72,7 @@ class Workers:
     def _new_pool(self) -> Any:
         from pebble import ProcessPool
 
+        batch.import_nothing_from_here()
         return ProcessPool(
             max_workers=self._workers,
             initializer=_begin,

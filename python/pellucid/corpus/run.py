@@ -47,12 +47,19 @@ def run(plan: Plan) -> int:
         progress = _Progress(plan.inputs)
         status = batch.EXIT_OK
         summary = Summary()
-        with progress.shown():
-            for row in _rows(plan, iter(files)):
-                store.add(row)
-                summary.add(row["outcome"], [code["verdict"] for code in row["functions"]])
-                progress.add(row["outcome"], files.seen)
-                status = _worse(status, row["outcome"])
+        try:
+            with progress.shown():
+                for row in _rows(plan, iter(files)):
+                    store.add(row)
+                    summary.add(row["outcome"], [code["verdict"] for code in row["functions"]])
+                    progress.add(row["outcome"], files.seen)
+                    status = _worse(status, row["outcome"])
+        except KeyboardInterrupt:
+            print(
+                f"pellucid: interrupted after {progress.done} files. Rerun the command to resume.",
+                file=sys.stderr,
+            )
+            raise
     summary.print()
     for outcome in files.outcomes:
         status = _worse(status, outcome)
@@ -170,8 +177,12 @@ class _Progress:
             left = f", {max(0, self._total - seen)} left" if self._total else ""
             inform(f"{self._words()}{left}")
 
+    @property
+    def done(self) -> int:
+        """The number of rows so far."""
+        return sum(self._outcomes.values())
+
     def _words(self) -> str:
-        done = sum(self._outcomes.values())
-        rate = done / max(time.monotonic() - self._start, 1e-9)
+        rate = self.done / max(time.monotonic() - self._start, 1e-9)
         told: List[str] = [f"{n} {outcome}" for outcome, n in self._outcomes.most_common()]
-        return f"{done} rows, {rate:.1f} a second: {', '.join(told)}"
+        return f"{self.done} rows, {rate:.1f} per second: {', '.join(told)}"

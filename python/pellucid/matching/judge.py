@@ -27,9 +27,9 @@ DIFFERS = "differs"
 NO_SOURCE = "no source"
 UNPROVEN = "unproven"
 
-# The starts of the engine's reasons (verify/lower, verify/compare.h).
 _NOT_LOWERED = "relowering:"
-_BY_DECOMPILING = "its decompiled source means the same"
+"""The start of a reason of the engine (verify/lower)."""
+_BY_DECOMPILING = "its decompiled source does the same"
 _LEVELS = {0: "without optimization", 1: "with -O", 2: "with -OO"}
 
 
@@ -37,10 +37,10 @@ class Match(NamedTuple):
     """Whether a `.pyc` comes from a source."""
 
     status: str
-    """``match``: the `.pyc` does what the source says.  ``equivalent``: it does so at a different
-    optimization level than its name says, or only its decompiled source shows that it does.
-    ``differs``: it does something else.  ``no source``: there is none, or it cannot be parsed.
-    ``unproven``: neither is certain."""
+    """``match``: the `.pyc` does what the source says.  ``equivalent``: it does the same, but has a
+    different optimization level than its name says, or only its decompiled source could be proven
+    to do the same.  ``differs``: it does something different.  ``no source``: there is none, or it
+    cannot be parsed.  ``unproven``: neither could be proven."""
     reason: str = ""
     """Why it is not a match."""
     function: str = ""
@@ -82,7 +82,7 @@ def match(pyc: bytes, source: Union[str, bytes, None], *, optimize: Optional[int
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         running = "{}.{}".format(*sys.version_info[:2])
         return Match(
-            NO_SOURCE, f"Python {running} cannot parse the source: {error}", version=version
+            NO_SOURCE, f"Python {running} cannot parse the source: {_words(error)}", version=version
         )
     own = optimize or 0
     codes = _lowered(pyc, source, own, version)
@@ -93,6 +93,13 @@ def match(pyc: bytes, source: Union[str, bytes, None], *, optimize: Optional[int
             status = MATCH if optimize is None else EQUIVALENT
             return Match(status, f"it was compiled {_LEVELS[level]}", version=version)
     return _compared(pyc, source, own, version, codes)
+
+
+def _words(error: BaseException) -> str:
+    """Return why a source cannot be parsed, and where."""
+    if isinstance(error, SyntaxError) and error.lineno:
+        return f"{error.msg} (line {error.lineno})"
+    return str(error)
 
 
 def _parse(source: Union[str, bytes]) -> ast.Module:

@@ -11,7 +11,7 @@ from pellucid.matching.judge import DIFFERS, NO_SOURCE, UNPROVEN, Match
 from pellucid.matching.pairs import Pair
 
 _RULES = {
-    DIFFERS: ("error", "The .pyc does something else than its source."),
+    DIFFERS: ("error", "The .pyc does something different from its source."),
     UNPROVEN: ("warning", "It is not known whether the .pyc comes from its source."),
     NO_SOURCE: ("note", "The .pyc has no source, or its source cannot be parsed."),
 }

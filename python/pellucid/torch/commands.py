@@ -8,7 +8,6 @@ import functools
 import importlib.machinery
 import importlib.util
 import os
-import shutil
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Callable, Sequence
@@ -37,7 +36,8 @@ def add_explain(commands: Any, formatter: Any) -> None:
         "to compile or ran uncompiled. Each has its line, its cause and what to change. The\n"
         "first ten lines are a summary. PyTorch is not needed, except for --try.",
         usage="pellucid explain [-h] [--json] [--fail-on KINDS] [--kinds] [--try]\n"
-        "                        [--limit SECONDS] DIR [-- (SCRIPT | -m MODULE) [argument ...]]",
+        "                        [--limit SECONDS] DIR\n"
+        "                        [-- (SCRIPT | -m MODULE) [argument ...]]",
         epilog="--try runs the program that was captured, or the one after --, once as it is and\n"
         "once with each remedy, each time in a separate process with a fixed seed. Your files\n"
         "are not modified: a remedy is applied to a copy, and the program runs in a temporary\n"
@@ -175,8 +175,7 @@ def explain(arguments: argparse.Namespace) -> int:
     if arguments.json:
         text = as_json(captures, findings)
     else:
-        columns = shutil.get_terminal_size().columns if terminal.is_terminal() else None
-        text = explanation(captures, findings, columns)
+        text = explanation(captures, findings, arguments.columns)
         text = terminal.styled(text, STYLES) if arguments.colours else text
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stdout.flush()

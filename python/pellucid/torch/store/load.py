@@ -28,6 +28,7 @@ from .values import Mismatch, value_of
 
 _DEEPEST = 6
 _BELOW = re.compile(r"(?:rank|process|capture|fork)(?:_\w+)?\Z")
+_REMEDY = "Pass the directory given to --out"
 
 
 def load(directory: str | os.PathLike[str]) -> Capture:
@@ -119,15 +120,13 @@ def _record(folder: Path) -> Mapping[str, Any]:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except NotADirectoryError:
-        raise NotADump(
-            f"{folder}: not a capture: this is a file. Pass the directory given to --out"
-        ) from None
+        raise NotADump(f"{folder}: not a capture: this is a file. {_REMEDY}") from None
     except FileNotFoundError:
         if not folder.is_dir():
             raise NotADump(f"{folder}: no such directory") from None
         below = captures_below(folder)
-        there = f"; there are captures in {', '.join(below)}" if below else ""
-        raise NotADump(f"{folder}: not a capture: no {RECORD}{there}") from None
+        remedy = f"There are captures in {', '.join(below)}" if below else _REMEDY
+        raise NotADump(f"{folder}: not a capture: no {RECORD}. {remedy}") from None
     except OSError as error:
         raise NotADump(f"{path}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
