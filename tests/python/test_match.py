@@ -289,6 +289,8 @@ def test_json_and_sarif(package: Path) -> None:
     log = json.loads((package.parent / "log.json").read_text())
     (result,) = log["runs"][0]["results"]
     assert result["ruleId"] == "pyc-differs" and result["level"] == "error"
+    first, *diff = result["message"]["text"].splitlines()
+    assert first.endswith(" In <module>/scale:") and any("max(kept)" in line for line in diff)
     related = result["relatedLocations"][0]["physicalLocation"]
     assert related["artifactLocation"]["uri"] == "package/second.py"
     assert related["region"]["startLine"] == 16

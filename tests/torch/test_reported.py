@@ -53,7 +53,7 @@ EXPECTED = {
     "r17": [("recompile", 8, "t.item()", "index_select", "suggestion")],
     "r18": [
         ("break", 9, "`nonzero`", f"{DYNAMO}.capture_dynamic_output_shape_ops", "works"),
-        ("recompile", 9, "value of line 9.size(0)", "no change needed", "suggestion"),
+        ("recompile", 9, "`size(0)` of the value of line 9", "no change needed", "suggestion"),
     ],
     "r19": [("break", 13, "logger.warning", f"{DYNAMO}.ignore_logging_functions", "works")],
     "r20": [

@@ -17,6 +17,7 @@ from .remedy import Remedy, by_hand
 from .rewrites import computed_in, counts_to, grows, is_argument, loops_over, sets, with_tensor
 from .source import Program
 from .trials import entry_of, value_in
+from .words import in_sentence
 
 _DIMENSION = re.compile(r"^(?P<tensor>.*)\.size\((?P<index>\d+)\)$")
 _CACHE = re.compile(r"cache|past_key|(?:^|\.)(?:keys|values)\b", re.IGNORECASE)
@@ -138,7 +139,7 @@ def _is_dynamic(
 
 def _already_dynamic(source: str, number: Change) -> Change:
     """Return what to change if only the first version treats a number as a constant."""
-    done = by_hand(f"no change needed: PyTorch has already made `{source}` dynamic")
+    done = by_hand(f"no change needed: PyTorch has already made {in_sentence(source)} dynamic")
     sooner = forms.option("dynamic=True", " to avoid the first recompile")
     others = (remedy for remedy in number.remedies if remedy.kind != "option")
     return Change((*done, sooner, *others))

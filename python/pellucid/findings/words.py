@@ -93,6 +93,18 @@ def sentence(text: str) -> str:
 _INDEXED = re.compile(r"\.(size|stride)\(\)\[(\d+)\]")
 
 
+def in_sentence(source: str) -> str:
+    """Return the source of a guard for a sentence.
+
+    >>> in_sentence("x.size(0)"), in_sentence("value of line 9.size(0)")
+    ('`x.size(0)`', '`size(0)` of the value of line 9')
+    """
+    of_line = re.fullmatch(r"(value of line \d+)(?:\.(.+))?", source)
+    if of_line is None:
+        return f"`{source}`"
+    return f"`{of_line[2]}` of the {of_line[1]}" if of_line[2] else f"the {of_line[1]}"
+
+
 def difference(failure: GuardFailure, actual: str = "") -> str:
     """Return how a call differed from what the compiled version expects.
 
@@ -100,7 +112,7 @@ def difference(failure: GuardFailure, actual: str = "") -> str:
     '`x.size(0)` changed from 2 to 5'
     """
     came = actual or failure.actual
-    source, expected = f"`{failure.source}`", failure.expected
+    source, expected = in_sentence(failure.source), failure.expected
     if failure.kind == "dispatch keys":
         told = keys_in_words(expected, came)[0]
         return f"{source} changed: {told}" if told else f"the dispatch keys of {source} changed"

@@ -47,7 +47,10 @@ def _id(status: str) -> str:
 
 def _result(pair: Pair, match: Match) -> dict[str, Any]:
     level, text = _RULES[match.status]
-    parts = [text, match.function and f"In {match.function}:", match.reason]
+    differs = match.status == DIFFERS
+    # The reason of a difference is in terms of bytecode: the diff is shown instead.
+    parts = [text, match.function and f"In {match.function}:", "" if differs else match.reason]
+    message = " ".join(filter(None, parts)) + (f"\n{match.diff}" if differs else "")
     place: dict[str, Any] = {"artifactLocation": {"uri": quote(pair.pyc.name)}}
     related = []
     if match.status != NO_SOURCE:
@@ -58,7 +61,7 @@ def _result(pair: Pair, match: Match) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": _id(match.status),
         "level": level,
-        "message": {"text": " ".join(filter(None, parts))},
+        "message": {"text": message},
         "locations": [{"physicalLocation": place}],
     }
     if related:

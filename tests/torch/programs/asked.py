@@ -188,7 +188,7 @@ def a_method_instead_of_the_module():
     return model
 
 
-@asked("recompile", "`value of line", "comes from a tensor's values")
+@asked("recompile", "the value of line", "comes from a tensor's values")
 def numbers_of_a_box():
     @torch.compile(backend="eager")
     def area(box):

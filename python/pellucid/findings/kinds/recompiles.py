@@ -27,7 +27,7 @@ from ..kind import Kind
 from ..remedy import by_hand, with_hints
 from ..source import Program, root_of
 from ..trials import entry_of, only_difference, value_in
-from ..words import difference, times
+from ..words import difference, in_sentence, times
 
 
 @dataclass
@@ -165,7 +165,9 @@ def _cause(group: Group) -> str:
     ):
         shown = ", then to ".join(values[1:4]) + (", …" if len(values) > 4 else "")
         numbers = {"int": "the int ", "float": "the float "}
-        what = f"{numbers.get(group.kind, '')}`{group.source}`"
+        what = in_sentence(group.source)
+        if what.startswith("`"):
+            what = numbers.get(group.kind, "") + what
         if len(values) == 1:
             return f"{what} changed: it was {values[0]}"
         return f"{what} changed from {values[0]} to {shown}"
@@ -198,7 +200,7 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
     sure = "likely" if remedies else "certain"
     if tried and advice.makes_one:
         both = next((f.version for key, f in group.failures if key == tried[0]), None)
-        checked = f"; checked against the guards: {both} and {tried[0]} have no other difference"
+        checked = f" (checked against the guards: {both} and {tried[0]} have no other difference)"
         remedies = (replace(remedies[0], words=remedies[0].words + checked), *remedies[1:])
         sure = "tried"
     if group.kind == "other":
