@@ -35,6 +35,7 @@ const char* name_of(pellucid::Status status) {
 int main(int argc, char** argv) {
   if (argc != 2) return complain("usage: decompile FILE");
   std::ifstream file(argv[1], std::ios::binary);
+  if (!file) return complain(std::string(argv[1]) + ": cannot be read");
   const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
   const auto program = pellucid::read_pyc(bytes);
   if (!program.ok()) return complain(program.error().message);

@@ -17,7 +17,7 @@ _MEANINGS = {
     "decompiled": "not verified",
     "unproven": "decompiled, but not proven to mean the same",
     "incomplete": "a function in it was not recovered",
-    "error": "not a valid .pyc, or not readable",
+    "error": "could not be decompiled, read or written",
 }
 
 

@@ -37,7 +37,7 @@ _MEANINGS = {
     DIFFERS: "does something different from its source",
     NO_SOURCE: "has no source, or its source cannot be parsed",
     UNPROVEN: "is not proven to come from its source",
-    "error": "is not a valid .pyc, or not readable",
+    "error": "is not a valid .pyc, or cannot be read",
 }
 _STATUS = {DIFFERS: 1, "error": 1, NO_SOURCE: 3, UNPROVEN: 3}
 _STYLES = {
