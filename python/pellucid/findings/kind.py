@@ -40,6 +40,8 @@ class Kind:
     """Kinds with a lower claim are charged first for compile time that several findings caused."""
     is_compared: bool = True
     """Whether ``diff`` compares its findings; the others appear as events, or vary by chance."""
+    quotes_torch: bool = True
+    """Whether its quotation is torch's message; otherwise it is what pellucid has seen."""
     find: Callable[[Capture, Program], list[Finding]] | None = None
     """The function that finds them in a capture; None if another kind's function does."""
     across: Callable[[Sequence[Capture]], list[Finding]] | None = None

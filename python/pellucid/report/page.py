@@ -59,8 +59,6 @@ _SURE = {
     "likely": "Likely (judged from the source line).",
     "unknown": "",
 }
-_SEEN = frozenset(("difference", "filtered", "ranks", "slow", "unguarded"))
-"""The kinds whose quotation is what pellucid has seen, and not what torch says."""
 
 
 def html_of(page: Page, editor: bool = False, redacted: bool = False) -> str:
@@ -270,7 +268,7 @@ def _finding(view: View, finding: Dict[str, Any], editor: bool) -> Dict[str, Any
         "remedies": list(_remedies(finding)),
         "sure": _sure(finding),
         "quoted": finding.get("quoted", ""),
-        "quotes": "Details" if finding["kind"] in _SEEN else "PyTorch’s message",
+        "quotes": "PyTorch’s message" if kind.quotes_torch else "Details",
         "links": list(_links(view, finding)),
     }
 

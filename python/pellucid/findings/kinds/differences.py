@@ -62,5 +62,6 @@ KIND = Kind(
     words="difference from eager",
     many="differences from eager",
     judged="rules out",
+    quotes_torch=False,
     find=differences,
 )

@@ -63,5 +63,6 @@ KIND = Kind(
     words="guard filter",
     many="guard filters",
     tone="warn",
+    quotes_torch=False,
     find=filtered,
 )

@@ -397,6 +397,7 @@ KIND = Kind(
     many="differences between processes",
     tone="again",
     is_compared=False,
+    quotes_torch=False,
     find=mismatches,
     across=ranks,
 )

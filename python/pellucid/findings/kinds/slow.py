@@ -200,5 +200,6 @@ KIND = Kind(
     tone="warn",
     claim=50,  # only the time that no other finding explains
     is_compared=False,
+    quotes_torch=False,
     find=slow,
 )

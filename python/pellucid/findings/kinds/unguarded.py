@@ -63,5 +63,6 @@ KIND = Kind(
     words="note on dropped guards",
     many="notes on dropped guards",
     tone="note",
+    quotes_torch=False,
     find=dropped_guards,
 )
