@@ -24,6 +24,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import warnings
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
@@ -159,6 +160,7 @@ def _begin(client):
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(env)
+    tempfile.tempdir = None  # it was read from the other environment
     return arguments
 
 
