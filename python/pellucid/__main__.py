@@ -154,9 +154,9 @@ def _add_common(add: argparse.ArgumentParser) -> None:
 
 _INPUTS = """\
 INPUT can be a .pyc file, a folder (everything below it), a wheel, egg or other zip archive, a
-PyInstaller program or its PYZ, or - for standard input. pellucid goes by the bytes: the header may
-be wrong or missing, and a zip may follow a program. It reads CPython 3.8 to 3.15, whichever Python
-it runs on. Nothing in the input is ever executed."""
+PyInstaller program or its PYZ, or - for standard input. pellucid recognizes it by its bytes: the
+header may be wrong or missing, and a zip may be appended to a program. It reads CPython 3.8 to
+3.15, whichever Python it runs on. Nothing in the input is ever executed."""
 
 _DECOMPILE = """\
 Turn compiled Python back into source, and prove that the source means the same. A comment marks
@@ -308,7 +308,7 @@ def _add_version(add: argparse.ArgumentParser) -> None:
         "--python-version",
         type=_version,
         metavar="3.N",
-        help="Python version of the files (default: as the header says, or the one that fits)",
+        help="Python version of the files (default: the header's, or the one that fits)",
     )
 
 

@@ -477,7 +477,7 @@ def test_a_size_that_the_code_fixes_is_no_reason_to_mark_it():
         ("len(items) == 2", "for item in items:", "unrolled"),
         ("len(items) == 2", "items.append(x)", "grows"),
         ("len(items) == 2", "items[x] = x", "grows"),
-        ("len(items) == 2", "x = items[0]", "constant of the compiled code"),
+        ("len(items) == 2", "x = items[0]", "constant in the compiled code"),
     ],
 )
 def test_a_length_is_told_by_what_the_code_does_with_it(guard, source, change):

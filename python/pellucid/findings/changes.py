@@ -170,7 +170,7 @@ def _float(program: Program, source: str, place: Place | None, function: Place |
     written = None if place is None else program.function(place)
     if written is not None and computed_in(written, source):
         return Change(by_hand(_COMPUTED.format(source)))
-    words = f"pass `{source}` as a tensor: a Python float is a constant of the compiled code"
+    words = f"pass `{source}` as a tensor: a Python float is a constant in the compiled code"
     value = f"torch.tensor({source})"
     return Change((_passed(program, source, value, function, words, _ROUNDS),), True)
 
@@ -225,7 +225,7 @@ def _length(program: Program, source: str, place: Place | None) -> str:
             "append to it outside the compiled function and pass in only what you need, or write "
             "into a tensor of a fixed size: it grows with every call"
         )
-    return "pass the same number of items each time: it is a constant of the compiled code"
+    return "pass the same number of items each time: it is a constant in the compiled code"
 
 
 def _fixed(
@@ -377,7 +377,7 @@ def _int(
         )
     if source.startswith("global "):
         words = (
-            f"pass `{source[7:]}` as a tensor: a global number is a constant of the compiled code"
+            f"pass `{source[7:]}` as a tensor: a global number is a constant in the compiled code"
         )
         return Change(by_hand(words), True)
     written = None if place is None else program.function(place)

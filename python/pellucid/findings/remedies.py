@@ -93,7 +93,7 @@ def _scalar(found: Match[str], event: Break, program: Program, place: Place | No
 def _output_shape(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     cause = f"the size of the result of `{found['name']}` depends on a tensor's values"
     line = "torch._dynamo.config.capture_dynamic_output_shape_ops = True"
-    other = "use a form whose result has a fixed size (a mask, torch.where)"
+    other = "use an operation whose result has a fixed size (a mask, torch.where)"
     return Advice(cause, (set_to(program, place, line), *by_hand(other)))
 
 
@@ -189,8 +189,8 @@ def _skipped_call(found: Match[str], event: Break, program: Program, place: Plac
 def _asked(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     if event.place is not None and _OPTIMIZERS in event.place.file.replace("\\", "/"):
         return told(
-            "torch separates an optimizer's step from the code before it, on purpose; the update "
-            "itself is a separate graph",
+            "torch separates an optimizer's step from the code before it on purpose; the update "
+            "is a separate graph",
             "no change needed",
         )
     if event.place is not None and not is_own(event.place.file):
@@ -327,7 +327,7 @@ _ROWS: tuple[tuple[str, Make], ...] = (
     (
         r"^DDPOptimizer intentional graph-break",
         said(
-            "DDP splits the graph at the ends of its gradient buckets, so that sending gradients "
+            "DDP splits the graph at the ends of its gradient buckets, so that communication "
             "overlaps with the backward pass",
             "no change needed; a larger bucket_cap_mb gives fewer graphs, and "
             "torch._dynamo.config.optimize_ddp = False gives one graph without that overlap",

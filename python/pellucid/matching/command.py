@@ -9,7 +9,7 @@ from pellucid import argument_types
 
 _EPILOG = """\
 The source of a .pyc is the .py file that Python would compile into it, in the same folder or
-archive. A source is parsed by the running Python, so it cannot use newer syntax than that.
+archive. The running Python parses the source, so the source cannot use newer syntax.
 
 exit status:
   0    every .pyc comes from its source

@@ -25,7 +25,7 @@ def use_of(pyc: bytes, source: bytes, date: int | None, minor: int, tag: str | N
     Args:
         pyc: the file, with its header.
         source: the source beside it.
-        date: when the source was changed, in seconds; None if unknown.
+        date: when the source was modified, in seconds; None if unknown.
         minor: the version of the file, Python 3.``minor``.
         tag: the tag in its name, ``cpython-312``; empty if it is beside its source, and not in
             ``__pycache__``; None if it is somewhere else.

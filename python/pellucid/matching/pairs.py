@@ -21,7 +21,7 @@ class Pair(NamedTuple):
 
     pyc: Job
     source_name: str
-    """The place of the source, or the place that was searched for it."""
+    """Where the source is, or was looked for."""
     source: Path
     """The source, or the archive that may have it."""
     source_member: str
@@ -29,7 +29,7 @@ class Pair(NamedTuple):
     tag: str | None
     """The tag in its name if it is in ``__pycache__``, else empty; None with a given source."""
     optimize: int | None
-    """The optimization level that its name says; None if it says nothing that Python knows."""
+    """The optimization level that its name gives; None if it gives none that Python knows."""
 
     def read_source(self) -> bytes | None:
         """Return the source; None if there is none.  Raises OSError."""
@@ -49,8 +49,8 @@ def pairs_of(inputs: Sequence[str], source: str | None = None) -> Iterator[Pair]
     """Yield the `.pyc` files of files, folders and archives, each with its source.
 
     Args:
-        inputs: the files.
-        source: the source of them all; otherwise it is the `.py` file that Python would compile
+        inputs: files, folders and archives.
+        source: the source of all of them; otherwise it is the `.py` file that Python would compile
             into a `.pyc`, in the same folder or archive.
 
     Raises:

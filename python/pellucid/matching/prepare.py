@@ -31,7 +31,7 @@ def prepare(
     """Return the tree from which a version generates code at an optimization level, 0 to 2.
 
     Changes the given tree.  With ``stringizes``, annotations that ``from __future__ import
-    annotations`` makes strings become names with that text, as the engine has them.
+    annotations`` turns into strings become names with that text, as in the engine's trees.
     """
     prepared = _Folder(version, optimize, stringizes).visit(tree)
     assert isinstance(prepared, ast.Module)
@@ -153,7 +153,7 @@ def trimmed(text: str) -> str:
     first, *rest = text.expandtabs().split("\n")
     margins = [len(line) - len(line.lstrip(" ")) for line in rest if line.strip(" ")]
     margin = min(margins, default=0)
-    # A line with fewer spaces has nothing else.
+    # A line with fewer spaces contains nothing else.
     return "\n".join([first.lstrip(" "), *(line[margin:] for line in rest)])
 
 

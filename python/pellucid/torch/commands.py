@@ -41,9 +41,9 @@ def add_explain(commands: Any, formatter: Any) -> None:
         epilog="--try runs the program that was captured, or the one after --, once as it is and\n"
         "once with each remedy, each time in a separate process with a fixed seed. Your files\n"
         "are not modified: a remedy is applied to a copy, and the program runs in a temporary\n"
-        "directory. Each remedy then shows its result: tried: works, tried: does not help,\n"
-        "or suggestion (it was not tried), with graph breaks, recompiles, seconds and the largest\n"
-        "difference of results before and after. Remedies that work come first.\n\n"
+        "directory. Each remedy then shows its result (tried: works, tried: does not help,\n"
+        "or suggestion if it was not tried), and the graph breaks, recompiles, seconds and\n"
+        "largest difference of results before and after it. Remedies that work come first.\n\n"
         "exit status: 0 on success, 1 if a kind named by --fail-on was found, 2 for wrong\n"
         "usage or if there is no readable capture",
         formatter_class=formatter,
