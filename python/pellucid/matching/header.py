@@ -13,7 +13,7 @@ UNCHECKED = "Python uses it without comparing it with the source"
 STALE_DATE = "Python ignores it: the source has a different date"
 STALE_SIZE = "Python ignores it: the source has a different size"
 STALE_HASH = "Python ignores it: the source has a different hash"
-NOT_READ = "Python ignores it, and reads the source beside it"
+NOT_READ = "Python ignores it and reads the source beside it"
 OTHER_PYTHON = "Python ignores it: its name says {}, and its magic number {}"
 
 _MASK = (1 << 64) - 1
