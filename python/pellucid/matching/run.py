@@ -10,7 +10,6 @@ import contextlib
 import json
 import multiprocessing
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import Any, Generator, Iterator, NamedTuple, Union
@@ -118,16 +117,14 @@ def _results(pairs: list[Pair], jobs: int) -> Generator[Result, None, None]:
             yield read.result(batch.in_thread(_judged, *read.contents))
         return
     batch.import_nothing_from_here()
-    # Ctrl-C reaches all processes. Only this one answers it, and ends the others.
-    pool = concurrent.futures.ProcessPoolExecutor(
-        jobs, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
-    )
+    pool = concurrent.futures.ProcessPoolExecutor(jobs)
     waiting: collections.deque[tuple[_Read, concurrent.futures.Future[_Judged]]]
     waiting = collections.deque()
     try:
         for pair in pairs:
             read = _Read.of(pair)
-            waiting.append((read, pool.submit(_judged, *read.contents)))
+            with terminal.interrupts_kept():  # processes start here: this one ends them
+                waiting.append((read, pool.submit(_judged, *read.contents)))
             # Read only as many files ahead as keep the processes busy.
             if len(waiting) > 8 * jobs:
                 read, judged = waiting.popleft()
@@ -139,7 +136,7 @@ def _results(pairs: list[Pair], jobs: int) -> Generator[Result, None, None]:
             process.kill()
         raise
     finally:
-        pool.shutdown(wait=False)
+        pool.shutdown()
 
 
 _Judged = Union[Match, str]
