@@ -259,8 +259,7 @@ class Collector {
     const auto assign = tree_.as<ast::AnnAssign>(node);
     if (assign.simple && tree_.is(assign.target, Kind::Name)) {
       scopes_.note(scope, tree_.as<ast::Name>(assign.target).id, kBound | kAnnotated);
-    } else if (assign.value.valid() || !tree_.is(assign.target, Kind::Name)) {
-      // `(name): int` binds nothing.
+    } else if (assign.value.valid() || !tree_.is(assign.target, Kind::Name)) {  // not `(name): int`
       push(assign.target, scope, true);
     }
     if (!features_.lazy_annotations) {

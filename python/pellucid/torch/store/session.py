@@ -52,7 +52,6 @@ from .resumes import Resumes
 
 INDEX = "index.md"
 
-_TEMPORARY = PREFIX
 _LIST = f"{PREFIX}files"
 _FIRST_RECORDS = 16
 _LONGEST_NAME = 200
@@ -66,7 +65,7 @@ def write_atomic(path: Path, content: str | bytes) -> None:
     """Write a file atomically: a reader sees the old or the new content, never a part."""
     # A lone surrogate in a user's string must not prevent writing the file.
     data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
-    temporary = path.parent / f"{_TEMPORARY}{os.getpid()}-{next(_numbers)}"
+    temporary = path.parent / f"{PREFIX}{os.getpid()}-{next(_numbers)}"
     try:
         temporary.write_bytes(data)
         os.replace(str(temporary), str(path))
