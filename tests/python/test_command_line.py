@@ -124,6 +124,7 @@ def test_run_without_a_script_shows_its_usage() -> None:
     assert error == "pellucid run: error: the following arguments are required: SCRIPT"
 
 
+@pytest.mark.skipif(bool(os.environ.get("PELLUCID_HOST")), reason="runs in the main environment")
 def test_a_capture_needs_a_directory_that_can_be_made(tmp_path: Path) -> None:
     need("torch")
     script = tmp_path / "script.py"

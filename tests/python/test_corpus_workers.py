@@ -12,6 +12,11 @@ from pellucid.corpus.rows import NO_MEMORY, Item, Limits
 LIMITS = Limits(60.0, 1 << 31)
 
 
+@pytest.fixture(autouse=True)
+def own_environment(monkeypatch):
+    monkeypatch.setenv("PYTHONSAFEPATH", "")  # the workers set it for their processes
+
+
 def item(name, size=10):
     return Item(name, f"{name}.pyc", b"x" * size)
 

@@ -39,7 +39,8 @@ class Terminal:
     """A command of pellucid on a terminal of its own, with what it has shown so far."""
 
     def __init__(self, *arguments, columns=80, **environment):
-        kept = {k: v for k, v in os.environ.items() if k not in ("PAGER", "LESS", "NO_COLOR")}
+        others = ("PAGER", "LESS", "NO_COLOR", "COLUMNS", "LINES")
+        kept = {k: v for k, v in os.environ.items() if k not in others}
         kept.update({"TERM": "xterm", **environment})
         command = [sys.executable, "-m", "pellucid", *map(str, arguments)]
         self.shown = ""
