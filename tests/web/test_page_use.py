@@ -198,7 +198,7 @@ def test_a_large_try_is_drawn_and_what_goes_wrong_is_shown(open_page: Callable[.
 
 def slow() -> bytes:
     """Return a module that takes many seconds."""
-    body = "".join(f"    if a[{i}] > b:\n        b = a[{i}] + {i}\n" for i in range(15_000))
+    body = "".join(f"    if a[{i}] > b:\n        b = a[{i}] + {i}\n" for i in range(45_000))
     return pyc_of(f"def f(a, b):\n{body}    return b\n")
 
 
