@@ -180,9 +180,7 @@ class Tree {
   }
 
   // Returns a new node with the same fields; its children are shared until they are replaced.
-  NodeId copy(NodeId id) {
-    return add_record(Record(part_of(records_, id)));
-  }
+  NodeId copy(NodeId id) { return add_record(Record(part_of(records_, id))); }
 
   // Returns the node as a T; its kind must be T's.
   template <typename T>

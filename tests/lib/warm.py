@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Python that has imported torch already: one process, forked for each program that a test runs.
 
 Importing torch and its compilers takes four seconds of a processor, a fork of a process that has

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The program that stands for Python where `warm` forks: it starts in a hundredth of a second."""
 
 import marshal
