@@ -18,7 +18,7 @@ from pellucid.containers import LARGEST_FILE, LARGEST_STREAM, Read
 from pellucid.errors import DecompileError
 
 # `module.cpython-311.opt-1.pyc`, the form of names in __pycache__ (PEP 3147 and PEP 488).
-_TAGGED = re.compile(r"(?P<stem>.+?)(?P<tag>\.[a-z]+-\d+(\.opt-\w+)?)")
+TAGGED = re.compile(r"(?P<stem>.+?)\.(?P<tag>[a-z]+-\d+)(?:\.opt-(?P<level>\w+))?")
 
 
 class Job(NamedTuple):
@@ -169,7 +169,7 @@ def _untagged(paths: Sequence[PurePosixPath]) -> List[PurePosixPath]:
     tagged: List[PurePosixPath] = []
     for path in paths:
         folder = path.parent.parent if path.parent.name == "__pycache__" else path.parent
-        match = _TAGGED.fullmatch(path.stem) if folder != path.parent else None
+        match = TAGGED.fullmatch(path.stem) if folder != path.parent else None
         tagged.append(folder / f"{path.stem}.py")
         plain.append(folder / f"{match.group('stem') if match else path.stem}.py")
     # If both `mod.cpython-38.pyc` and `mod.cpython-39.pyc` exist, they keep their tags.

@@ -4,16 +4,12 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import zipfile
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Iterator, NamedTuple, Sequence
 
 from pellucid.containers import LARGEST_MEMBER
-from pellucid.inputs import Job, find
-
-# `module.cpython-311.opt-1.pyc`, the form of names in __pycache__ (PEP 3147 and PEP 488).
-_CACHED = re.compile(r"(?P<stem>.+?)\.(?P<tag>[a-z]+-\d+)(?:\.opt-(?P<level>\w+))?\.pyc")
+from pellucid.inputs import TAGGED, Job, find
 
 
 class Pair(NamedTuple):
@@ -78,7 +74,7 @@ def source_of(pyc: PurePath) -> tuple[PurePath, str, int | None]:
     >>> str(source_of(PurePosixPath("pkg/mod.pyc"))[0])
     'pkg/mod.py'
     """
-    cached = _CACHED.fullmatch(pyc.name) if pyc.parent.name == "__pycache__" else None
+    cached = TAGGED.fullmatch(pyc.stem) if pyc.parent.name == "__pycache__" else None
     if cached is None:
         return pyc.with_suffix(".py"), "", None
     level = cached["level"] or "0"

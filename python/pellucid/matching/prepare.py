@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import ast
 import operator
-from typing import Any, Callable, Dict, Optional, Tuple, Type, Union
+from typing import Any, Callable, Dict, Optional, Tuple, Type
 
 # The limits of ast_opt.c.
 _MOST_BITS = 128
 _MOST_ITEMS = 256
 _MOST_TEXT = 4096
 _MOST_PARTS = 1024
-
-_Constant = Union[ast.Constant, ast.Tuple]
 
 
 class _NotFolded(Exception):
