@@ -64,7 +64,7 @@ class Data(NamedTuple):
             return file.read(count)
 
     def part(self, at: int, size: int) -> "Data":
-        """Return a part of it."""
+        """Return ``size`` bytes from ``at`` on; fewer at the end."""
         at = max(0, min(at, self.size))
         return self._replace(start=self.start + at, size=max(0, min(size, self.size - at)))
 

@@ -32,7 +32,7 @@ def as_python(test: str) -> str:
 
 
 class _Written(ast.NodeTransformer):
-    """Replace each function that stands for an operator."""
+    """Replace function names with the operators they represent."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)

@@ -129,7 +129,7 @@ const PYTHON = /(#.*$)|([rbfuRBFU]{0,2}(?:'(?:\\.|[^'\\])*'?|"(?:\\.|[^"\\])*"?)
 const CPP = /(\/\/.*$|\/\*.*?(?:\*\/|$))|("(?:\\.|[^"\\])*"?)|\b(alignas|auto|bool|break|case|char|class|const|constexpr|continue|do|double|else|extern|float|for|if|inline|int|int8_t|int32_t|int64_t|long|namespace|nullptr|return|short|signed|sizeof|static|static_cast|struct|switch|template|typename|uint8_t|unsigned|using|void|while)\b|\b(\d[\w.]*)|(^\s*#\w+)|(\b\w+(?=\())/g;
 const CLASSES = ['', 'comment', 'string', 'word', 'number', 'mark', 'call'];
 
-/** What stands for the rest of a text, and shows all of it. @param {string} name @param {string} whole @param {number} shown */
+/** A placeholder for the rest of a text; a click shows the whole text. @param {string} name @param {string} whole @param {number} shown */
 function more(name, whole, shown) {
   const rest = make('span', 'more', `… ${(whole.length - shown).toLocaleString('en')} more`);
   rest.addEventListener('click', (event) => { event.stopPropagation(); showText(name, whole); });
