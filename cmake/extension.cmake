@@ -13,7 +13,7 @@ find_package(nanobind CONFIG REQUIRED)
 pellucid_sources(extension_sources src/python)
 nanobind_add_module(_core ${stable_abi} NB_STATIC NB_SUPPRESS_WARNINGS NOMINSIZE ${extension_sources})
 target_compile_definitions(_core PRIVATE PELLUCID_VERSION="${PROJECT_VERSION}")
-target_link_libraries(_core PRIVATE pellucid_library pellucid_options)
+target_link_libraries(_core PRIVATE pellucid_archive pellucid_options)
 install(TARGETS _core LIBRARY DESTINATION pellucid)
 
 # At the start of Python they ask for one variable (pellucid/_autodump.py). Where wheels are unpacked,

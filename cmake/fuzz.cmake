@@ -13,10 +13,5 @@ foreach(source IN LISTS fuzz_sources)
   else()
     target_sources(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR}/fuzz/standalone/main.cpp)
   endif()
-  if(name STREQUAL "containers")
-    target_sources(fuzz_${name} PRIVATE
-      ${PROJECT_SOURCE_DIR}/src/cli/containers.cpp ${PROJECT_SOURCE_DIR}/src/cli/inflate.cpp
-      ${PROJECT_SOURCE_DIR}/src/cli/pyinstaller.cpp ${PROJECT_SOURCE_DIR}/src/cli/zip.cpp)
-  endif()
-  target_link_libraries(fuzz_${name} PRIVATE pellucid_driver pellucid_options)
+  target_link_libraries(fuzz_${name} PRIVATE pellucid_archive pellucid_options)
 endforeach()

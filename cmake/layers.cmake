@@ -13,7 +13,7 @@ endfunction()
 # pellucid_web_sources(<out>): the .cpp files of src/web, and those of the native binary that it takes.
 function(pellucid_web_sources out)
   pellucid_sources(found src/web)
-  foreach(name IN ITEMS containers inflate json judge pyinstaller zip)
+  foreach(name IN ITEMS json judge)
     list(APPEND found ${PROJECT_SOURCE_DIR}/src/cli/${name}.cpp)
   endforeach()
   set(${out} ${found} PARENT_SCOPE)

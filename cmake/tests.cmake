@@ -30,7 +30,7 @@ target_compile_definitions(pellucid_tests_of_polish PRIVATE PELLUCID_PYTHON="${P
 pellucid_web_sources(web_sources)
 add_library(pellucid_web_core STATIC ${web_sources})
 target_compile_definitions(pellucid_web_core PRIVATE PELLUCID_VERSION="${PROJECT_VERSION}")
-target_link_libraries(pellucid_web_core PRIVATE pellucid_options PUBLIC pellucid_library)
+target_link_libraries(pellucid_web_core PRIVATE pellucid_options PUBLIC pellucid_archive)
 pellucid_unit_tests(web pellucid_web_core)
 pellucid_unit_tests(cli pellucid_base)
 

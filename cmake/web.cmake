@@ -11,7 +11,7 @@ endif()
 pellucid_web_sources(web_sources)
 add_executable(pellucid_web ${web_sources})
 target_compile_definitions(pellucid_web PRIVATE PELLUCID_VERSION="${PROJECT_VERSION}")
-target_link_libraries(pellucid_web PRIVATE pellucid_library pellucid_options)
+target_link_libraries(pellucid_web PRIVATE pellucid_archive pellucid_options)
 
 set(exports _malloc _free)
 file(STRINGS ${PROJECT_SOURCE_DIR}/src/web/exports.h declared REGEX "^[a-z].* \\**pellucid_.*\\(")

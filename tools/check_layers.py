@@ -45,22 +45,23 @@ CPP_LAYERS: Dict[str, List[str]] = {
     "verify": ["verify/walk", "verify/headers", "verify/lower"],
     "driver": ["structure", "fallback", "polish", "print", "verify"],
     "library": ["driver"],
+    "archive": ["library"],
 }
 
 # What stands on top uses the library, and of the layers only those that are named. The extension
 # makes an object::Module of live code.
 CPP_TOPS: Dict[str, List[str]] = {
-    "cli": [],
+    "cli": ["archive"],
     # Live code objects, and the syntax trees of Python's own parser.
-    "python": ["ast", "object"],
-    # The archives of the native binary.
-    "web": ["cli"],
+    "python": ["ast", "object", "archive"],
+    # The verdict's words of the native binary.
+    "web": ["archive", "cli"],
 }
 
 # The headers of include/, and who may include each beside the tops and the library itself.
 PUBLIC_HEADERS: Dict[str, List[str]] = {
-    "pellucid/result.h": ["base"],
-    "pellucid/pellucid.h": [],
+    "pellucid/result.h": ["base", "archive"],
+    "pellucid/pellucid.h": ["archive"],
     "pellucid/generated.h": [],
     "pellucid/views.h": [],
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import ast
 from types import CodeType
-from typing import Any, Dict, List, Literal, Optional, Tuple
+from typing import Any, Callable, Dict, List, Literal, Optional, Tuple
 
 __version__: str
 
@@ -34,6 +34,18 @@ class Decompiled:
     @property
     def verdict(self) -> Optional[Tuple[_Status, List[_CodeVerdict]]]: ...
 
+class Member:
+    @property
+    def name(self) -> str: ...
+    @property
+    def place(self) -> str: ...
+    @property
+    def is_whole(self) -> bool: ...
+    def read(self) -> bytes: ...
+
+def members(
+    path: bytes, unpack: Optional[Callable[[str, bytes, int], bytes]], most: int
+) -> List[Member]: ...
 def decompile_code(
     code: CodeType,
     keep_lines: bool = False,

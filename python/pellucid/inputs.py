@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from pellucid import containers
-from pellucid.containers import LARGEST_FILE, LARGEST_STREAM, Read
+from pellucid.containers import LARGEST_FILE, LARGEST_STREAM, Member, Read
 from pellucid.errors import DecompileError
 
 # `module.cpython-311.opt-1.pyc`, the form of names in __pycache__ (PEP 3147 and PEP 488).
@@ -104,23 +104,24 @@ def find(given: Path) -> Iterator[_Found]:
         name = "stdin.pyc" if str(given) == "-" else given.name
         yield _Found(given, None, PurePosixPath(name))
         return
-    data = containers.of_file(given)
-    if data.size <= LARGEST_FILE and containers.kind_of(data) != "code":
-        yield from _find_in_archive(given, data, PurePosixPath())
-    else:
+    if given.stat().st_size > LARGEST_FILE:
+        yield _Found(given, None, PurePosixPath(given.name))  # its job will refuse it
+        return
+    found = containers.members(given)
+    if all(member.is_whole for member in found):
         yield _Found(given, None, PurePosixPath(given.name))
+    else:
+        yield from _found(given, found, PurePosixPath(given.name), PurePosixPath())
 
 
-def _find_in_archive(path: Path, data: containers.Data, folder: PurePosixPath) -> Iterator[_Found]:
-    found = False
-    try:
-        for member in containers.members(data):
-            found = True
+def _found(
+    path: Path, members: Sequence[Member], inside: PurePosixPath, folder: PurePosixPath
+) -> Iterator[_Found]:
+    for member in members:
+        if member.is_whole:
+            yield _Found(path, None, inside)
+        else:
             yield _Found(path, member.name, folder / _safe(member.place), member.read)
-    except DecompileError as error:
-        if not found:
-            raise
-        yield _Found(path, None, folder / path.name, containers.refusing(error))
 
 
 def find_in_folder(path: Path, inside: PurePosixPath) -> Iterator[_Found]:
@@ -131,14 +132,8 @@ def find_in_folder(path: Path, inside: PurePosixPath) -> Iterator[_Found]:
     try:
         if not path.is_file():
             return
-        data = containers.of_file(path)
-        if data.size > LARGEST_FILE or path.suffix == ".py":
-            return
-        kind = containers.kind_of(data)
-        if kind != "code":
-            yield from _find_in_archive(path, data, inside)
-        elif containers.holds_code(data):
-            yield _Found(path, None, inside)
+        if path.suffix != ".py" and path.stat().st_size <= LARGEST_FILE:
+            yield from _found(path, containers.members(path), inside, inside)
     except OSError:
         return  # its name does not claim that it is code
     except DecompileError as error:

@@ -12,7 +12,7 @@
 #include <memory>
 #include <regex>
 
-#include "cli/containers.h"
+#include "archive/containers.h"
 #include "pellucid/pellucid.h"
 
 namespace pellucid::cli {
@@ -81,17 +81,6 @@ Result<std::vector<uint8_t>> read_file(const std::string& path) {
   return bytes;
 }
 
-// Returns true if the beginning of a file shows that it is code: the rest need not be read to know
-// which jobs there are.
-bool begins_as_code(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return false;
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closes(file, std::fclose);
-  uint8_t head[kHeadSize];
-  std::setvbuf(file, nullptr, _IONBF, 0);
-  return is_code_by_head({head, std::fread(head, 1, sizeof head, file)});
-}
-
 // Returns a member's path without the parts that would lead out of the folder.
 fs::path safe(const std::string& member) {
   fs::path out;
@@ -112,14 +101,16 @@ fs::path safe(const std::string& member) {
   return out;
 }
 
-Result<bool> find_in_archive(Group& group, const std::string& path, const Data& data,
-                             const fs::path& folder) {
-  PELLUCID_TRY(std::vector<Member> members, members_of(data));
-  for (Member& member : members) {
-    group.found.push_back(
-        {{path + '/' + member.name, {}, std::move(member.read), {}}, folder / safe(member.place)});
+// Adds the code of a file, which is the file itself or in an archive.
+void add(Group& group, const fs::path& path, archive::Contents contents, const fs::path& inside) {
+  for (archive::Member& member : contents.members) {
+    if (member.is_whole) {
+      group.found.push_back({{path.string(), path.string(), {}, {}}, inside});
+    } else {
+      group.found.push_back({{path.string() + '/' + member.name, {}, std::move(member.read), {}},
+                             (group.holds_many ? inside : fs::path()) / safe(member.place)});
+    }
   }
-  return true;
 }
 
 // Adds a file of a folder if it is code, or its members if it is an archive.
@@ -130,14 +121,9 @@ void find_in_file(Group& group, const fs::path& path) {
     return;
   }
   if (path.extension() == ".py") return;
-  Result<std::vector<uint8_t>> bytes = read_file(path.string());
-  if (!bytes.ok()) return;  // nothing indicates that it is code
-  const Data data = data_of(std::move(*bytes));
-  if (kind_of(data) != DataKind::Code) {
-    (void)find_in_archive(group, path.string(), data, inside);
-  } else if (looks_like_code(data.bytes) && read_pyc(data.bytes).ok()) {
-    group.found.push_back({{path.string(), path.string(), {}, {}}, inside});
-  }
+  Result<archive::Contents> contents = archive::contents_of(archive::source_of_file(path));
+  // Nothing indicates that a file that cannot be read is code.
+  if (contents.ok()) add(group, path, std::move(*contents), inside);
 }
 
 void find_in_folder(Group& group) {
@@ -153,6 +139,12 @@ void find_in_folder(Group& group) {
   for (const fs::path& path : paths) find_in_file(group, path);
 }
 
+// Returns what a file holds; nothing if it cannot be read, as its job will report.
+Result<archive::Contents> contents_of_file(const std::string& path) {
+  const archive::SourcePtr source = archive::source_of_file(path);
+  return source->open().ok() ? archive::contents_of(source) : archive::Contents();
+}
+
 Result<Group> group_of(const std::string& input) {
   Group group;
   group.given = input;
@@ -166,13 +158,11 @@ Result<Group> group_of(const std::string& input) {
       return Error{ErrorCode::Malformed, 0, "no such file or directory"};
     }
     const fs::path name = input == "-" ? fs::path("stdin.pyc") : group.given.filename();
-    if (fs::is_regular_file(found) && !begins_as_code(input)) {
-      Result<std::vector<uint8_t>> bytes = read_file(input);
-      const Data data = bytes.ok() ? data_of(std::move(*bytes)) : Data();
-      if (bytes.ok() && kind_of(data) != DataKind::Code) {
-        group.holds_many = true;
-        PELLUCID_TRY([[maybe_unused]] const bool done, find_in_archive(group, input, data, {}));
-      }
+    if (fs::is_regular_file(found)) {
+      PELLUCID_TRY(archive::Contents contents, contents_of_file(input));
+      const bool is_archive = contents.is_archive();
+      if (is_archive) add(group, group.given, std::move(contents), name);
+      group.holds_many = is_archive;
     }
     if (!group.holds_many) group.found.push_back({{input, input, {}, {}}, name});
   }

@@ -11,6 +11,7 @@
 
 #include "pellucid/generated.h"
 #include "pellucid/views.h"
+#include "python/archives.h"
 #include "python/boundary.h"
 #include "python/files.h"
 #include "python/from_code.h"
@@ -324,6 +325,7 @@ NB_MODULE(_core, m) {
   m.def("with_comments", &with_comments, nb::arg("source"), nb::arg("comments"),
         nb::arg("keeps_lines"));
   m.def("pyc_version", &pyc_version, nb::arg("data"));
+  add_archives(m);
   m.def("unmarshal", &unmarshal, nb::arg("data"));
   m.def("header_for", &header_for, nb::arg("major"), nb::arg("minor"));
   m.def("holds_code", &holds_code, nb::arg("data"));

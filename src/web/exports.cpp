@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/containers.h"
+#include "archive/containers.h"
 #include "cli/judge.h"
 #include "pellucid/pellucid.h"
 #include "pellucid/views.h"
@@ -23,16 +23,13 @@ namespace pellucid::web {
 
 namespace {
 
-struct Archive {
-  cli::Data data;
-  std::vector<cli::Member> members;
-};
+using Members = std::vector<archive::Member>;
 
 // What stays between two calls.
 struct State {
   std::vector<uint8_t> input;
   std::string result;
-  std::map<uint32_t, Archive> archives;
+  std::map<uint32_t, Members> archives;
   uint32_t last_handle = 0;
 };
 
@@ -253,31 +250,30 @@ Result<std::string> graph_of(uint32_t minor, int32_t number) {
 }
 
 Result<std::string> opened() {
-  Archive archive{cli::data_of(std::move(state().input)), {}};
-  const cli::DataKind kind = cli::kind_of(archive.data);
-  if (kind == cli::DataKind::Code) {
+  const archive::Data data = archive::data_of(std::move(state().input));
+  PELLUCID_TRY(archive::Contents found, archive::contents_of(archive::source_of(data)));
+  if (!found.is_archive()) {
     return Object().add("handle", 0).add("kind", "code").add_json("members", "[{}]").text();
   }
-  PELLUCID_TRY(archive.members, cli::members_of(archive.data));
-  if (archive.members.empty()) return Error{ErrorCode::Malformed, 0, "no compiled Python in it"};
+  if (found.members.empty()) return Error{ErrorCode::Malformed, 0, "no compiled Python in it"};
   const uint32_t handle = ++state().last_handle;
-  const std::string members = array(archive.members, [](const cli::Member& member) {
+  const std::string members = array(found.members, [](const archive::Member& member) {
     return Object().add("name", member.name).add("path", member.place).text();
   });
-  state().archives.emplace(handle, std::move(archive));
+  state().archives.emplace(handle, std::move(found.members));
   return Object()
       .add("handle", handle)
-      .add("kind", word_of(kind))
+      .add("kind", word_of(found.kind))
       .add_json("members", members)
       .text();
 }
 
 Result<std::string> member_of(uint32_t handle, uint32_t index) {
   const auto found = state().archives.find(handle);
-  if (found == state().archives.end() || index >= found->second.members.size()) {
+  if (found == state().archives.end() || index >= found->second.size()) {
     return Error{ErrorCode::Unsupported, 0, "there is no such member"};
   }
-  PELLUCID_TRY(const std::vector<uint8_t> bytes, found->second.members[index].read());
+  PELLUCID_TRY(const std::vector<uint8_t> bytes, found->second[index].read());
   return std::string(bytes.begin(), bytes.end());
 }
 

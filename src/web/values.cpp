@@ -33,15 +33,15 @@ const char* word_of(CodeView::Kind kind) {
   return "other";
 }
 
-const char* word_of(cli::DataKind kind) {
+const char* word_of(archive::DataKind kind) {
   switch (kind) {
-    case cli::DataKind::Code:
+    case archive::DataKind::Code:
       return "code";
-    case cli::DataKind::Zip:
+    case archive::DataKind::Zip:
       return "zip";
-    case cli::DataKind::Pyz:
+    case archive::DataKind::Pyz:
       return "pyz";
-    case cli::DataKind::Program:
+    case archive::DataKind::Program:
       return "program";
   }
   return "code";

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/containers.h"
+#include "archive/containers.h"
 #include "pellucid/pellucid.h"
 #include "pellucid/views.h"
 #include "web/json.h"
@@ -19,7 +19,7 @@ namespace pellucid::web {
 std::string word_of(ErrorCode code);
 const char* word_of(Severity severity);
 const char* word_of(CodeView::Kind kind);
-const char* word_of(cli::DataKind kind);
+const char* word_of(archive::DataKind kind);
 
 // "3.11"
 std::string text_of(Version version);

@@ -339,6 +339,65 @@ def test_tables_are_plain_values() -> None:
         _core.unmarshal(marshal.dumps("a long string of text")[:3])
 
 
+# --- files that are code and an archive --------------------------------------------------------
+
+
+def holding(constant: bytes) -> bytes:
+    """Return marshalled code, without a header, that has a constant."""
+    return marshal.dumps(compile(f"import os\nDATA = {constant!r}\n", "held.py", "exec"))
+
+
+def names_of(data: bytes, command: "List[str]", tmp_path: Path) -> "List[str]":
+    """Return the names of the code that is found in a file, without the file's."""
+    path = tmp_path / "given"
+    path.write_bytes(data)
+    done = run(*command, "decompile", path, "--json")
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line)["file"][len(str(path)) :] for line in done.stdout.splitlines()]
+
+
+def test_code_with_the_signature_of_a_zip_is_code(command: "List[str]", tmp_path: Path) -> None:
+    for constant in (b"PK\5\6" + bytes(18), b"PK\5\6", b"MEI\014\013\012\013\016" + bytes(80)):
+        assert names_of(holding(constant), command, tmp_path) == [""]
+        assert names_of(small_pyc()[:16] + holding(constant), command, tmp_path) == [""]
+
+
+def test_code_comes_before_the_archive_in_it_or_after_it(
+    command: "List[str]", tmp_path: Path
+) -> None:
+    archive = zipped({"a.pyc": small_pyc()})
+    for data in (holding(archive), small_pyc() + archive):
+        assert names_of(data, command, tmp_path) == ["", "/a.pyc"]
+    nested = zipped({"data": holding(archive), "mod.pyc": small_pyc()})
+    assert names_of(nested, command, tmp_path) == ["/data", "/data/a.pyc", "/mod.pyc"]
+
+
+def test_code_of_an_old_format_of_marshal_is_found(command: "List[str]", tmp_path: Path) -> None:
+    code = marshal.dumps(marshal.loads(code_only()), 2)  # it begins with 0x63, not with 0xe3
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "dumped").write_bytes(code)
+    (tmp_path / "folder" / "notes").write_text("class of text, which begins like code\n")
+    done = run(*command, "decompile", tmp_path / "folder", "--json")
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 1
+    assert names_of(zipped({"dumped": code}), command, tmp_path) == ["/dumped"]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_compression_of_a_zip_is_unpacked_by_python(method: int, tmp_path: Path) -> None:
+    path = tmp_path / "packed.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("a.pyc", small_pyc())
+        archive.writestr("bare", code_only())
+        archive.writestr("inner.zip", zipped({"b.pyc": small_pyc()}))
+    done = run(sys.executable, "-m", "pellucid", "decompile", path, "--json")
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 3
+    done = run(need("native"), "decompile", path)
+    assert done.returncode == 1
+    assert "which this program cannot unpack" in done.stderr
+
+
 # --- what PyInstaller makes --------------------------------------------------------------------
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cli: the members of a zip archive (APPNOTE.TXT), restricted to the features that wheels, eggs and
-// zipapps use.
+// archive: the members of a zip archive (APPNOTE.TXT), restricted to the features that wheels, eggs
+// and zipapps use.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "archive/unpack.h"
 #include "pellucid/result.h"
 
-namespace pellucid::cli {
+namespace pellucid::archive {
 
 struct ZipMember {
   std::string name;
@@ -25,15 +26,19 @@ struct ZipMember {
 // Returns true if the bytes end with a zip directory, whatever precedes the archive.
 bool is_zip(std::span<const uint8_t> archive);
 
-// Returns the members of an archive, in the order of its directory.
-Result<std::vector<ZipMember>> zip_members(std::span<const uint8_t> archive);
+// Returns the members of an archive, in the order of its directory; more than `most` are an error.
+Result<std::vector<ZipMember>> zip_members(std::span<const uint8_t> archive, size_t most);
 
 // Returns the bytes of a member, verified by their checksum.
-Result<std::vector<uint8_t>> unpack(std::span<const uint8_t> archive, const ZipMember& member);
+Result<std::vector<uint8_t>> unpack(std::span<const uint8_t> archive, const ZipMember& member,
+                                    const Unpack& unpack_with = {});
 
 // Returns the first bytes of a member, unverified, to determine its kind; fewer if it is shorter or
 // damaged.
 std::vector<uint8_t> front_of(std::span<const uint8_t> archive, const ZipMember& member,
-                              size_t count);
+                              size_t count, const Unpack& unpack_with = {});
 
-}  // namespace pellucid::cli
+// Returns the error of an archive with more than `most` members.
+Error too_many(size_t most);
+
+}  // namespace pellucid::archive

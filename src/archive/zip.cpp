@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/zip.h"
+#include "archive/zip.h"
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
-#include "cli/inflate.h"
+#include "archive/inflate.h"
 
-namespace pellucid::cli {
+namespace pellucid::archive {
 
 namespace {
 
@@ -99,11 +100,12 @@ bool read_large_numbers(std::span<const uint8_t> extra, ZipMember& member) {
 
 }  // namespace
 
-Result<std::vector<ZipMember>> zip_members(std::span<const uint8_t> archive) {
+Result<std::vector<ZipMember>> zip_members(std::span<const uint8_t> archive, size_t most) {
   const size_t end = end_record(archive);
   if (end == archive.size()) return error(end, "no directory found");
   const Directory found = directory_at(archive, end);
   if (found.size > found.end) return error(end, "a directory larger than the archive");
+  if (found.count > most) return too_many(most);
   // Data before the archive shifts all its offsets.
   const uint64_t directory = found.end - found.size;
   if (found.start > directory) return error(end, "a directory after its end");
@@ -162,35 +164,67 @@ bool is_zip(std::span<const uint8_t> archive) {
           number(archive, static_cast<size_t>(found.end - found.size), 4) == kEntryMark);
 }
 
-Result<std::vector<uint8_t>> unpack(std::span<const uint8_t> archive, const ZipMember& member) {
-  const size_t at = static_cast<size_t>(member.header);
-  if (member.size > kLargestMember) return error(at, "a member larger than 256 MiB");
-  PELLUCID_TRY(const std::span<const uint8_t> packed, packed_bytes(archive, member));
-  const auto start = static_cast<size_t>(packed.data() - archive.data());
-  std::vector<uint8_t> bytes;
-  if (member.method == 0) {
-    bytes.assign(packed.begin(), packed.end());
-  } else if (member.method == 8) {
-    Result<std::vector<uint8_t>> unpacked = inflate(packed, static_cast<size_t>(member.size));
-    if (!unpacked.ok()) return error(start + unpacked.error().offset, unpacked.error().message);
-    bytes = std::move(*unpacked);
-  } else {
-    return error(at, "an unknown compression");
+// Returns how a member is packed, if it is none of the two ways that the core knows.
+static std::optional<Packing> packing_of(const ZipMember& member) {
+  switch (member.method) {
+    case 12:
+      return Packing::Bzip2;
+    case 14:
+      return Packing::Lzma;
+    case 93:
+      return Packing::Zstd;
+    case 95:
+      return Packing::Xz;
+    default:
+      return std::nullopt;
   }
+}
+
+static Result<Bytes> unpacked_member(const ZipMember& member, Span packed, size_t start,
+                                     const Unpack& unpack_with) {
+  if (member.method == 0) return Bytes(packed.begin(), packed.end());
+  if (member.method == 8) {
+    Result<Bytes> bytes = inflate(packed, static_cast<size_t>(member.size));
+    if (bytes.ok()) return bytes;
+    return error(start + bytes.error().offset, bytes.error().message);
+  }
+  const std::optional<Packing> packing = packing_of(member);
+  if (packing) return unpack_all(unpack_with, *packing, packed, kLargestMember);
+  return Error{ErrorCode::Unsupported, member.header, "zip: an unknown compression"};
+}
+
+Result<Bytes> unpack(Span archive, const ZipMember& member, const Unpack& unpack_with) {
+  const size_t at = static_cast<size_t>(member.header);
+  if (member.size > kLargestMember) {
+    return Error{ErrorCode::Limit, at, "larger than 256 MiB"};
+  }
+  PELLUCID_TRY(const Span packed, packed_bytes(archive, member));
+  const auto start = static_cast<size_t>(packed.data() - archive.data());
+  PELLUCID_TRY(Bytes bytes, unpacked_member(member, packed, start, unpack_with));
   if (bytes.size() != member.size || crc32(bytes) != member.crc) {
     return error(at, "a member with a wrong checksum");
   }
   return bytes;
 }
 
-std::vector<uint8_t> front_of(std::span<const uint8_t> archive, const ZipMember& member,
-                              size_t count) {
-  const Result<std::span<const uint8_t>> packed = packed_bytes(archive, member);
+Bytes front_of(Span archive, const ZipMember& member, size_t count, const Unpack& unpack_with) {
+  const Result<Span> packed = packed_bytes(archive, member);
   if (!packed.ok()) return {};
   if (member.method == 8) return inflate_front(*packed, count);
-  const auto front = packed->first(std::min(count, packed->size()));
-  return member.method == 0 ? std::vector<uint8_t>(front.begin(), front.end())
-                            : std::vector<uint8_t>();
+  if (member.method == 0) {
+    const auto front = packed->first(std::min(count, packed->size()));
+    return Bytes(front.begin(), front.end());
+  }
+  const std::optional<Packing> packing = packing_of(member);
+  if (!packing || !unpack_with) return {};
+  const Result<Bytes> front = unpack_with(*packing, *packed, count);
+  return front.ok() ? *front : Bytes();
 }
 
-}  // namespace pellucid::cli
+Error too_many(size_t most) {
+  std::string number = std::to_string(most);
+  if (number.size() > 3) number.insert(number.size() - 3, ",");
+  return Error{ErrorCode::Limit, 0, "more than " + number + " members"};
+}
+
+}  // namespace pellucid::archive

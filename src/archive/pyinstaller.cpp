@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/pyinstaller.h"
+#include "archive/pyinstaller.h"
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
 
-#include "cli/inflate.h"
+#include "archive/inflate.h"
+#include "archive/unpack.h"
 #include "pellucid/pellucid.h"
 
-namespace pellucid::cli {
+namespace pellucid::archive {
 
 namespace {
-
-using Bytes = std::vector<uint8_t>;
-using Span = std::span<const uint8_t>;
 
 constexpr std::array<uint8_t, 8> kMagic = {'M', 'E', 'I', 0x0c, 0x0b, 0x0a, 0x0b, 0x0e};
 constexpr size_t kCookieSize = 88;
@@ -124,12 +122,13 @@ std::optional<Cookie> find_cookie(Span bytes) {
   }
 }
 
-Result<Bytes> Entry::read() const {
-  if (std::max<uint64_t>(size, packed.bytes.size()) > kLargestMember) {
+Result<Bytes> read_entry(const Data& data, const Entry& entry) {
+  if (std::max<uint64_t>(entry.size, entry.packed_size) > kLargestMember) {
     return Error{ErrorCode::Limit, 0, "larger than 256 MiB"};
   }
-  if (!is_packed) return Bytes(packed.bytes.begin(), packed.bytes.end());
-  return unpacked(packed.bytes, size);
+  const Span packed = data.part(entry.start, entry.packed_size).bytes;
+  if (!entry.is_packed) return Bytes(packed.begin(), packed.end());
+  return unpacked(packed, entry.size);
 }
 
 Result<std::vector<Entry>> entries_of(const Data& data, const Cookie& cookie) {
@@ -142,7 +141,8 @@ Result<std::vector<Entry>> entries_of(const Data& data, const Cookie& cookie) {
       return damaged(cookie.start + cookie.table + at, "PyInstaller: a damaged table");
     }
     Entry entry;
-    entry.packed = archive.part(big_endian(table, at + 4), big_endian(table, at + 8));
+    entry.start = cookie.start + big_endian(table, at + 4);
+    entry.packed_size = big_endian(table, at + 8);
     entry.size = big_endian(table, at + 12);
     entry.is_packed = table[at + 16] != 0;
     entry.kind = static_cast<char>(table[at + 17]);
@@ -155,29 +155,29 @@ Result<std::vector<Entry>> entries_of(const Data& data, const Cookie& cookie) {
   return entries;
 }
 
-Result<std::vector<Member>> members_of_pyz(const Data& data, bool is_encrypted) {
-  if (data.bytes.size() < 12) {
-    return Error{ErrorCode::Truncated, data.bytes.size(),
-                 "PYZ: the archive ends within its header"};
+Result<std::vector<Member>> members_of_pyz(const SourcePtr& source, Span bytes, bool is_encrypted) {
+  if (bytes.size() < 12) {
+    return Error{ErrorCode::Truncated, bytes.size(), "PYZ: the archive ends within its header"};
   }
-  Bytes header(data.bytes.begin() + 4, data.bytes.begin() + 8);
+  Bytes header(bytes.begin() + 4, bytes.begin() + 8);
   header.resize(kHeaderSize);
-  const uint64_t at = big_endian(data.bytes, 8);
-  if (at < 12 || at >= data.bytes.size() || data.bytes.size() - at > kLargestMember) {
+  const uint64_t at = big_endian(bytes, 8);
+  if (at < 12 || at >= bytes.size() || bytes.size() - at > kLargestMember) {
     return damaged(8, "PYZ: a table that is not there");
   }
-  PELLUCID_TRY(const Value table, unmarshal(data.bytes.subspan(static_cast<size_t>(at)), at));
+  PELLUCID_TRY(const Value table, unmarshal(bytes.subspan(static_cast<size_t>(at)), at));
   const auto rows = rows_of(table);
   if (!rows) return damaged(at, "PYZ: a damaged table");
   std::vector<Member> members;
   for (const Row& row : *rows) {
     if (row.kind != 0 && row.kind != 1) continue;
-    const Data packed =
-        data.part(static_cast<uint64_t>(row.start), static_cast<uint64_t>(row.size));
-    const auto read = [packed, is_encrypted]() -> Result<Bytes> {
-      if (is_bare_code(packed.bytes)) return Bytes(packed.bytes.begin(), packed.bytes.end());
-      Result<Bytes> bytes = unpacked(packed.bytes, kLargestMember);
-      if (bytes.ok() || !is_encrypted) return bytes;
+    const auto read = [source, is_encrypted, start = static_cast<uint64_t>(row.start),
+                       size = static_cast<uint64_t>(row.size)]() -> Result<Bytes> {
+      PELLUCID_TRY(const Data data, source->open());
+      const Span packed = data.part(start, size).bytes;
+      if (is_bare_code(packed)) return Bytes(packed.begin(), packed.end());
+      Result<Bytes> inflated = unpacked(packed, kLargestMember);
+      if (inflated.ok() || !is_encrypted) return inflated;
       return Error{ErrorCode::Unsupported, 0,
                    "encrypted by PyInstaller (--key); the key is in the program"};
     };
@@ -207,4 +207,4 @@ Result<Bytes> unpacked(Span packed, uint64_t limit) {
   return inflate_most(packed.subspan(2), static_cast<size_t>(limit));
 }
 
-}  // namespace pellucid::cli
+}  // namespace pellucid::archive

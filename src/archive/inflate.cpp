@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/inflate.h"
+#include "archive/inflate.h"
 
 #include <array>
 
-namespace pellucid::cli {
+namespace pellucid::archive {
 
 namespace {
 
@@ -12,30 +12,47 @@ struct Damaged {
   const char* why;
 };
 
+constexpr uint32_t kLongestCode = 15;
+// Codes of up to so many bits are looked up at once.
+constexpr uint32_t kLookedUp = 10;
+
 class Bits {
  public:
   explicit Bits(std::span<const uint8_t> bytes) : bytes_(bytes) {}
 
-  // Returns the next `count` (at most 16) bits, the first one lowest.
-  uint32_t take(uint32_t count) {
-    while (held_ < count) {
-      if (at_ == bytes_.size()) throw Damaged{"unexpected end of packed data"};
-      buffer_ |= uint32_t{bytes_[at_++]} << held_;
+  // Returns the next bits, the first one lowest; zeros after the end.
+  uint32_t peek(uint32_t count) {
+    while (held_ < count && at_ < bytes_.size()) {
+      buffer_ |= uint64_t{bytes_[at_++]} << held_;
       held_ += 8;
     }
-    const uint32_t bits = buffer_ & ((uint32_t{1} << count) - 1);
+    return static_cast<uint32_t>(buffer_) & ((uint32_t{1} << count) - 1);
+  }
+
+  // Takes bits that were peeked at.
+  void skip(uint32_t count) {
+    if (held_ < count) throw Damaged{"unexpected end of packed data"};
     buffer_ >>= count;
     held_ -= count;
+  }
+
+  // Returns the next `count` (at most 16) bits.
+  uint32_t take(uint32_t count) {
+    const uint32_t bits = peek(count);
+    skip(count);
     return bits;
   }
 
-  void skip_to_byte() { buffer_ = held_ = 0; }
-  size_t at() const { return at_; }
+  void skip_to_byte() {
+    at_ -= held_ / 8;
+    buffer_ = held_ = 0;
+  }
+  size_t at() const { return at_ - held_ / 8; }
 
  private:
   std::span<const uint8_t> bytes_;
   size_t at_ = 0;
-  uint32_t buffer_ = 0;
+  uint64_t buffer_ = 0;
   uint32_t held_ = 0;
 };
 
@@ -51,30 +68,61 @@ class Huffman {
       if (left < 0) throw Damaged{"impossible code lengths"};
     }
     std::array<uint32_t, 16> next{};
+    std::array<uint32_t, 16> code{};
     for (size_t length = 1; length + 1 < count_.size(); ++length) {
       next[length + 1] = next[length] + count_[length];
+      code[length + 1] = (code[length] + count_[length]) << 1;
     }
     symbols_.resize(lengths.size());
     for (size_t symbol = 0; symbol < lengths.size(); ++symbol) {
-      if (lengths[symbol] != 0) symbols_[next[lengths[symbol]]++] = static_cast<uint16_t>(symbol);
+      const uint8_t length = lengths[symbol];
+      if (length == 0) continue;
+      symbols_[next[length]++] = static_cast<uint16_t>(symbol);
+      look_up(code[length]++, length, static_cast<uint16_t>(symbol));
     }
   }
 
   uint32_t take(Bits& bits) const {
+    const uint32_t ahead = bits.peek(kLongestCode);
+    const Entry found = table_[ahead & ((1u << kLookedUp) - 1)];
+    if (found.length != 0) {
+      bits.skip(found.length);
+      return found.symbol;
+    }
     uint32_t code = 0, first = 0, index = 0;
-    for (size_t length = 1; length < count_.size(); ++length) {
-      code |= bits.take(1);
-      if (code - first < count_[length]) return symbols_[index + code - first];
+    for (uint32_t length = 1; length <= kLongestCode; ++length) {
+      code |= (ahead >> (length - 1)) & 1;
+      if (code - first < count_[length]) {
+        bits.skip(length);
+        return symbols_[index + code - first];
+      }
       index += count_[length];
       first = (first + count_[length]) << 1;
       code <<= 1;
     }
+    bits.skip(kLongestCode);  // which may be missing
     throw Damaged{"a code that means nothing"};
   }
 
  private:
+  struct Entry {
+    uint16_t symbol = 0;
+    uint8_t length = 0;
+  };
+
+  void look_up(uint32_t code, uint32_t length, uint16_t symbol) {
+    if (length > kLookedUp) return;
+    uint32_t reversed = 0;
+    for (uint32_t bit = 0; bit < length; ++bit)
+      reversed |= ((code >> bit) & 1) << (length - 1 - bit);
+    for (uint32_t at = reversed; at < table_.size(); at += 1u << length) {
+      table_[at] = {symbol, static_cast<uint8_t>(length)};
+    }
+  }
+
   std::array<uint32_t, 16> count_{};
   std::vector<uint16_t> symbols_;
+  std::array<Entry, 1u << kLookedUp> table_{};
 };
 
 constexpr std::array<uint16_t, 29> kLengthBase = {3,  4,  5,  6,   7,   8,   9,   10,  11, 13,
@@ -234,4 +282,4 @@ uint32_t crc32(std::span<const uint8_t> bytes) {
   return ~crc;
 }
 
-}  // namespace pellucid::cli
+}  // namespace pellucid::archive

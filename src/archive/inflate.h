@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cli: decompression of zip archives (RFC 1951), so that the binary needs no library.
+// archive: decompression of zip archives (RFC 1951), so that the binary needs no library.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,7 @@
 
 #include "pellucid/result.h"
 
-namespace pellucid::cli {
-
-// A member of an archive is never unpacked to more bytes than this.
-inline constexpr uint64_t kLargestMember = uint64_t{256} << 20;
+namespace pellucid::archive {
 
 // Unpacks exactly `size` bytes. Any other size is an error, with an offset in `packed`.
 Result<std::vector<uint8_t>> inflate(std::span<const uint8_t> packed, size_t size);
@@ -25,4 +22,4 @@ std::vector<uint8_t> inflate_front(std::span<const uint8_t> packed, size_t count
 // Returns the checksum of zip archives.
 uint32_t crc32(std::span<const uint8_t> bytes);
 
-}  // namespace pellucid::cli
+}  // namespace pellucid::archive

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/archives.h"
+
+#include <memory>
+
+#include "archive/containers.h"
+
+namespace nb = nanobind;
+
+namespace pellucid::python {
+
+namespace {
+
+// Returns the error that a DecompileError of Python's side is.
+Error error_of(const nb::object& raised) {
+  const auto is = [&](const char* name) {
+    return nb::cast<std::string>(raised.attr("code")) == name;
+  };
+  const ErrorCode code = is("limit")         ? ErrorCode::Limit
+                         : is("unsupported") ? ErrorCode::Unsupported
+                                             : ErrorCode::Malformed;
+  return {code, nb::cast<uint64_t>(raised.attr("offset")),
+          nb::cast<std::string>(raised.attr("message"))};
+}
+
+// Calls unpack(kind, packed, most) of Python, which raises DecompileError for damaged data.
+Result<archive::Bytes> call(const nb::object& function, archive::Packing packing,
+                            archive::Span packed, uint64_t most) {
+  const nb::gil_scoped_acquire here;
+  try {
+    const nb::bytes given(packed.data(), packed.size());
+    const auto made = nb::cast<nb::bytes>(function(archive::name_of(packing), given, most));
+    const std::span<const uint8_t> bytes = span_of(made);
+    return archive::Bytes(bytes.begin(), bytes.end());
+  } catch (nb::python_error& raised) {
+    const nb::object type = nb::module_::import_("pellucid.errors").attr("DecompileError");
+    if (!raised.matches(type)) throw;
+    return error_of(nb::borrow(raised.value()));
+  }
+}
+
+archive::Unpack unpack_of(const nb::object& function) {
+  if (function.is_none()) return {};
+  // Any thread may drop the last reference.
+  const std::shared_ptr<nb::object> kept(new nb::object(function), [](nb::object* object) {
+    const nb::gil_scoped_acquire here;
+    delete object;
+  });
+  return [kept](archive::Packing packing, archive::Span packed, uint64_t most) {
+    return call(*kept, packing, packed, most);
+  };
+}
+
+// Names are bytes: in Python they are text in the way of os.fsdecode().
+nb::str name_text(const std::string& name) {
+  PyObject* const made =
+      PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "surrogateescape");
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal<nb::str>(made);
+}
+
+nb::bytes read(const archive::Member& member) {
+  const archive::Bytes bytes = value_or_raise(without_gil([&] { return member.read(); }));
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+// Returns the code of a file: [Member, ...], first the file itself if it is code.
+nb::list members(const nb::bytes& path, const nb::object& unpack, size_t most_members) {
+  archive::Options options;
+  options.unpack = unpack_of(unpack);
+  options.most_members = most_members;
+  const archive::SourcePtr source = archive::source_of_file(std::string(path.c_str(), path.size()));
+  archive::Contents found =
+      value_or_raise(without_gil([&] { return archive::contents_of(source, options); }));
+  nb::list list;
+  for (archive::Member& member : found.members) list.append(nb::cast(std::move(member)));
+  return list;
+}
+
+}  // namespace
+
+void add_archives(nb::module_& m) {
+  nb::class_<archive::Member>(m, "Member")
+      .def_prop_ro("name", [](const archive::Member& member) { return name_text(member.name); })
+      .def_prop_ro("place", [](const archive::Member& member) { return name_text(member.place); })
+      .def_ro("is_whole", &archive::Member::is_whole)
+      .def("read", &read);
+  m.def("members", &members, nb::arg("path"), nb::arg("unpack").none(), nb::arg("most"));
+}
+
+}  // namespace pellucid::python
