@@ -16,7 +16,7 @@ function(pellucid_unit_tests folder library)
   target_link_libraries(pellucid_tests_of_${folder} PUBLIC ${library} pellucid_options)
 endfunction()
 
-set(layers_with_tests base object bytecode flow ir ast structure polish print verify driver)
+set(layers_with_tests base object pickle bytecode flow ir ast structure polish print verify driver)
 foreach(layer IN LISTS layers_with_tests)
   pellucid_unit_tests(${layer} pellucid_${layer})
   add_executable(pellucid_test_${layer} EXCLUDE_FROM_ALL ${unit_dir}/main.cpp)

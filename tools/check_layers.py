@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CPP_LAYERS: Dict[str, List[str]] = {
     "base": [],
     "object": ["base"],
+    "pickle": ["object"],
     "bytecode": ["object"],
     "flow": ["bytecode"],
     "ir": ["flow"],

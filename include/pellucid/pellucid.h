@@ -261,6 +261,10 @@ std::string on_one_line(std::string_view text);
 // version is not supported.
 std::vector<uint8_t> pyc_header(Version version);
 
+// Returns the version of code objects that one Python marshalled, without headers: the one that all
+// of them fit. Nothing if that is not certain.
+std::optional<Version> version_of(std::span<const std::span<const uint8_t>> marshalled);
+
 // A value of the marshal format, as used in the tables of archives. Copies share it.
 class Value {
  public:

@@ -54,6 +54,16 @@ struct Reading {
   }
 };
 
+// Counts the code objects whose stack underflows, differs between edges, or is too small.
+void look_closer(Reading& reading) {
+  const Module& module = reading.module;
+  for (size_t i = 0; i < module.codes.size(); ++i) {
+    const Result<bytecode::Stream> stream = bytecode::decode(module, object::CodeId(i));
+    const bool is_sound = stream.ok() && stream->faults.empty();
+    if (!is_sound || !flow::build(module, *stream).ok()) ++reading.fit.faults;
+  }
+}
+
 class Search {
  public:
   Search(std::span<const uint8_t> bytes, std::optional<Version> wanted)
@@ -117,16 +127,6 @@ class Search {
     }
     std::stable_sort(found_.begin(), found_.end(),
                      [](const Reading& a, const Reading& b) { return a.rank() < b.rank(); });
-  }
-
-  // Counts the code objects whose stack underflows, differs between edges, or is too small.
-  static void look_closer(Reading& reading) {
-    const Module& module = reading.module;
-    for (size_t i = 0; i < module.codes.size(); ++i) {
-      const Result<bytecode::Stream> stream = bytecode::decode(module, object::CodeId(i));
-      const bool is_sound = stream.ok() && stream->faults.empty();
-      if (!is_sound || !flow::build(module, *stream).ok()) ++reading.fit.faults;
-    }
   }
 
   void add(Reading reading) {
@@ -261,7 +261,49 @@ class Search {
   std::string doubt_;
 };
 
+using Marshalled = std::span<const std::span<const uint8_t>>;
+
+// Returns the number of oddities of code objects that one version reads; nothing if it cannot have
+// written one of them.
+std::optional<uint64_t> oddities_of_all(Marshalled codes, Version version) {
+  uint64_t oddities = 0;
+  for (const std::span<const uint8_t> code : codes) {
+    Reading reading;
+    Result<Module> module = object::read_marshal(code, version);
+    if (!module.ok()) return std::nullopt;
+    reading.module = std::move(*module);
+    reading.fit = bytecode::fit_of(reading.module);
+    if (reading.is_clean()) look_closer(reading);
+    if (!reading.is_clean()) return std::nullopt;
+    oddities += reading.fit.oddities;
+  }
+  return oddities;
+}
+
+bool are_same_programs(Marshalled codes, Version a, Version b) {
+  return std::ranges::all_of(codes, [&](std::span<const uint8_t> code) {
+    const Result<Module> left = object::read_marshal(code, a);
+    const Result<Module> right = object::read_marshal(code, b);
+    return left.ok() && right.ok() && bytecode::same_program(*left, *right);
+  });
+}
+
 }  // namespace
+
+std::optional<Version> version_of_all(Marshalled codes) {
+  std::vector<std::pair<uint64_t, Version>> fitting;
+  for (const Version version : every_version()) {
+    if (const auto oddities = oddities_of_all(codes, version)) {
+      fitting.emplace_back(*oddities, version);
+    }
+  }
+  if (fitting.empty()) return std::nullopt;
+  const Version best = std::ranges::min_element(fitting)->second;
+  const bool is_certain = std::ranges::all_of(fitting, [&](const auto& other) {
+    return other.second == best || are_same_programs(codes, best, other.second);
+  });
+  return is_certain ? std::optional(best) : std::nullopt;
+}
 
 Result<Input> read_input(std::span<const uint8_t> bytes, std::optional<Version> version) {
   if (bytes.empty()) return object::read_pyc(bytes).error();

@@ -38,6 +38,10 @@ struct Input {
 Result<Input> read_input(std::span<const uint8_t> bytes,
                          std::optional<object::Version> version = std::nullopt);
 
+// Returns the version of code objects that one Python marshalled, without headers: the one that all
+// of them fit. Nothing if none does, or if another one does too and runs another program.
+std::optional<object::Version> version_of_all(std::span<const std::span<const uint8_t>> marshalled);
+
 // Returns the version that a text such as "3.11" names, if it is supported.
 std::optional<object::Version> version_named(std::string_view text);
 

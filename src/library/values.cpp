@@ -20,6 +20,14 @@ std::vector<uint8_t> pyc_header(Version version) {
   return header;
 }
 
+std::optional<Version> version_of(std::span<const std::span<const uint8_t>> marshalled) {
+  const auto version = guarded([&]() -> Result<std::optional<Version>> {
+    const auto found = driver::version_of_all(marshalled);
+    return found ? std::optional(public_version(*found)) : std::nullopt;
+  });
+  return version.ok() ? *version : std::nullopt;
+}
+
 Value::Kind Value::kind() const {
   switch (impl_->module[ConstId(id_)].kind) {
     case ConstKind::None:
