@@ -46,7 +46,7 @@ CPP_LAYERS: Dict[str, List[str]] = {
     "verify": ["verify/walk", "verify/headers", "verify/lower"],
     "driver": ["structure", "fallback", "polish", "print", "verify"],
     "library": ["driver"],
-    "archive": ["library"],
+    "archive": ["library", "pickle"],
 }
 
 # What stands on top uses the library, and of the layers only those that are named. The extension

@@ -96,7 +96,7 @@ def decompile_file(job: Job, options: Options, stopped: Optional[threading.Event
             found, verdict = prove_pyc(data, options.verify, line_map=options.line_map, **how)
         else:
             found = decompile_pyc(data, **how)
-        marked = found.marked(verdict, options.keep_lines)
+        marked = found.marked(verdict, options.keep_lines, job.about)
         if marked is not found.source:
             found = dataclasses.replace(found, source=marked)
         if job.out is not None:

@@ -35,6 +35,17 @@ def members(path: Path) -> List[Member]:
         return _core.members(os.fsencode(path), _unpack, MOST_MEMBERS)
 
 
+def loads(path: Path) -> List[Dict[str, Any]]:
+    """Return what loading each pickle of a file would do, in order, as plain values.
+
+    Raises:
+        OSError: the file cannot be read.
+        DecompileError: it is a damaged archive, or larger than the limits.
+    """
+    with path.open("rb"):
+        return _core.loads(os.fsencode(path), _unpack)
+
+
 def refusing(error: DecompileError) -> Read:
     """Return a reader that raises an error, for a member that cannot be read."""
 

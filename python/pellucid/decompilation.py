@@ -105,10 +105,12 @@ class Decompilation:
         marshalled = compile_to_marshal(self.source, self.version)
         return _core.meetings_pyc(self._pyc, marshalled, self._wanted)
 
-    def marked(self, verdict: Optional[Verdict], keeps_lines: bool = False) -> str:
+    def marked(
+        self, verdict: Optional[Verdict], keeps_lines: bool = False, about: Sequence[str] = ()
+    ) -> str:
         """Return the source with a comment in each body that a verdict does not prove.
 
-        If the file contains something that its source does not show, comments at the start list it,
+        The lines of `about` come first, as comments. If the file contains something that its source does not show, comments at the start list it,
         and the source of code that nothing loads follows at the end. The comment on a body is on
         a separate line before its first statement, or before the definition if that is the whole
         source. If line numbers must stay the same, all comments follow the last line. Bodies
@@ -122,7 +124,7 @@ class Decompilation:
         def add(a, b):
             return a + b
         """
-        comments = [(1, line) for line in self._remarks]
+        comments = [(1, line) for line in (*about, *self._remarks)]
         for code in self.doubted(verdict) if verdict is not None else ():
             comments.append((self._first_lines[code.number], f"unproven: {code.place}"))
         comments += [(0xFFFFFFFF, line) for line in self._hidden]

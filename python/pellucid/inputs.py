@@ -29,6 +29,7 @@ class Job(NamedTuple):
     member: Optional[str] = None
     read_member: Optional[Read] = None
     is_source: bool = False  # the text of a source in a constant, rather than code
+    about: Tuple[str, ...] = ()  # what surrounds the code in a pickle, one line each
 
     @property
     def name(self) -> str:
@@ -53,6 +54,7 @@ class _Found(NamedTuple):
     member: Optional[str]
     inside: PurePosixPath  # relative to the given folder or archive
     read_member: Optional[Read] = None
+    about: Tuple[str, ...] = ()
 
 
 def jobs_of(inputs: Sequence[str], out: Optional[str]) -> List[Job]:
@@ -65,7 +67,8 @@ def jobs_of(inputs: Sequence[str], out: Optional[str]) -> List[Job]:
     given = [Path(path) for path in inputs]
     groups = [list(find(path)) for path in given]
     if out is None:
-        return [Job(f.path, None, f.member, f.read_member) for group in groups for f in group]
+        found = [each for group in groups for each in group]
+        return [Job(f.path, None, f.member, f.read_member, about=f.about) for f in found]
     holds_many = [
         path.is_dir() or any(found.member is not None for found in group)
         for path, group in zip(given, groups)
@@ -82,7 +85,7 @@ def jobs_of(inputs: Sequence[str], out: Optional[str]) -> List[Job]:
         plain = _untagged([each.inside for each in group])
         for each, inside in zip(group, plain):
             place = places.take(PurePosixPath(own) / inside)
-            jobs.append(Job(each.path, place, each.member, each.read_member))
+            jobs.append(Job(each.path, place, each.member, each.read_member, about=each.about))
     return jobs
 
 
@@ -121,7 +124,8 @@ def _found(
         if member.is_whole:
             yield _Found(path, None, inside)
         else:
-            yield _Found(path, member.name, folder / _safe(member.place), member.read)
+            place = folder / _safe(member.place)
+            yield _Found(path, member.name, place, member.read, tuple(member.about))
 
 
 def find_in_folder(path: Path, inside: PurePosixPath) -> Iterator[_Found]:

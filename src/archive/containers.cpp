@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "archive/inflate.h"
+#include "archive/pickles.h"
 #include "archive/pyinstaller.h"
 #include "archive/zip.h"
 #include "pellucid/pellucid.h"
@@ -83,11 +84,17 @@ class Finder {
     PELLUCID_TRY(const Data data, source->open());
     const bool is_code = is_headed(data.bytes) || holds_code(data.bytes);
     if (is_code) members_.push_back({"", "", [source] { return bytes_of(source); }, true});
-    const DataKind kind = kind_of(data);
-    const Result<bool> done = look_into(data, kind, {source, "", "", kDeepest});
+    DataKind kind = kind_of(data);
+    const Place place{source, "", "", kDeepest};
+    if (kind == DataKind::Code && !is_code) {
+      PELLUCID_TRY(const bool is_pickled, pickled(data, place));
+      if (is_pickled) kind = DataKind::Pickle;
+    }
+    const Result<bool> done = look_into(data, kind, place);
     if (!done.ok() && (!is_code || done.error().code == ErrorCode::Limit)) return done.error();
     if (!is_code || members_.size() > 1) contents.kind = kind;
     contents.members = std::move(members_);
+    contents.loads = std::move(loads_);
     return contents;
   }
 
@@ -95,6 +102,7 @@ class Finder {
   Result<bool> look_into(const Data& data, DataKind kind, const Place& place) {
     switch (kind) {
       case DataKind::Code:
+      case DataKind::Pickle:
         return true;
       case DataKind::Zip:
         return zip(data, place);
@@ -106,12 +114,29 @@ class Finder {
     return true;
   }
 
+  // Adds the code of a pickle, or of another file that programs load like one; returns false if it
+  // is none.
+  Result<bool> pickled(const Data& data, const Place& place) {
+    Pickled found = pickled_in(data, options_);
+    for (Load& load : found.loads) {
+      load.name = place.name.substr(0, place.name.size() - (place.name.empty() ? 0 : 1));
+      loads_.push_back(std::move(load));
+    }
+    for (Member& member : found.members) {
+      member.name = place.name + member.name;
+      member.place = place.folder + member.place;
+      PELLUCID_TRY([[maybe_unused]] const bool added, add(std::move(member)));
+    }
+    return found.is_pickled;
+  }
+
   // Adds the members of a nested archive; if it is damaged, one member that reports so.
   Result<bool> within(const SourcePtr& source, const Place& outer, const std::string& name) {
     PELLUCID_TRY(const Data data, source->open());
     const DataKind kind = kind_of(data);
-    if (outer.depth == 0 || kind == DataKind::Code) return true;
+    if (outer.depth == 0) return true;
     const Place place{source, outer.name + name + '/', outer.folder + name + '/', outer.depth - 1};
+    if (kind == DataKind::Code) return pickled(data, place);
     const Result<bool> done = look_into(data, kind, place);
     if (done.ok() || done.error().code == ErrorCode::Limit) return done;
     return add(refusing(outer.name + name, outer.folder + name, done.error()));
@@ -152,7 +177,8 @@ class Finder {
     if (member.name.ends_with(".py")) return true;
     const Bytes head = front_of(data.bytes, member, kHeadSize, options_.unpack);
     const bool may_be_code = looks_like_code(head);
-    if (!may_be_code && (!may_be_archive(head) || place.depth == 0)) return true;
+    const bool may_be_other = may_be_archive(head) || may_be_pickled(head, member.name);
+    if (!may_be_code && (!may_be_other || place.depth == 0)) return true;
     if (!may_be_code && !may_hold(member.size)) return true;
     const SourcePtr inner = unpacked_source(read);
     const Result<Data> bytes = inner->open();
@@ -238,6 +264,7 @@ class Finder {
 
   const Options& options_;
   std::vector<Member> members_;
+  std::vector<Load> loads_;
   uint64_t held_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "archive/loads.h"
 #include "archive/source.h"
 #include "archive/unpack.h"
 #include "pellucid/result.h"
@@ -23,21 +24,24 @@ struct Member {
   std::string name;
   std::string place;
   std::function<Result<Bytes>()> read;
-  bool is_whole = false;  // all bytes of the input, which are code; it has no name
+  bool is_whole = false;             // all bytes of the input, which are code; it has no name
+  std::vector<std::string> about{};  // what surrounds the code in a pickle, one line each
 };
 
 struct Options {
   Unpack unpack;                  // what the core cannot inflate; may be empty
   size_t most_members = 200'000;  // of the archive and those in it
+  bool lists_loads = false;       // sets Contents::loads
 };
 
-enum class DataKind { Code, Zip, Pyz, Program };
+enum class DataKind { Code, Zip, Pyz, Program, Pickle };
 
 // What bytes hold. They may be code and have an archive after it or in a constant: both are found,
 // code first. If they are neither, there are no members.
 struct Contents {
   DataKind kind = DataKind::Code;  // of the archive
   std::vector<Member> members;
+  std::vector<Load> loads;  // what loading the pickles would do
 
   // Returns true if there is more than one file's code.
   bool is_archive() const { return kind != DataKind::Code; }

@@ -107,7 +107,11 @@ void add(Group& group, const fs::path& path, archive::Contents contents, const f
     if (member.is_whole) {
       group.found.push_back({{path.string(), path.string(), {}, {}}, inside});
     } else {
-      group.found.push_back({{path.string() + '/' + member.name, {}, std::move(member.read), {}},
+      group.found.push_back({{path.string() + '/' + member.name,
+                              {},
+                              std::move(member.read),
+                              {},
+                              std::move(member.about)},
                              (group.holds_many ? inside : fs::path()) / safe(member.place)});
     }
   }

@@ -19,7 +19,8 @@ struct Job {
   std::string name;  // in messages
   std::string path;  // of the file, if it is not a member of an archive
   std::function<Result<std::vector<uint8_t>>()> read_member;
-  std::string out;  // empty: standard output
+  std::string out;                   // empty: standard output
+  std::vector<std::string> about{};  // what surrounds the code in a pickle, one line each
 };
 
 // An input that cannot be read.

@@ -143,6 +143,9 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
   outcome.verdict = judged.verdict;
   outcome.reason = judged.reason;
   if (!judged.complaint.empty()) outcome.complaints.push_back(judged.complaint);
+  for (auto line = job.about.rbegin(); line != job.about.rend(); ++line) {
+    judged.comments.insert(judged.comments.begin(), Comment{1, *line});
+  }
   if (!judged.comments.empty()) {
     made.source = with_comments(made.source, std::move(judged.comments), options.keep_lines);
   }

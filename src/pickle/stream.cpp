@@ -48,8 +48,7 @@ class Stream {
  public:
   explicit Stream(Span bytes) : bytes_(bytes) {}
 
-  Contents run() {
-    uint64_t at = 0;
+  Contents run(uint64_t at) {
     do {
       Pickle pickle;
       pickle.graph = pickle::run(bytes_, at);
@@ -172,6 +171,6 @@ bool is_pickle(Span bytes) {
   return !graph.has_failed && graph.end - graph.start >= kLeast && graph.end == bytes.size();
 }
 
-Contents read(Span bytes) { return Stream(bytes).run(); }
+Contents read(Span bytes, uint64_t at) { return Stream(bytes).run(at); }
 
 }  // namespace pellucid::pickle

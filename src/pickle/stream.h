@@ -34,7 +34,7 @@ bool begins_like_pickle(std::span<const uint8_t> head);
 // begin with an opcode is none.
 bool is_pickle(std::span<const uint8_t> bytes);
 
-// Reads the pickles in a file that is_pickle(). The bytes must outlive the result.
-Contents read(std::span<const uint8_t> bytes);
+// Reads the pickles from `at` on. The bytes must outlive the result.
+Contents read(std::span<const uint8_t> bytes, uint64_t at = 0);
 
 }  // namespace pellucid::pickle

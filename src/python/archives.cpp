@@ -77,6 +77,47 @@ nb::list members(const nb::bytes& path, const nb::object& unpack, size_t most_me
   return list;
 }
 
+nb::list lines_of(const std::vector<std::string>& lines) {
+  nb::list list;
+  for (const std::string& line : lines) list.append(text(line));
+  return list;
+}
+
+// Returns what loading the pickles of a file would do: [{...}, ...].
+nb::list loads(const nb::bytes& path, const nb::object& unpack) {
+  archive::Options options;
+  options.unpack = unpack_of(unpack);
+  options.lists_loads = true;
+  const archive::SourcePtr source = archive::source_of_file(std::string(path.c_str(), path.size()));
+  const archive::Contents found =
+      value_or_raise(without_gil([&] { return archive::contents_of(source, options); }));
+  nb::list list;
+  for (const archive::Load& load : found.loads) {
+    nb::dict one;
+    one["member"] = load.name.empty() ? nb::object(nb::none()) : nb::object(name_text(load.name));
+    one["inside"] = load.inside.empty() ? nb::object(nb::none()) : nb::object(text(load.inside));
+    one["start"] = load.start;
+    one["end"] = load.end;
+    one["protocol"] = load.protocol;
+    nb::list steps;
+    for (const archive::LoadStep& step : load.steps) {
+      nb::dict each;
+      each["offset"] = step.offset;
+      each["kind"] = text(step.kind);
+      each["name"] = text(step.name);
+      each["text"] = text(step.text);
+      each["danger"] = text(step.danger);
+      each["why"] = text(step.why);
+      steps.append(each);
+    }
+    one["steps"] = steps;
+    one["notes"] = lines_of(load.notes);
+    one["failure"] = load.failure.empty() ? nb::object(nb::none()) : nb::object(text(load.failure));
+    list.append(one);
+  }
+  return list;
+}
+
 }  // namespace
 
 void add_archives(nb::module_& m) {
@@ -84,8 +125,10 @@ void add_archives(nb::module_& m) {
       .def_prop_ro("name", [](const archive::Member& member) { return name_text(member.name); })
       .def_prop_ro("place", [](const archive::Member& member) { return name_text(member.place); })
       .def_ro("is_whole", &archive::Member::is_whole)
+      .def_prop_ro("about", [](const archive::Member& member) { return lines_of(member.about); })
       .def("read", &read);
   m.def("members", &members, nb::arg("path"), nb::arg("unpack").none(), nb::arg("most"));
+  m.def("loads", &loads, nb::arg("path"), nb::arg("unpack").none());
 }
 
 }  // namespace pellucid::python

@@ -43,6 +43,8 @@ const char* word_of(archive::DataKind kind) {
       return "pyz";
     case archive::DataKind::Program:
       return "program";
+    case archive::DataKind::Pickle:
+      return "pickle";
   }
   return "code";
 }
