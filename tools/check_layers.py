@@ -100,8 +100,8 @@ USES_EXTENSION = (
     "pellucid.__main__",
 )
 THIRD_PARTY = {"rich", "jinja2", "pygments", "torch", "pyarrow", "fsspec", "pebble", "ray"}
-# What only IPython loads.
-FROM_IPYTHON = ("pellucid.notebook.magic",)
+# What only IPython loads, and what only pytest does.
+LOADED_BY = {"IPython": "pellucid.notebook.magic", "pytest": "pellucid.testing.plugin"}
 
 # The folders of the PyTorch side, and what each may import of the others.
 _VALUES = ["pellucid.torch.model"]
@@ -132,6 +132,12 @@ PYTHON_LAYERS: Dict[str, List[str]] = {
         "pellucid.report",
         "pellucid.torch.text",
         "pellucid.torch.capture",
+    ],
+    "pellucid.testing": [
+        *_READ,
+        "pellucid.findings",
+        "pellucid.report",
+        "pellucid.torch.api",
     ],
     "pellucid.torch.trying": [
         *_READ,
@@ -338,7 +344,7 @@ def check_python() -> Iterator[str]:
                 other = layer_of(name)
                 if folder and other not in ("", folder, *PYTHON_LAYERS[folder]):
                     yield f"{where}: {folder} must not know {other} ({name})"
-            elif top == "IPython" and module in FROM_IPYTHON:
+            elif LOADED_BY.get(top) == module:
                 continue
             elif standard and top not in standard and top not in THIRD_PARTY:
                 yield f"{where}: {top} is no dependency of pellucid"

@@ -160,6 +160,7 @@ class Runner:
         modules = {
             "python": "",
             "pellucid": " -m pellucid",
+            "pytest": " -m pytest",
             "torchrun": " -m torch.distributed.run",
         }
         for name, arguments in modules.items():

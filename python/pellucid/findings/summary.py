@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from typing import NamedTuple, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Sequence
 
 from pellucid.brief import counted
 from pellucid.torch.model.capture import Capture
@@ -18,6 +18,9 @@ from .finding import Finding
 from .kinds import KINDS
 from .words import file_name, sentence, times, where
 
+if TYPE_CHECKING:
+    from pellucid.torch.store.session import Session
+
 _MOST = 3
 """The number of findings shown, and of functions named."""
 
@@ -29,7 +32,7 @@ class Line(NamedTuple):
     style: str = ""
 
 
-def has_compiled(captures: Sequence[Capture]) -> bool:
+def has_compiled(captures: Sequence[Capture | Session]) -> bool:
     """Return true if torch compiled something, or tried to."""
     return any(capture.of(kind) for capture in captures for kind in (Frame, Graph, Skipped, Break))
 
@@ -45,18 +48,34 @@ def summary(
         ("Decompiled", _decompiled(captures)),
         ("Found", count_line(told).replace(" found", "")),
     ):
-        lines += [Line(line) for line in _wrapped(f"{title:<12}{text}", " " * 12, width)]
-    kinds = max([0, *(len(KINDS[finding.kind].words) for finding in told[:_MOST])])
-    for number, finding in enumerate(told[:_MOST], 1):
+        lines += [Line(line) for line in _titled(title, text, width)]
+    lines += listed(told, width)
+    if len(told) > _MOST:
+        lines.append(Line(f"   and {len(told) - _MOST} more, on the page"))
+    return lines
+
+
+def listed(findings: Sequence[Finding], width: int = 100, most: int = _MOST) -> list[Line]:
+    """Return the first findings: kind, line, cause, and what to change."""
+    lines: list[Line] = []
+    kinds = max([0, *(len(KINDS[finding.kind].words) for finding in findings[:most])])
+    for number, finding in enumerate(findings[:most], 1):
         head = f"{number}. {KINDS[finding.kind].words:{kinds}}  {where(finding)}"
         lines.append(Line(_cut(f"{head}   {finding.code}".rstrip(), width), "bold"))
         cause = f"   {sentence(finding.cause)}{_often(finding)}"
         lines += [Line(line) for line in _wrapped(cause, "   ", width)]
         change = f"   {sentence(finding.remedy)}" if finding.remedy else ""
         lines += [Line(line, "green") for line in _wrapped(change, "   ", width)]
-    if len(told) > _MOST:
-        lines.append(Line(f"   and {len(told) - _MOST} more, on the page"))
     return lines
+
+
+def compiled_lines(captures: Sequence[Capture], width: int = 100) -> list[str]:
+    """Return the lines of a summary that say what was compiled."""
+    return _titled("Compiled", _compiled(captures), width)
+
+
+def _titled(title: str, text: str, width: int) -> list[str]:
+    return _wrapped(f"{title:<12}{text}", " " * 12, width)
 
 
 def _often(finding: Finding) -> str:

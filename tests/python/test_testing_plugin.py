@@ -1,0 +1,84 @@
+"""The plugin for pytest where there is no torch, and what it costs where nothing uses it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from needs import ROOT
+from pellucid.testing.dumps import path_of
+
+# As if torch were not installed: `import torch` fails, and find_spec finds nothing.
+WITHOUT_TORCH = "import sys\nsys.modules['torch'] = None\n"
+TESTS = """\
+from pellucid.testing import assert_compiles
+
+def test_asserted():
+    assert_compiles(abs, 1)
+
+def test_captured(pellucid_capture):
+    raise AssertionError("it is skipped")
+
+def test_neither():
+    pass
+"""
+
+
+def run_pytest(folder: Path, *arguments: str) -> str:
+    """Run pytest with the plugin alone, and return what it prints."""
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    env = {**os.environ, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, "-m", "pytest", "-p", "pellucid.testing.plugin", "-ra", *arguments]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder, env=env, check=False
+    )
+    return done.stdout.decode()
+
+
+def test_without_torch_the_fixture_skips_and_the_assertion_says_what_to_install(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "conftest.py").write_text(WITHOUT_TORCH)
+    (tmp_path / "test_it.py").write_text(TESTS)
+    told = run_pytest(tmp_path)
+    assert "1 failed, 1 passed, 1 skipped" in told, told
+    assert "SKIPPED [1] test_it.py" in told and "PyTorch is not installed" in told
+    assert "ImportError: assert_compiles: PyTorch is not installed. Install it with: pip" in told
+
+
+def test_a_run_that_uses_nothing_of_it_imports_and_writes_nothing(tmp_path: Path) -> None:
+    asks = "import sys\ndef test_it():\n    print(sorted(n for n in sys.modules if 'pellu' in n))\n"
+    (tmp_path / "test_it.py").write_text(f"{asks}    assert 'torch' not in sys.modules\n")
+    told = run_pytest(tmp_path, "-s")
+    assert "1 passed" in told, told
+    (line,) = (line for line in told.splitlines() if "pellucid.testing" in line and "[" in line)
+    loaded = line[line.index("[") : line.index("]") + 1]
+    mine = {"pellucid", "pellucid._version", "pellucid.errors", "pellucid.testing"}
+    parts = {f"pellucid.testing.{part}" for part in ("asserting", "dumps", "plugin")}
+    assert set(eval(loaded)) == mine | parts
+    assert not list(tmp_path.rglob("*pellucid*"))
+
+
+def test_pytest_finds_the_plugin_by_itself() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert '[project.entry-points.pytest11]\npellucid = "pellucid.testing.plugin"\n' in text
+
+
+@pytest.mark.parametrize(
+    ("node", "path"),
+    [
+        ("tests/a/test_x.py::test_y", "tests/a/test_x/test_y"),
+        ("test_x.py::TestZ::test_y[1-True]", "test_x/TestZ.test_y[1-True]"),
+        ("../other/test_x.py::test_y", "other/test_x/test_y"),
+    ],
+)
+def test_a_dump_has_the_name_of_its_test(node: str, path: str) -> None:
+    assert str(path_of(node)) == path
+
+
+def test_names_of_tests_stay_apart_and_short() -> None:
+    nodes = [f"test_x.py::test_y[{each}]" for each in ("a/b", "a b", "a_b", "é" * 300, "é" * 301)]
+    paths = [str(path_of(node)) for node in nodes]
+    assert len(set(paths)) == len(nodes)
+    assert max(map(len, paths)) < 130
