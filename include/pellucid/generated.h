@@ -70,6 +70,10 @@ Result<Verdict> compare_with_source(const Program& original, ast::Tree& tree, as
 // The code objects of a program.
 const object::Module& module_of(const Program& program);
 
+// The names of the code objects in the text down to the one that the file holds, which is last;
+// none for a module.
+std::vector<std::string> subject_path(const Program& program);
+
 // The path of each code object, by its number.
 std::vector<std::string> paths_of(const object::Module& module);
 

@@ -139,6 +139,9 @@ struct DecompileOptions {
   // Report what the file contains that the source does not show. Sets Decompilation::remarks and
   // Decompilation::hidden.
   bool remarks = false;
+  // The version whose syntax the source uses; by default that of the bytecode. What an older syntax
+  // cannot express is a Diagnostic.
+  std::optional<Version> syntax;
 };
 
 // One code object that was decompiled. Its number is its place in Decompilation::codes.

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """pellucid opens the opaque box of the PyTorch compiler.
 
-`decompile`, `decompile_ex`, `match`, `load`, `find`, `compare` and `report` do not need PyTorch.
-What works on `torch.compile` does (`prepare_debug`, `debug`, `find_nan`, `find_difference`,
-`try_remedy`, `install`, `uninstall`). Each name is loaded on first use.
+`decompile`, `decompile_ex`, `match`, `port`, `load`, `find`, `compare` and `report` do not need
+PyTorch. What works on `torch.compile` does (`prepare_debug`, `debug`, `find_nan`,
+`find_difference`, `try_remedy`, `install`, `uninstall`). Each name is loaded on first use.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any, Dict, List
 
 from pellucid._version import __version__
-from pellucid.errors import CannotStandIn, CannotTry, DecompileError, NotADump, NotALog
+from pellucid.errors import CannotPort, CannotStandIn, CannotTry, DecompileError, NotADump, NotALog
 
 if TYPE_CHECKING:
     from pellucid import code_transform as code_transform
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pellucid.findings.finding import Finding
     from pellucid.findings.remedy import Remedy, Trial
     from pellucid.matching.judge import Match, match
+    from pellucid.porting import Ported, port
     from pellucid.report import report
     from pellucid.torch import (
         NanReport,
@@ -64,6 +65,7 @@ _LAZY: Dict[str, str] = {
     "Graph": "pellucid.torch.model.events",
     "Match": "pellucid.matching.judge",
     "NanReport": "pellucid.torch",
+    "Ported": "pellucid.porting",
     "Recompile": "pellucid.torch.model.events",
     "Remedy": "pellucid.findings.remedy",
     "Session": "pellucid.torch.store.session",
@@ -83,6 +85,7 @@ _LAZY: Dict[str, str] = {
     "install": "pellucid.torch",
     "load": "pellucid.torch.store.load",
     "match": "pellucid.matching.judge",
+    "port": "pellucid.porting",
     "prepare_debug": "pellucid.torch",
     "report": "pellucid.report",
     "try_remedy": "pellucid.torch.trying.trial",
@@ -93,6 +96,7 @@ _MODULES = ("code_transform", "explain", "optimization", "utils")
 
 __all__ = [
     "Break",
+    "CannotPort",
     "CannotStandIn",
     "CannotTry",
     "Capture",
@@ -108,6 +112,7 @@ __all__ = [
     "NanReport",
     "NotADump",
     "NotALog",
+    "Ported",
     "Recompile",
     "Remedy",
     "Session",
@@ -128,6 +133,7 @@ __all__ = [
     "install",
     "load",
     "match",
+    "port",
     "prepare_debug",
     "report",
     "try_remedy",

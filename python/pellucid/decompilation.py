@@ -433,9 +433,10 @@ def _file(
     relower: bool = False,
     line_map: bool = True,
     strict: bool = False,
+    syntax: Optional[Tuple[int, int]] = None,
 ) -> Decompilation:
     raw = _core.decompile_pyc(
-        data, keep_lines, unstructured, forms, version, relower, line_map, strict
+        data, keep_lines, unstructured, forms, version, relower, line_map, strict, syntax
     )
     how = {"_unstructured": unstructured, "_forms": forms, "_wanted": version, "_strict": strict}
     return _result(raw, None, data, **how)
@@ -455,19 +456,20 @@ def prove_pyc(
     unstructured: bool = False,
     version: Optional[Tuple[int, int]] = None,
     line_map: bool = True,
+    syntax: Optional[Tuple[int, int]] = None,
 ) -> "Tuple[Decompilation, Verdict]":
     """Decompile like `decompile_pyc`, and try other forms of unproven bodies.
 
     `tier` is "recompiled", "relowered" or "best": "recompiled" if there is an interpreter for it;
     "strict" is "best", and also compares the handlers of interruptions. Returns the decompilation
     with its verdict; raises what `decompile_pyc` raises. Without `line_map` the map is empty, which
-    saves some time.
+    saves some time. `syntax` is the version that can read the source, if not the file's.
     """
     # Decompiling and relowering together takes half the time of doing one after the other.
     relower = tier == "relowered" or (
         tier in BEST and find_interpreter(version or _core.pyc_version(data)) is None
     )
-    how = (version, relower, line_map, tier == "strict")
+    how = (version, relower, line_map, tier == "strict", syntax)
     if unstructured:
         found = _file(data, {}, keep_lines, True, *how)
         return found, verdict_of(found, tier)

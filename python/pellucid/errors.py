@@ -44,6 +44,10 @@ class CannotStandIn(ValueError):
     """Recompiled code must not run in place of the original; the message says why."""
 
 
+class CannotPort(ValueError):
+    """Code cannot be carried over to the running Python; the message says why."""
+
+
 class NotADump(ValueError):
     """A file is not part of a capture or cannot be read; the message says which, and why."""
 

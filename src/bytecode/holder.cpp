@@ -212,9 +212,35 @@ class Writer {
     emit("CALL", count == 1 ? 0 : count);
   }
 
+  void import_future(std::string_view feature) {
+    load(Const{.kind = ConstKind::Int});
+    Const names{.kind = ConstKind::Tuple};
+    Const wanted{.kind = ConstKind::Str};
+    wanted.text = module_.strings.intern(feature);
+    names.items.push_back(module_.add(std::move(wanted)));
+    load(std::move(names));
+    emit("IMPORT_NAME", name("__future__"));
+    emit("IMPORT_FROM", name(feature));
+    emit("STORE_NAME", name(feature));
+    emit("POP_TOP");
+  }
+
   void end() {
     load(Const{.kind = ConstKind::None});
     emit("RETURN_VALUE");
+  }
+
+  // Puts everything on the first line: an entry without columns for each eight units (3.11+). Up to
+  // 3.10, an empty table does.
+  void put_lines() {
+    if (minor() < 11) return;
+    constexpr uint8_t kNoColumns = 0x80 | 13 << 3;
+    for (size_t units = code_.bytecode.size() / 2; units > 0;) {
+      const size_t count = std::min<size_t>(units, 8);
+      code_.linetable.push_back(static_cast<uint8_t>(kNoColumns | (count - 1)));
+      code_.linetable.push_back(0);
+      units -= count;
+    }
   }
 
  private:
@@ -288,6 +314,7 @@ class Holder {
       const bool is_named = kind == Kind::Function || kind == Kind::Class;
       if (is_named && !is_cell) code.varnames.push_back(own_name);
     }
+    code.flags |= held.flags & object::kFutureAnnotations;
     code.nlocals = static_cast<uint32_t>(code.varnames.size());
     const bool is_plain = code.cellvars.empty() && code.freevars.empty();
     if (code.version.minor <= 10 && is_plain) code.flags |= object::kNoFree;
@@ -300,6 +327,9 @@ class Holder {
     Writer out(module_, code);
     const bool is_class = level != nullptr && !level->is_function;
     out.prologue();
+    if (level == nullptr && code.flags & object::kFutureAnnotations) {
+      out.import_future("annotations");
+    }
     if (is_class) {
       out.emit("LOAD_NAME", out.name("__name__"));
       out.emit("STORE_NAME", out.name("__module__"));
@@ -315,6 +345,7 @@ class Holder {
     } else {
       out.end();
     }
+    out.put_lines();
   }
 
   void make(Writer& out, const Code& code, CodeId inner, Kind kind, const Level* level,
@@ -409,19 +440,24 @@ Nested nested_in(const Module& module) {
   };
 }
 
-CodeId counterpart(const Module& module, const Module& other, const Nested& nested) {
+std::vector<std::string_view> path_of_held(const Module& module) {
+  std::vector<std::string_view> path;
   const Nested own = nested_in(module);
-  CodeId here = module.root, there = other.root;
-  while (here != module.subject()) {
-    // Each holder has only the next level in it.
-    const CodeId next = own(here).at(0);
-    const std::string_view name = module.text(module[next].name);
+  for (CodeId here = module.root; here != module.subject();) {
+    here = own(here).at(0);  // each holder has only the next level in it
+    path.push_back(module.text(module[here].name));
+  }
+  return path;
+}
+
+CodeId counterpart(const Module& module, const Module& other, const Nested& nested) {
+  CodeId there = other.root;
+  for (const std::string_view name : path_of_held(module)) {
     std::vector<CodeId> found = nested(there);
     std::erase_if(found, [&](CodeId code) { return other.text(other[code].name) != name; });
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
     if (found.size() != 1) return {};
-    here = next;
     there = found[0];
   }
   return there;

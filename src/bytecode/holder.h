@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "object/code.h"
@@ -19,6 +20,10 @@ namespace pellucid::bytecode {
 // Makes a new root around the root of `module` unless that is a module; `module.held` is the
 // original root. Returns its description ("the function Shape.area"), or "" for a module.
 std::string hold(object::Module& module);
+
+// Returns the names of the code objects around `module.held`, outermost first, and its own; none
+// for a module.
+std::vector<std::string_view> path_of_held(const object::Module& module);
 
 // Returns the code objects nested in one of a module.
 using Nested = std::function<std::vector<object::CodeId>(object::CodeId)>;

@@ -35,6 +35,7 @@ struct Options {
   Forms forms = {};     // to begin with
   object::Facts facts;  // about the code, if it is program-generated
   std::string doubt;    // why the version is a guess: then no verdict is better than unproven
+  std::optional<object::Version> syntax = {};  // that the text may use; by default the module's
 };
 
 // The origin of a line of the printed source.

@@ -79,8 +79,8 @@ Output written_without(const Request& request, const Forms& forms, Broken broken
   make_room(module, request.options.verify);
   ast::Tree tree(module);
   const ast::NodeId top = recover_all(request, forms, broken, tree, out.diagnostics);
-  print::Source source =
-      print::to_source(tree, top, {module.version, request.options.keep_lines, 0});
+  const object::Version syntax = request.options.syntax.value_or(module.version);
+  print::Source source = print::to_source(tree, top, {syntax, request.options.keep_lines, 0});
   if (source.failure) {
     // Again, without this code object.
     const ast::Where& where = source.failure->where;

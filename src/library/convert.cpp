@@ -61,6 +61,7 @@ driver::Options own_options(const DecompileOptions& options) {
   own.search = options.verify && options.search;
   own.keep_lines = options.keep_lines;
   own.force_unstructured = !options.structured;
+  if (options.syntax) own.syntax = {options.syntax->major, options.syntax->minor};
   return own;
 }
 

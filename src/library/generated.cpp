@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "bytecode/decode.h"
+#include "bytecode/holder.h"
 #include "bytecode/twin_constants.h"
 #include "driver/code_paths.h"
 #include "driver/pipeline.h"
@@ -96,6 +97,11 @@ Result<Verdict> compare_live(const object::Module& original, const object::Modul
 }
 
 const object::Module& module_of(const Program& program) { return Access::input(program).module; }
+
+std::vector<std::string> subject_path(const Program& program) {
+  const std::vector<std::string_view> path = bytecode::path_of_held(module_of(program));
+  return {path.begin(), path.end()};
+}
 
 std::vector<std::string> paths_of(const object::Module& module) { return driver::paths_of(module); }
 

@@ -129,6 +129,8 @@ enum CodeFlag : uint32_t {
   kCoroutine = 0x80,
   kIterableCoroutine = 0x100,
   kAsyncGenerator = 0x200,
+  // 3.8.0 and 3.8.1 had another bit, which has another meaning since (bpo-39562).
+  kFutureAnnotations = 0x1000000,
   kHasDocstring = 0x4000000,  // 3.14+
   kMethod = 0x8000000,        // 3.14+
 };

@@ -290,7 +290,9 @@ void docstring(Page& page, NodeId id, uint32_t depth, NodeId next) {
   const std::string_view text =
       page.tree.text(page.constant(page.tree.as<ast::Expr>(id).value).text);
   // The compiler removes the indentation again, so the text may be written as its author saw it.
-  if (!page.before(13) && depth > 0 && text.find('\t') == std::string_view::npos) {
+  // (If the text is for two versions, both have to.)
+  const bool is_trimmed = !page.before(13) && page.tree.module().version.minor >= 13;
+  if (is_trimmed && depth > 0 && text.find('\t') == std::string_view::npos) {
     const std::string natural = indented(text, size_t{4} * depth);
     if (cleaned(natural) == text) {
       put_docstring(page, print::docstring(natural), id, next);

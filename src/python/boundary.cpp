@@ -31,13 +31,16 @@ std::span<const uint8_t> span_of(const nb::bytes& data) {
   return {static_cast<const uint8_t*>(data.data()), data.size()};
 }
 
+std::optional<Version> version_of(const MaybeVersion& given) {
+  if (!given) return std::nullopt;
+  const auto [major, minor] = *given;
+  const auto version = version_named(std::to_string(major) + '.' + std::to_string(minor));
+  if (!version) throw nb::value_error("no version that is supported");
+  return version;
+}
+
 Program read_input(const nb::bytes& data, const MaybeVersion& wanted) {
-  std::optional<Version> version;
-  if (wanted) {
-    const auto [major, minor] = *wanted;
-    version = version_named(std::to_string(major) + '.' + std::to_string(minor));
-    if (!version) throw nb::value_error("no version that is supported");
-  }
+  const std::optional<Version> version = version_of(wanted);
   return value_or_raise(without_gil([&] { return read_pyc(span_of(data), version); }));
 }
 

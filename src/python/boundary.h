@@ -49,6 +49,9 @@ std::span<const uint8_t> span_of(const nanobind::bytes& data);
 // A version such as (3, 11), or None.
 using MaybeVersion = std::optional<std::tuple<int, int>>;
 
+// Throws a Python exception for a version that is not supported.
+std::optional<Version> version_of(const MaybeVersion& given);
+
 // Reads a file as this version, or as the one that its header gives or that fits. Throws Python
 // exceptions.
 Program read_input(const nanobind::bytes& data, const MaybeVersion& wanted);

@@ -172,9 +172,10 @@ nb::tuple as_tuple(const Verdict& found) {
 
 Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructured,
                          const nb::dict& forms, const MaybeVersion& version, bool verify,
-                         bool line_map, bool strict) {
+                         bool line_map, bool strict, const MaybeVersion& syntax) {
   const Program program = read_input(data, version);
   DecompileOptions options = options_of(keep_lines, unstructured);
+  options.syntax = version_of(syntax);
   options.remarks = true;
   options.verify = verify;
   options.strict = strict;
@@ -188,6 +189,17 @@ Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructur
   made.doubt = text(program.doubt());
   if (found.verdict) made.verdict = as_tuple(*found.verdict);
   return made;
+}
+
+// Returns the code object that a file holds: the names on the way to it in the module that is its
+// source, its file name, and why its version is a guess.
+nb::tuple subject_of(const nb::bytes& data, const MaybeVersion& version) {
+  const Program program = read_input(data, version);
+  const object::Module& module = module_of(program);
+  nb::list path;
+  for (const std::string& name : subject_path(program)) path.append(text(name));
+  const object::Code& code = module[module.subject()];
+  return nb::make_tuple(path, text(std::string(module.text(code.filename))), text(program.doubt()));
 }
 
 nb::str dump_code(nb::handle code, const std::string& stage) {
@@ -304,7 +316,8 @@ NB_MODULE(_core, m) {
   m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false,
         nb::arg("unstructured") = false, nb::arg("forms") = nb::dict(),
         nb::arg("version") = nb::none(), nb::arg("verify") = false, nb::arg("line_map") = true,
-        nb::arg("strict") = false);
+        nb::arg("strict") = false, nb::arg("syntax") = nb::none());
+  m.def("subject_of", &subject_of, nb::arg("data"), nb::arg("version") = nb::none());
   m.def("stages", &stages);
   m.def("dump_code", &dump_code, nb::arg("code"), nb::arg("stage"));
   m.def("dump_pyc", &dump_pyc, nb::arg("data"), nb::arg("stage"), nb::arg("version") = nb::none());

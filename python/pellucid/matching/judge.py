@@ -85,11 +85,11 @@ def match(pyc: bytes, source: Union[str, bytes, None], *, optimize: Optional[int
             NO_SOURCE, f"Python {running} cannot parse the source: {_words(error)}", version=version
         )
     own = optimize or 0
-    codes = _lowered(pyc, source, own, version)
+    codes = lowered(pyc, source, own, version)
     if not _unproven(codes):
         return Match(MATCH, version=version)
     for level in {0, 1, 2} - {own}:
-        if not _unproven(_lowered(pyc, source, level, version)):
+        if not _unproven(lowered(pyc, source, level, version)):
             status = MATCH if optimize is None else EQUIVALENT
             return Match(status, f"it was compiled {_LEVELS[level]}", version=version)
     return _compared(pyc, source, own, version, codes)
@@ -108,13 +108,16 @@ def _parse(source: Union[str, bytes]) -> ast.Module:
         return ast.parse(source)
 
 
-def _lowered(
+def lowered(
     pyc: bytes, source: Union[str, bytes], level: int, version: Tuple[int, int]
 ) -> List[CodeVerdict]:
-    """Compare the `.pyc` with the source, lowered for its version."""
+    """Compare the `.pyc` with the source, lowered for its version.
+
+    Raises SyntaxError if the running Python cannot parse the source.
+    """
     try:
         tree = prepare(_parse(source), version, level)
-        return [CodeVerdict(*code) for code in _core.compare_source(pyc, tree)[1]]
+        return [CodeVerdict(*code) for code in _core.compare_source(pyc, tree, version)[1]]
     except RecursionError:
         return [CodeVerdict("unproven", "<module>", f"{_NOT_LOWERED} it nests too deep", 0, 0)]
 

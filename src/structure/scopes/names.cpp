@@ -111,8 +111,7 @@ std::unordered_set<Symbol> mangled_as_written(const object::Module& module, obje
 }
 
 bool has_future_annotations(const object::Module& module, object::CodeId code) {
-  // 3.8.0 and 3.8.1 had another bit, which has another meaning since (bpo-39562).
-  return (module[code].flags & 0x1000000) != 0;
+  return (module[code].flags & object::kFutureAnnotations) != 0;
 }
 
 object::ConstId builtin_iter(ast::Tree& tree) {
