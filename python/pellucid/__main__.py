@@ -153,10 +153,11 @@ def _add_common(add: argparse.ArgumentParser) -> None:
 
 
 _INPUTS = """\
-INPUT can be a .pyc file, a folder (everything below it), a wheel, egg or other zip archive, a
-PyInstaller program or its PYZ, or - for standard input. pellucid recognizes it by its bytes: the
-header may be wrong or missing, and a zip may be appended to a program. It reads CPython 3.8 to
-3.15, whichever Python it runs on. Nothing in the input is ever executed."""
+INPUT can be a .pyc file, a folder (everything below it), an archive (zip, wheel, egg, tar, gzip,
+bz2, xz, an image with its layers), a PyInstaller program or its PYZ, or - for standard input.
+pellucid recognizes it by its bytes: the header may be wrong or missing, and a zip may be appended
+to a program. It reads CPython 3.8 to 3.15, whichever Python it runs on. Nothing in the input is
+ever executed."""
 
 _DECOMPILE = """\
 Turn compiled Python back into source, and prove that the source means the same. A comment marks

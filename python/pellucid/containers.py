@@ -8,7 +8,7 @@ them is executed.
 import importlib
 import os
 from pathlib import Path
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, NamedTuple
 
 from pellucid import _core
 from pellucid.errors import DecompileError
@@ -24,15 +24,22 @@ Member = _core.Member
 Read = Callable[[], bytes]
 
 
-def members(path: Path) -> List[Member]:
-    """Return the code of a file: the file itself if it is code, and the members of an archive.
+class Contents(NamedTuple):
+    """The code of a file: the file itself if it is code, then the members of an archive."""
+
+    is_archive: bool
+    members: List[Member]
+
+
+def contents_of(path: Path, sources: bool = False) -> Contents:
+    """Return the code of a file; with `sources`, the `.py` files of an archive are among it.
 
     Raises:
         OSError: the file cannot be read.
         DecompileError: it is a damaged archive, or larger than the limits.
     """
     with path.open("rb"):  # with Python's words for what is wrong
-        return _core.members(os.fsencode(path), _unpack, MOST_MEMBERS)
+        return Contents(*_core.contents(os.fsencode(path), _unpack, MOST_MEMBERS, sources))
 
 
 def loads(path: Path) -> List[Dict[str, Any]]:

@@ -110,11 +110,11 @@ def find(given: Path) -> Iterator[_Found]:
     if given.stat().st_size > LARGEST_FILE:
         yield _Found(given, None, PurePosixPath(given.name))  # its job will refuse it
         return
-    found = containers.members(given)
-    if all(member.is_whole for member in found):
-        yield _Found(given, None, PurePosixPath(given.name))
+    found = containers.contents_of(given)
+    if found.is_archive:
+        yield from _found(given, found.members, PurePosixPath(given.name), PurePosixPath())
     else:
-        yield from _found(given, found, PurePosixPath(given.name), PurePosixPath())
+        yield _Found(given, None, PurePosixPath(given.name))
 
 
 def _found(
@@ -137,7 +137,7 @@ def find_in_folder(path: Path, inside: PurePosixPath) -> Iterator[_Found]:
         if not path.is_file():
             return
         if path.suffix != ".py" and path.stat().st_size <= LARGEST_FILE:
-            yield from _found(path, containers.members(path), inside, inside)
+            yield from _found(path, containers.contents_of(path).members, inside, inside)
     except OSError:
         return  # its name does not claim that it is code
     except DecompileError as error:

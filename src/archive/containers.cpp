@@ -5,9 +5,10 @@
 #include <string_view>
 #include <utility>
 
-#include "archive/inflate.h"
+#include "archive/gzip.h"
 #include "archive/pickles.h"
 #include "archive/pyinstaller.h"
+#include "archive/tar.h"
 #include "archive/zip.h"
 #include "pellucid/pellucid.h"
 
@@ -15,65 +16,67 @@ namespace pellucid::archive {
 
 namespace {
 
-constexpr std::string_view kPyz("PYZ\0", 4);
-constexpr std::string_view kElf(
-    "\x7f"
-    "ELF");
+using Read = std::function<Result<Bytes>()>;
 
 constexpr int kDeepest = 4;                        // nested archives
 constexpr uint64_t kMostHeld = uint64_t{1} << 30;  // unpacked bytes of nested archives
-
-bool starts_with(Span bytes, std::string_view mark) {
-  return bytes.size() >= mark.size() &&
-         std::equal(mark.begin(), mark.end(), bytes.begin(),
-                    [](char a, uint8_t b) { return static_cast<uint8_t>(a) == b; });
-}
 
 // Returns a member whose reading fails with `error`.
 Member refusing(std::string name, std::string place, const Error& error) {
   return {std::move(name), std::move(place), [error]() -> Result<Bytes> { return error; }};
 }
 
-Result<Bytes> bytes_of(const SourcePtr& source) {
-  PELLUCID_TRY(const Data data, source->open());
-  return Bytes(data.bytes.begin(), data.bytes.end());
+Read reader_of(const SourcePtr& source) {
+  return [source]() -> Result<Bytes> {
+    PELLUCID_TRY(const Data data, source->open());
+    if (data.bytes.size() <= kLargestMember) return Bytes(data.bytes.begin(), data.bytes.end());
+    return Error{ErrorCode::Limit, 0, "larger than 256 MiB"};
+  };
 }
 
-SourcePtr unpacked_source(std::function<Result<Bytes>()> read) {
+SourcePtr unpacked_source(Read read) {
   return source_of([read = std::move(read)]() -> Result<Data> {
     PELLUCID_TRY(Bytes bytes, read());
     return data_of(std::move(bytes));
   });
 }
 
-// What is looked into: an archive, and the place of its members.
+// Returns the name of what is in a compressed file.
+std::string without_suffix(std::string name) {
+  for (const std::string_view suffix : {".gz", ".bz2", ".xz", ".zst"}) {
+    if (name.size() > suffix.size() && name.ends_with(suffix)) {
+      name.resize(name.size() - suffix.size());
+      return name;
+    }
+  }
+  return name;
+}
+
+// Returns true if a name says that the file is an archive, so that it matters that it cannot be
+// read. (The layers of an image are blobs.)
+bool claims_archive(const std::string& name) {
+  constexpr std::string_view kSuffixes[] = {".tgz", ".tbz2", ".txz", ".tzst"};
+  return name.find(".tar") != std::string::npos || name.find("blobs/") != std::string::npos ||
+         std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
+                     [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
+
+// What is looked into.
 struct Place {
   SourcePtr source;
-  std::string name;    // in front of the names of members
-  std::string folder;  // in front of their places
+  std::string name;    // before the names of members
+  std::string folder;  // before their places
+  std::string own;     // its own name
   int depth = 0;       // so many more archives may be nested
 };
 
-// Returns true if marshalled code may begin there: its first field is the number of its arguments.
-bool begins_code(Span head, size_t at) {
-  const auto is_zero = [&](size_t i) { return i >= head.size() || head[i] == 0; };
-  return at < head.size() && (head[at] & 0x7f) == 'c' && is_zero(at + 3) && is_zero(at + 4);
-}
-
-// Returns true if the file begins with the header of a `.pyc`, and code.
-bool is_headed(Span head) {
-  return head.size() > 16 && head[2] == '\r' && head[3] == '\n' && (head[16] & 0x7f) == 'c';
-}
-
-bool holds_code(Span bytes) {
-  return looks_like_code(bytes.first(std::min(bytes.size(), kHeadSize))) && read_pyc(bytes).ok();
-}
-
-DataKind kind_of(const Data& data) {
-  if (starts_with(data.bytes, kPyz)) return DataKind::Pyz;
-  if (find_cookie(data.bytes)) return DataKind::Program;
-  return is_zip(data.bytes) ? DataKind::Zip : DataKind::Code;
-}
+// A file in an archive.
+struct File {
+  std::string name;
+  SourcePtr source;
+  Bytes head;
+  uint64_t unpacked = 0;  // bytes to unpack before it can be searched
+};
 
 class Finder {
  public:
@@ -83,9 +86,9 @@ class Finder {
     Contents contents;
     PELLUCID_TRY(const Data data, source->open());
     const bool is_code = is_headed(data.bytes) || holds_code(data.bytes);
-    if (is_code) members_.push_back({"", "", [source] { return bytes_of(source); }, true});
-    DataKind kind = kind_of(data);
-    const Place place{source, "", "", kDeepest};
+    if (is_code) members_.push_back({"", "", reader_of(source), true});
+    DataKind kind = kind_of(data.bytes);
+    const Place place{source, "", "", options_.name, kDeepest};
     if (kind == DataKind::Code && !is_code) {
       PELLUCID_TRY(const bool is_pickled, pickled(data, place));
       if (is_pickled) kind = DataKind::Pickle;
@@ -110,6 +113,11 @@ class Finder {
         return pyz(data, place, false);
       case DataKind::Program:
         return program(data, place);
+      case DataKind::Tar:
+        return tar(data, place);
+      case DataKind::Gzip:
+      case DataKind::Packed:
+        return packed(data, place);
     }
     return true;
   }
@@ -132,18 +140,21 @@ class Finder {
 
   // Adds the members of a nested archive; if it is damaged, one member that reports so.
   Result<bool> within(const SourcePtr& source, const Place& outer, const std::string& name) {
-    PELLUCID_TRY(const Data data, source->open());
-    const DataKind kind = kind_of(data);
+    const Result<Data> data = source->open();
+    if (!data.ok()) return add(refusing(outer.name + name, outer.folder + name, data.error()));
+    const DataKind kind = kind_of(data->bytes);
     if (outer.depth == 0) return true;
-    const Place place{source, outer.name + name + '/', outer.folder + name + '/', outer.depth - 1};
-    if (kind == DataKind::Code) return pickled(data, place);
-    const Result<bool> done = look_into(data, kind, place);
-    if (done.ok() || done.error().code == ErrorCode::Limit) return done;
+    const Place place{source, outer.name + name + '/', outer.folder + name + '/', name,
+                      outer.depth - 1};
+    if (kind == DataKind::Code) return pickled(*data, place);
+    const Result<bool> done = look_into(*data, kind, place);
+    if (done.ok() || is_full_) return done;
     return add(refusing(outer.name + name, outer.folder + name, done.error()));
   }
 
   Result<bool> add(Member member) {
-    if (members_.size() == options_.most_members) return too_many(options_.most_members);
+    is_full_ = members_.size() == options_.most_members;
+    if (is_full_) return too_many(options_.most_members);
     members_.push_back(std::move(member));
     return true;
   }
@@ -155,45 +166,117 @@ class Finder {
     return held_ <= kMostHeld;
   }
 
+  // Adds a file of an archive if it is code, and what is in it.
+  Result<bool> file(const Place& place, const File& file) {
+    Member own{place.name + file.name, place.folder + file.name, reader_of(file.source)};
+    if (file.name.ends_with(".pyc")) return add(std::move(own));
+    if (file.name.ends_with(".py")) {
+      own.is_source = true;
+      return options_.sources ? add(std::move(own)) : true;
+    }
+    bool may_be_code = looks_like_code(file.head);
+    const bool may_be_other = may_be_archive(file.head) || may_be_pickled(file.head, file.name);
+    bool is_archive = may_be_other && place.depth > 0;
+    if (may_be_code) {
+      const Result<Data> data = file.source->open();
+      if (!data.ok()) return true;  // its name does not claim that it is code
+      may_be_code = holds_code(data->bytes);
+      is_archive = place.depth > 0 && kind_of(data->bytes) != DataKind::Code;
+      if (may_be_code) {
+        PELLUCID_TRY([[maybe_unused]] const bool added, add(own));
+      }
+    }
+    if (!is_archive) return true;
+    if (!may_hold(file.unpacked)) return add(refusing(own.name, own.place, too_much()));
+    return within(file.source, place, file.name);
+  }
+
+  static Error too_much() {
+    return {ErrorCode::Limit, 0,
+            "not searched: the nested archives are larger than 1 GiB unpacked"};
+  }
+
   Result<bool> zip(const Data& data, const Place& place) {
     PELLUCID_TRY(std::vector<ZipMember> found, zip_members(data.bytes, options_.most_members));
     std::stable_sort(found.begin(), found.end(),
                      [](const ZipMember& a, const ZipMember& b) { return a.name < b.name; });
     for (const ZipMember& member : found) {
       if (member.name.ends_with('/')) continue;
-      PELLUCID_TRY([[maybe_unused]] const bool done, zip_member(data, place, member));
+      const auto read = [source = place.source, member,
+                         unpack_with = options_.unpack]() -> Result<Bytes> {
+        PELLUCID_TRY(const Data archive, source->open());
+        return unpack(archive.bytes, member, unpack_with);
+      };
+      Bytes head;
+      if (!member.name.ends_with(".pyc")) {
+        head = front_of(data.bytes, member, kHeadSize, options_.unpack);
+      }
+      PELLUCID_TRY([[maybe_unused]] const bool done,
+                   file(place, {member.name, unpacked_source(read), std::move(head), member.size}));
     }
     return true;
   }
 
-  Result<bool> zip_member(const Data& data, const Place& place, const ZipMember& member) {
-    const auto read = [source = place.source, member,
-                       unpack_with = options_.unpack]() -> Result<Bytes> {
-      PELLUCID_TRY(const Data archive, source->open());
-      return unpack(archive.bytes, member, unpack_with);
-    };
-    Member own{place.name + member.name, place.folder + member.name, read};
-    if (member.name.ends_with(".pyc")) return add(std::move(own));
-    if (member.name.ends_with(".py")) return true;
-    const Bytes head = front_of(data.bytes, member, kHeadSize, options_.unpack);
-    const bool may_be_code = looks_like_code(head);
-    const bool may_be_other = may_be_archive(head) || may_be_pickled(head, member.name);
-    if (!may_be_code && (!may_be_other || place.depth == 0)) return true;
-    if (!may_be_code && !may_hold(member.size)) return true;
-    const SourcePtr inner = unpacked_source(read);
-    const Result<Data> bytes = inner->open();
-    if (!bytes.ok()) return true;  // its name does not claim that it is code
-    if (may_be_code) {
-      if (!holds_code(bytes->bytes)) return true;
-      PELLUCID_TRY([[maybe_unused]] const bool added, add(std::move(own)));
-      if (!is_zip(bytes->bytes) || !may_hold(member.size)) return true;
+  Result<bool> tar(const Data& data, const Place& place) {
+    PELLUCID_TRY(const Tar found, tar_members(data.bytes, options_.most_members));
+    for (const TarMember& member : found.members) {
+      const Span head = data.part(member.start, std::min<uint64_t>(member.size, kHeadSize)).bytes;
+      const SourcePtr source = member_of_tar(place.source, member);
+      PELLUCID_TRY([[maybe_unused]] const bool done,
+                   file(place, {member.name, source, Bytes(head.begin(), head.end()), 0}));
     }
-    return within(inner, place, member.name);
+    if (!found.damage) return true;
+    const std::string name = "byte " + std::to_string(found.damage->offset);
+    return add(refusing(place.name + name, place.folder + name, *found.damage));
   }
 
-  static bool may_be_archive(Span head) {
-    return starts_with(head, "PK\3\4") || starts_with(head, kPyz) || starts_with(head, kElf) ||
-           starts_with(head, "MZ");
+  static SourcePtr member_of_tar(const SourcePtr& source, const TarMember& member) {
+    return source_of([source, member]() -> Result<Data> {
+      PELLUCID_TRY(const Data data, source->open());
+      Data part = data.part(member.start, member.size);
+      if (part.bytes.size() == member.size) return part;
+      return Error{ErrorCode::Truncated, data.bytes.size(), "tar: the archive ends in this member"};
+    });
+  }
+
+  // Looks into a compressed file, which may hold code or an archive.
+  Result<bool> packed(const Data& data, const Place& place) {
+    const Result<Bytes> head = head_of_packed(data.bytes);
+    if (!head.ok()) {
+      if (place.name.empty()) return head.error();
+      return claims_archive(place.name) ? head.error() : Result<bool>(true);
+    }
+    const std::string name = without_suffix(place.own);
+    if (!looks_like_code(*head) && !may_be_archive(*head) && !may_be_pickled(*head, name)) {
+      return true;
+    }
+    const uint64_t most = kMostHeld - std::min(held_, kMostHeld);
+    const SourcePtr inner = unpacked_source([source = place.source, most,
+                                             unpack_with = options_.unpack]() -> Result<Bytes> {
+      PELLUCID_TRY(const Data all, source->open());
+      const std::optional<Packing> packing = packing_of(all.bytes);
+      return packing ? unpack_all(unpack_with, *packing, all.bytes, most) : gunzip(all.bytes, most);
+    });
+    PELLUCID_TRY(const Data bytes, inner->open());
+    (void)may_hold(bytes.bytes.size());
+    const bool is_code = holds_code(bytes.bytes);
+    if (is_code) {
+      PELLUCID_TRY([[maybe_unused]] const bool added,
+                   add({place.name + name, place.folder + name, reader_of(inner)}));
+    }
+    const DataKind kind = kind_of(bytes.bytes);
+    if (kind == DataKind::Code && !is_code) return pickled(bytes, place);
+    const bool is_again = kind == DataKind::Gzip || kind == DataKind::Packed;
+    if (is_again && place.depth == 0) return true;
+    return look_into(bytes, kind,
+                     {inner, place.name, place.folder, name, place.depth - (is_again ? 1 : 0)});
+  }
+
+  Result<Bytes> head_of_packed(Span bytes) const {
+    const std::optional<Packing> packing = packing_of(bytes);
+    if (packing) return unpack_front(options_.unpack, *packing, bytes, kHeadSize);
+    Bytes head = gunzip_front(bytes, kHeadSize);
+    return head.empty() ? gunzip(bytes, kHeadSize) : Result<Bytes>(std::move(head));
   }
 
   Result<bool> pyz(const Data& data, const Place& place, bool is_encrypted) {
@@ -239,7 +322,9 @@ class Finder {
                        [&](std::string_view suffix) { return entry.name.ends_with(suffix); })) {
         return true;
       }
-      if (!may_hold(entry.size)) return true;
+      if (!may_hold(entry.size)) {
+        return add(refusing(place.name + entry.name, place.folder + entry.name, too_much()));
+      }
       inner = unpacked_source(reads(place.source, entry));
     }
     const Result<Data> data = inner->open();
@@ -247,15 +332,16 @@ class Finder {
       return add(refusing(place.name + entry.name, place.folder + entry.name, error));
     };
     if (!data.ok()) return refused(data.error());
-    if (starts_with(data->bytes, kPyz)) {
-      const Result<bool> done =
-          pyz(*data, {inner, place.name + entry.name + '/', place.folder, 0}, is_encrypted);
-      return done.ok() || done.error().code == ErrorCode::Limit ? done : refused(done.error());
+    const DataKind kind = kind_of(data->bytes);
+    if (kind == DataKind::Pyz) {
+      const Place here{inner, place.name + entry.name + '/', place.folder, entry.name, 0};
+      const Result<bool> done = pyz(*data, here, is_encrypted);
+      return done.ok() || is_full_ ? done : refused(done.error());
     }
-    return starts_with(data->bytes, "PK\3\4") ? within(inner, place, entry.name) : true;
+    return kind == DataKind::Zip ? within(inner, place, entry.name) : true;
   }
 
-  static std::function<Result<Bytes>()> reads(const SourcePtr& source, const Entry& entry) {
+  static Read reads(const SourcePtr& source, const Entry& entry) {
     return [source, entry]() -> Result<Bytes> {
       PELLUCID_TRY(const Data data, source->open());
       return read_entry(data, entry);
@@ -266,22 +352,10 @@ class Finder {
   std::vector<Member> members_;
   std::vector<Load> loads_;
   uint64_t held_ = 0;
+  bool is_full_ = false;
 };
 
 }  // namespace
-
-bool looks_like_code(Span head) {
-  if (is_headed(head) || begins_code(head, 0)) return true;
-  const bool has_mark = head.size() > 3 && head[2] == '\r' && head[3] == '\n';
-  for (const size_t at : {4u, 8u, 12u, 16u}) {
-    if (!begins_code(head, at)) continue;
-    const Span front = head.first(at);
-    if (has_mark || std::all_of(front.begin(), front.end(), [](uint8_t b) { return b == 0; })) {
-      return true;
-    }
-  }
-  return false;
-}
 
 Result<Contents> contents_of(const SourcePtr& source, const Options& options) {
   return Finder(options).run(source);

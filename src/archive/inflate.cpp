@@ -10,6 +10,7 @@ namespace {
 // Thrown for damaged data; never leaves this file.
 struct Damaged {
   const char* why;
+  ErrorCode code = ErrorCode::Malformed;
 };
 
 constexpr uint32_t kLongestCode = 15;
@@ -168,7 +169,9 @@ class Inflater {
 
  private:
   void put(uint8_t byte) {
-    if (out_.size() == size_) throw Damaged{"more bytes than the archive says"};
+    if (out_.size() == size_) {
+      throw Damaged{"more bytes than the archive says, or than may be unpacked", ErrorCode::Limit};
+    }
     out_.push_back(byte);
   }
 
@@ -249,12 +252,15 @@ Result<std::vector<uint8_t>> inflate(std::span<const uint8_t> packed, size_t siz
   return Error{ErrorCode::Malformed, packed.size(), "fewer bytes than the archive says"};
 }
 
-Result<std::vector<uint8_t>> inflate_most(std::span<const uint8_t> packed, size_t limit) {
+Result<std::vector<uint8_t>> inflate_most(std::span<const uint8_t> packed, size_t limit,
+                                          size_t* used) {
   Inflater inflater(packed, limit);
   try {
-    return inflater.run();
+    std::vector<uint8_t> bytes = inflater.run();
+    if (used != nullptr) *used = inflater.at();
+    return bytes;
   } catch (const Damaged& damaged) {
-    return Error{ErrorCode::Malformed, inflater.at(), damaged.why};
+    return Error{damaged.code, inflater.at(), damaged.why};
   }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "archive/inflate.h"
+#include "archive/kinds.h"
 #include "pellucid/pellucid.h"
 #include "pickle/fold.h"
 #include "pickle/stream.h"

@@ -165,7 +165,7 @@ bool is_zip(std::span<const uint8_t> archive) {
 }
 
 // Returns how a member is packed, if it is none of the two ways that the core knows.
-static std::optional<Packing> packing_of(const ZipMember& member) {
+static std::optional<Packing> packing_of_member(const ZipMember& member) {
   switch (member.method) {
     case 12:
       return Packing::Bzip2;
@@ -188,7 +188,7 @@ static Result<Bytes> unpacked_member(const ZipMember& member, Span packed, size_
     if (bytes.ok()) return bytes;
     return error(start + bytes.error().offset, bytes.error().message);
   }
-  const std::optional<Packing> packing = packing_of(member);
+  const std::optional<Packing> packing = packing_of_member(member);
   if (packing) return unpack_all(unpack_with, *packing, packed, kLargestMember);
   return Error{ErrorCode::Unsupported, member.header, "zip: an unknown compression"};
 }
@@ -215,7 +215,7 @@ Bytes front_of(Span archive, const ZipMember& member, size_t count, const Unpack
     const auto front = packed->first(std::min(count, packed->size()));
     return Bytes(front.begin(), front.end());
   }
-  const std::optional<Packing> packing = packing_of(member);
+  const std::optional<Packing> packing = packing_of_member(member);
   if (!packing || !unpack_with) return {};
   const Result<Bytes> front = unpack_with(*packing, *packed, count);
   return front.ok() ? *front : Bytes();

@@ -13,6 +13,7 @@
 #include <regex>
 
 #include "archive/containers.h"
+#include "cli/judge.h"
 #include "pellucid/pellucid.h"
 
 namespace pellucid::cli {
@@ -117,6 +118,17 @@ void add(Group& group, const fs::path& path, archive::Contents contents, const f
   }
 }
 
+// Returns what a file holds; nothing if it cannot be read, as its job will report.
+Result<archive::Contents> contents_of_file(const fs::path& path) {
+  const archive::SourcePtr source = archive::source_of_file(path);
+  if (!source->open().ok()) return archive::Contents();
+  archive::Options options;
+  options.name = path.filename().string();
+  Result<archive::Contents> contents = archive::contents_of(source, options);
+  if (contents.ok()) return contents;
+  return Error{contents.error().code, 0, described(contents.error())};
+}
+
 // Adds a file of a folder if it is code, or its members if it is an archive.
 void find_in_file(Group& group, const fs::path& path) {
   const fs::path inside = path.lexically_relative(group.given);
@@ -125,7 +137,7 @@ void find_in_file(Group& group, const fs::path& path) {
     return;
   }
   if (path.extension() == ".py") return;
-  Result<archive::Contents> contents = archive::contents_of(archive::source_of_file(path));
+  Result<archive::Contents> contents = contents_of_file(path);
   // Nothing indicates that a file that cannot be read is code.
   if (contents.ok()) add(group, path, std::move(*contents), inside);
 }
@@ -141,12 +153,6 @@ void find_in_folder(Group& group) {
   }
   std::sort(paths.begin(), paths.end());
   for (const fs::path& path : paths) find_in_file(group, path);
-}
-
-// Returns what a file holds; nothing if it cannot be read, as its job will report.
-Result<archive::Contents> contents_of_file(const std::string& path) {
-  const archive::SourcePtr source = archive::source_of_file(path);
-  return source->open().ok() ? archive::contents_of(source) : archive::Contents();
 }
 
 Result<Group> group_of(const std::string& input) {

@@ -64,17 +64,21 @@ nb::bytes read(const archive::Member& member) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
-// Returns the code of a file: [Member, ...], first the file itself if it is code.
-nb::list members(const nb::bytes& path, const nb::object& unpack, size_t most_members) {
+// Returns whether a file is an archive, and its code: [Member, ...], first the file itself if it is
+// code.
+nb::tuple contents(const nb::bytes& path, const nb::object& unpack, size_t most_members,
+                   bool sources) {
+  const std::filesystem::path file(std::u8string(path.c_str(), path.c_str() + path.size()));
   archive::Options options;
+  options.name = file.filename().string();
   options.unpack = unpack_of(unpack);
   options.most_members = most_members;
-  const archive::SourcePtr source = archive::source_of_file(std::string(path.c_str(), path.size()));
-  archive::Contents found =
-      value_or_raise(without_gil([&] { return archive::contents_of(source, options); }));
+  options.sources = sources;
+  archive::Contents found = value_or_raise(
+      without_gil([&] { return archive::contents_of(archive::source_of_file(file), options); }));
   nb::list list;
   for (archive::Member& member : found.members) list.append(nb::cast(std::move(member)));
-  return list;
+  return nb::make_tuple(found.is_archive(), list);
 }
 
 nb::list lines_of(const std::vector<std::string>& lines) {
@@ -124,10 +128,12 @@ void add_archives(nb::module_& m) {
   nb::class_<archive::Member>(m, "Member")
       .def_prop_ro("name", [](const archive::Member& member) { return name_text(member.name); })
       .def_prop_ro("place", [](const archive::Member& member) { return name_text(member.place); })
+      .def_ro("is_source", &archive::Member::is_source)
       .def_ro("is_whole", &archive::Member::is_whole)
       .def_prop_ro("about", [](const archive::Member& member) { return lines_of(member.about); })
       .def("read", &read);
-  m.def("members", &members, nb::arg("path"), nb::arg("unpack").none(), nb::arg("most"));
+  m.def("contents", &contents, nb::arg("path"), nb::arg("unpack").none(), nb::arg("most"),
+        nb::arg("sources") = false);
   m.def("loads", &loads, nb::arg("path"), nb::arg("unpack").none());
 }
 

@@ -6,7 +6,7 @@
 
 namespace pellucid::python {
 
-// Adds Member and members() to the module.
+// Adds Member and contents() to the module.
 void add_archives(nanobind::module_& m);
 
 }  // namespace pellucid::python

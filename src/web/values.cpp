@@ -43,6 +43,11 @@ const char* word_of(archive::DataKind kind) {
       return "pyz";
     case archive::DataKind::Program:
       return "program";
+    case archive::DataKind::Tar:
+      return "tar";
+    case archive::DataKind::Gzip:
+    case archive::DataKind::Packed:
+      return "compressed";
     case archive::DataKind::Pickle:
       return "pickle";
   }
