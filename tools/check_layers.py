@@ -96,6 +96,7 @@ USES_EXTENSION = (
     "pellucid.containers",
     "pellucid.following",
     "pellucid.matching.judge",
+    "pellucid.porting",
     "pellucid.commands",
     "pellucid.__main__",
 )

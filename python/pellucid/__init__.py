@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """pellucid opens the opaque box of the PyTorch compiler.
 
-`decompile`, `decompile_ex`, `match`, `port`, `load`, `find`, `compare` and `report` do not need
-PyTorch. What works on `torch.compile` does (`prepare_debug`, `debug`, `find_nan`,
+`decompile`, `decompile_ex`, `match`, `port`, `port_pickle`, `load`, `find`, `compare` and `report`
+do not need PyTorch. What works on `torch.compile` does (`prepare_debug`, `debug`, `find_nan`,
 `find_difference`, `try_remedy`, `install`, `uninstall`). Each name is loaded on first use.
 """
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from pellucid.findings.finding import Finding
     from pellucid.findings.remedy import Remedy, Trial
     from pellucid.matching.judge import Match, match
-    from pellucid.porting import Ported, port
+    from pellucid.porting.code import Ported, port
+    from pellucid.porting.pickles import PortedPickle, port_pickle
     from pellucid.report import report
     from pellucid.torch import (
         NanReport,
@@ -65,7 +66,8 @@ _LAZY: Dict[str, str] = {
     "Graph": "pellucid.torch.model.events",
     "Match": "pellucid.matching.judge",
     "NanReport": "pellucid.torch",
-    "Ported": "pellucid.porting",
+    "Ported": "pellucid.porting.code",
+    "PortedPickle": "pellucid.porting.pickles",
     "Recompile": "pellucid.torch.model.events",
     "Remedy": "pellucid.findings.remedy",
     "Session": "pellucid.torch.store.session",
@@ -85,7 +87,8 @@ _LAZY: Dict[str, str] = {
     "install": "pellucid.torch",
     "load": "pellucid.torch.store.load",
     "match": "pellucid.matching.judge",
-    "port": "pellucid.porting",
+    "port": "pellucid.porting.code",
+    "port_pickle": "pellucid.porting.pickles",
     "prepare_debug": "pellucid.torch",
     "report": "pellucid.report",
     "try_remedy": "pellucid.torch.trying.trial",
@@ -113,6 +116,7 @@ __all__ = [
     "NotADump",
     "NotALog",
     "Ported",
+    "PortedPickle",
     "Recompile",
     "Remedy",
     "Session",
@@ -134,6 +138,7 @@ __all__ = [
     "load",
     "match",
     "port",
+    "port_pickle",
     "prepare_debug",
     "report",
     "try_remedy",

@@ -110,11 +110,11 @@ class Decompilation:
     ) -> str:
         """Return the source with a comment in each body that a verdict does not prove.
 
-        The lines of `about` come first, as comments. If the file contains something that its source does not show, comments at the start list it,
-        and the source of code that nothing loads follows at the end. The comment on a body is on
-        a separate line before its first statement, or before the definition if that is the whole
-        source. If line numbers must stay the same, all comments follow the last line. Bodies
-        without a source already say so.
+        The lines of `about` come first, as comments. If the file contains something that its source
+        does not show, comments at the start list it, and the source of code that nothing loads
+        follows at the end. The comment on a body is on a separate line before its first statement,
+        or before the definition if that is the whole source. If line numbers must stay the same,
+        all comments follow the last line. Bodies without a source already say so.
 
         >>> def add(a, b):
         ...     return a + b

@@ -166,6 +166,7 @@ class Reader {
     for (pickle::Pickle& each : contents.pickles) {
       if (options_.lists_loads) out_.loads.push_back(load_of(each));
       for (pickle::FoundCode& code : each.codes) {
+        if (code.is_nested) continue;
         if (code.layout == pickle::Layout::AsFound && !read_pyc(code.bytes).ok()) continue;
         if (!each.inside.empty()) code.about.push_back("found " + each.inside);
         codes.push_back(std::move(code));
@@ -291,5 +292,15 @@ bool may_be_pickled(Span head, std::string_view name) {
 }
 
 Pickled pickled_in(const Data& data, const Options& options) { return Reader(options).run(data); }
+
+std::vector<pickle::FoundCode> code_in_pickle(Span bytes) {
+  std::vector<pickle::FoundCode> codes;
+  for (pickle::Pickle& each : pickle::read(bytes).pickles) {
+    if (!each.inside.empty()) continue;
+    for (pickle::FoundCode& code : each.codes) codes.push_back(std::move(code));
+  }
+  Versions(codes).run();
+  return codes;
+}
 
 }  // namespace pellucid::archive

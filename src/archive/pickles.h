@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "archive/containers.h"
+#include "pickle/codes.h"
 
 namespace pellucid::archive {
 
@@ -23,5 +24,9 @@ struct Pickled {
 };
 
 Pickled pickled_in(const Data& data, const Options& options);
+
+// Returns the code objects of a file's pickles, for a program that replaces them: those in the
+// constants of others, too, but none of pickles within pickles.
+std::vector<pickle::FoundCode> code_in_pickle(Span bytes);
 
 }  // namespace pellucid::archive

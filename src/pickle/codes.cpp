@@ -57,7 +57,13 @@ class CodeFinder {
     for (const auto& [id, parts] : in_order()) {
       const auto described = described_.find(id);
       const Function* const function = described == described_.end() ? nullptr : described->second;
-      if (nested_.contains(id) && function == nullptr) continue;
+      if (nested_.contains(id) && function == nullptr) {
+        FoundCode nested;
+        nested.offset = offset_of(ValueId(id));
+        nested.is_nested = true;
+        found.push_back(std::move(nested));
+        continue;
+      }
       found.push_back(constructed(ValueId(id), parts));
       complete(functions, function, names_of(parts), found.back());
     }

@@ -28,10 +28,11 @@ struct FoundCode {
   Layout layout = Layout::AsFound;
   std::vector<uint8_t> bytes;
   std::string refusal;             // why there are no bytes; otherwise empty
+  bool is_nested = false;          // in the constants of another one, which contains its bytes
   std::vector<std::string> about;  // what surrounds the code: defaults, globals, ..., one line each
 };
 
-// Returns the code objects, except those in the constants of others, in the order of their places.
+// Returns the code objects in the order of their places.
 std::vector<FoundCode> codes_of(Graph& graph);
 
 }  // namespace pellucid::pickle

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "archive/containers.h"
+#include "archive/pickles.h"
 
 namespace nb = nanobind;
 
@@ -122,6 +123,18 @@ nb::list loads(const nb::bytes& path, const nb::object& unpack) {
   return list;
 }
 
+// Returns the code objects in a pickle: [(offset, name, bytes, refusal, is nested), ...].
+nb::list code_in_pickle(const nb::bytes& data) {
+  const auto codes = without_gil([&] { return archive::code_in_pickle(span_of(data)); });
+  nb::list list;
+  for (const pickle::FoundCode& code : codes) {
+    list.append(nb::make_tuple(code.offset, text(code.name),
+                               nb::bytes(code.bytes.data(), code.bytes.size()), text(code.refusal),
+                               code.is_nested));
+  }
+  return list;
+}
+
 }  // namespace
 
 void add_archives(nb::module_& m) {
@@ -134,6 +147,7 @@ void add_archives(nb::module_& m) {
       .def("read", &read);
   m.def("contents", &contents, nb::arg("path"), nb::arg("unpack").none(), nb::arg("most"),
         nb::arg("sources") = false);
+  m.def("code_in_pickle", &code_in_pickle, nb::arg("data"));
   m.def("loads", &loads, nb::arg("path"), nb::arg("unpack").none());
 }
 

@@ -1,17 +1,20 @@
 """pellucid.port: code of every version runs in this one, proven, or is refused with a reason."""
 
+import io
 import marshal
+import pickle
 import re
 import subprocess
 import sys
 import traceback
 import types
+from pathlib import Path
 from typing import Any, Dict, Iterator, Tuple
 
 import pytest
 from case_pycs import CASES, pycs_of
 from needs import VERSIONS
-from pellucid import CannotPort, DecompileError, _core, port
+from pellucid import CannotPort, DecompileError, _core, port, port_pickle
 from pellucid.interpreters import compile_to_marshal, compiling, find_interpreter
 
 RUNNING = sys.version_info[:2]
@@ -51,7 +54,7 @@ def code_objects(code: types.CodeType) -> Iterator[types.CodeType]:
 # What a version cannot say, and what is in no source or not proven for one of the two versions.
 REASONS = re.compile(
     r"needs? Python 3\.\d+|cannot compile its source|not proven|no source can contain"
-    r"|has no code object of its own"
+    r"|has no separate code object"
 )
 # Most of what is refused needs a newer Python. The cases are what compilers do differently, so some
 # are not proven for one of the two versions, and from some the running Python makes something else
@@ -132,7 +135,7 @@ def test_what_has_no_code_object_of_its_own_is_refused() -> None:
     made = "compile('[a for a in b]', '', 'eval').co_consts[0]"
     program = f"import marshal, sys; sys.stdout.buffer.write(marshal.dumps({made}))"
     code = subprocess.run([str(interpreter), "-c", program], stdout=subprocess.PIPE, check=True)
-    with pytest.raises(CannotPort, match="no code object of its own for <listcomp>"):
+    with pytest.raises(CannotPort, match="no separate code object for <listcomp>"):
         port(code.stdout, version=(3, 11))
 
 
@@ -170,3 +173,44 @@ def test_what_cannot_be_ported_is_refused_with_a_reason() -> None:
         lazy = compile_to_marshal("lazy import a\n", (3, 15))
         with pytest.raises(CannotPort, match=r"a lazy import needs Python 3\.15"):
             port(lazy, version=(3, 15))
+
+
+def pickled_by(version: Tuple[int, int], protocol: int) -> bytes:
+    interpreter = find_interpreter(version)
+    if interpreter is None:
+        pytest.skip("no such interpreter")
+    program = Path(__file__).with_name("pickled_function.py")
+    command = [str(interpreter), str(program), str(protocol)]
+    return subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+
+
+@pytest.mark.parametrize("protocol", [2, 4, 5])
+@pytest.mark.parametrize("version", OTHERS, ids=lambda v: "{}.{}".format(*v))
+def test_a_pickle_is_loaded_with_ported_code(version: Tuple[int, int], protocol: int) -> None:
+    original = pickled_by(version, protocol)
+    found = port_pickle(original, version=version)
+    assert [ported.code.co_name for ported in found.codes] == ["shift"]
+    stream = io.BytesIO(found.data)
+    loaded = pickle.load(stream)
+    assert loaded["f"] is loaded["again"]
+    assert loaded["f"]([1, 3]) == ([8, 10], [3, 1])
+    assert loaded["many"] == "x" * 100000
+    assert pickle.load(stream) == "the second"
+
+
+def test_marshalled_code_in_a_pickle_is_ported() -> None:
+    other = (3, 12) if RUNNING != (3, 12) else (3, 11)
+    if find_interpreter(other) is None:
+        pytest.skip("no such interpreter")
+    code = compile_to_marshal("answer = [6 * 7 for _ in range(1)]\n", other)
+    loaded = pickle.loads(port_pickle(pickle.dumps({"code": code}), version=other).data)
+    space: Dict[str, Any] = {}
+    exec(marshal.loads(loaded["code"]), space)
+    assert space["answer"] == [42]
+
+
+def test_pickles_without_code_stay_and_damaged_ones_are_refused() -> None:
+    plain = pickle.dumps({"a": [1, 2.5, "b"]})
+    assert port_pickle(plain).data == plain
+    with pytest.raises(CannotPort, match="not a valid pickle"):
+        port_pickle(plain[:-3])

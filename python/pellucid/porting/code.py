@@ -25,7 +25,6 @@ from pellucid.verdicts import Verdict
 Version = Tuple[int, int]
 
 _RUNNING: Version = sys.version_info[:2]
-_HEADER = importlib.util.MAGIC_NUMBER + bytes(12)
 
 
 class Ported(NamedTuple):
@@ -73,7 +72,7 @@ def port(
 
     def compiled() -> CodeType:
         code = _at(_compiled(tree, filename or original_file), path)
-        _prove(_HEADER + marshal.dumps(code), found, _RUNNING)
+        _prove(to_pyc(code), found, _RUNNING)
         return code
 
     code = compiled()
@@ -83,6 +82,11 @@ def port(
     except CannotPort:  # up to 3.9, far apart lines can turn off optimizations
         notes += ("its line numbers are those of the source",)
     return Ported(code, found.source, notes, found.version)
+
+
+def to_pyc(code: CodeType) -> bytes:
+    """Return a `.pyc` of the running Python, without a date."""
+    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
 
 
 def _why_unproven(data: bytes, version: Optional[Version], verdict: Verdict) -> str:
@@ -148,7 +152,7 @@ def _at(code: CodeType, path: Sequence[str]) -> CodeType:
     for name in path:
         nested = [c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name]
         if len(nested) != 1:
-            raise CannotPort(f"{_name(_RUNNING)} has no code object of its own for {name}")
+            raise CannotPort(f"{_name(_RUNNING)} has no separate code object for {name}")
         code = nested[0]
     return code
 
