@@ -5,9 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import run_env
+from support import run_env, torch_version, warm_python
 
-EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.py"))
+FOLDER = Path(__file__).resolve().parents[2] / "examples"
+AGENT = FOLDER / "follow_explain.py"
+EXAMPLES = sorted({*FOLDER.glob("*.py")} - {AGENT})
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -29,3 +31,21 @@ def test_example_runs(example, torch, tmp_path):
         "bytecode_log": "DECOMPILED BYTECODE f ",
     }
     assert expected[example.stem] in done.stdout + done.stderr
+
+
+def test_an_agent_that_follows_explain_fixes_three_programs(torch, tmp_path):
+    """The programs are fixed from the JSON alone: no finding is left, and results stay equal."""
+    if torch_version() < (2, 9):
+        pytest.skip("older releases recompile for other reasons")
+    command = [warm_python(), str(AGENT)]
+    options = {"cwd": tmp_path, "env": run_env(), "capture_output": True, "text": True}
+    done = subprocess.run(command, **options, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    counts = [line.strip() for line in done.stdout.splitlines() if "breaks: " in line]
+    whole = "breaks: 0, recompiles: 0"
+    assert counts == [
+        *("breaks: 1, recompiles: 0", whole),
+        *("breaks: 2, recompiles: 1", whole),
+        *("breaks: 0, recompiles: 1", whole),
+    ], done.stdout
+    assert "torch.where" in done.stdout and "capture_scalar_outputs" in done.stdout

@@ -32,11 +32,17 @@ class Counts:
     """How much was compiled, and how often it was interrupted or repeated."""
 
     functions: int
+    """The number of functions with at least one compiled version."""
     versions: int
+    """The number of their versions; each recompile of a function makes one."""
     frames: int
+    """The number of versions and resume functions."""
     graphs: int
+    """The number of graphs."""
     breaks: int
+    """The number of lines that break a graph."""
     recompiles: int
+    """The number of recompiles."""
     lines: int
     """The number of lines of the compiled functions that are compiled."""
     left_out: int

@@ -38,6 +38,7 @@ class Link:
     line: int = 0
     """0 for the whole file."""
     what: str = ""
+    """What it shows; empty if the file says it."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,6 +64,7 @@ class Finding(Shown):
     sure: str = "certain"
     """``certain``, ``tried`` (checked against the capture's guards), ``likely``, or ``unknown``."""
     cost: Cost = Cost()
+    """What the cause costs."""
     count: int = 1
     """How often it occurred; for graph breaks and recompiles, how many there are."""
     keys: tuple[str, ...] = ()
@@ -70,6 +72,7 @@ class Finding(Shown):
     caused: tuple[str, ...] = ()
     """The compiles that it caused."""
     links: tuple[Link, ...] = field(default=())
+    """Places in the dump that support it."""
     lines: tuple[Line, ...] = field(default=())
     """All lines with this cause if there are several; the first is ``place``."""
     remedies: tuple[Remedy, ...] = ()

@@ -35,7 +35,9 @@ class Outcome:
     """The result of one run of the program."""
 
     breaks: int
+    """The number of lines that break a graph."""
     recompiles: int
+    """The number of recompiles."""
     seconds: float
     """The run time of the program, from its first line to its last."""
     raised: str = ""
@@ -52,7 +54,9 @@ class Trial:
     why: str = ""
     """Details of the status, in one sentence."""
     before: Outcome | None = None
+    """The run without the remedy; None if it was not tried."""
     after: Outcome | None = None
+    """The run with it; None if it was not tried."""
     difference: float | None = None
     """The largest difference between two results; None if nothing could be compared."""
     compared: int = 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import json
 import textwrap
-from dataclasses import asdict
-from typing import Any, Sequence
+from dataclasses import asdict, dataclass
+from typing import Sequence
 
 from pellucid.brief import counted
 from pellucid.torch.model.capture import Capture
@@ -14,7 +14,7 @@ from pellucid.torch.model.events import Calls, Frame, Log, Place
 from pellucid.torch.model.failures import is_own
 from pellucid.torch.model.names import is_resumed
 
-from .counts import counts_of, versions_of
+from .counts import Counts, counts_of, versions_of
 from .find import count_line
 from .finding import Finding
 from .remedy import has_failed, in_order, titled
@@ -165,15 +165,34 @@ def _calls(captures: Sequence[Capture]) -> str:
     return "; ".join(words[:6]) + (f"; and {len(words) - 6} more" if len(words) > 6 else "")
 
 
+SCHEMA = 1
+"""The version of what :func:`as_json` returns; see docs/findings.md."""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Everything that ``explain --json`` prints."""
+
+    captures: tuple[str, ...]
+    """The directories of the captures: one per process or rank."""
+    counts: Counts
+    """What was compiled, in numbers."""
+    calls: dict[str, int]
+    """How often each compiled version ran, by its compile id; empty unless calls were counted."""
+    findings: tuple[Finding, ...]
+    """The problems, the most severe first."""
+    tool: str = "pellucid"
+    """Always ``pellucid``."""
+    schema: int = SCHEMA
+    """The version of this format."""
+
+
 def as_json(captures: Sequence[Capture], findings: Sequence[Finding]) -> str:
-    """Return the same as JSON: an object with the captures' directories and a list of findings."""
-    record: dict[str, Any] = {
-        "tool": "pellucid",
-        "captures": [str(capture.directory) for capture in captures],
-        "counts": asdict(counts_of(captures, findings)),
-        "calls": {
-            str(event.key): event.number for capture in captures for event in capture.of(Calls)
-        },
-        "findings": [asdict(finding) for finding in findings],
-    }
-    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    """Return the same as JSON: an :class:`Explained`."""
+    record = Explained(
+        captures=tuple(str(capture.directory) for capture in captures),
+        counts=counts_of(captures, findings),
+        calls={str(event.key): event.number for capture in captures for event in capture.of(Calls)},
+        findings=tuple(findings),
+    )
+    return json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n"

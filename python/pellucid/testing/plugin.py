@@ -169,7 +169,7 @@ def pellucid_capture(request: pytest.FixtureRequest) -> Iterator[CapturedTest]:
     captured.begin(("-m", "pytest", item.nodeid), str(config.rootpath))
     failed = request.session.testsfailed
     yield captured
-    if request.session.testsfailed > failed and not captured.is_told:
+    if request.session.testsfailed > failed and not captured.is_told and captured.has_compiled:
         item.add_report_section("teardown", "pellucid", _summary(captured))
     captured.end()
 
