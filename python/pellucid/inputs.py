@@ -55,6 +55,7 @@ class _Found(NamedTuple):
     inside: PurePosixPath  # relative to the given folder or archive
     read_member: Optional[Read] = None
     about: Tuple[str, ...] = ()
+    is_source: bool = False  # a `.py` file of an archive
 
 
 def jobs_of(inputs: Sequence[str], out: Optional[str]) -> List[Job]:
@@ -89,8 +90,10 @@ def jobs_of(inputs: Sequence[str], out: Optional[str]) -> List[Job]:
     return jobs
 
 
-def find(given: Path) -> Iterator[_Found]:
+def find(given: Path, sources: bool = False) -> Iterator[_Found]:
     """Yield the code of a file, a folder or an archive, sorted by name.
+
+    With `sources`, the `.py` files of archives are among it.
 
     Raises DecompileError for an invalid archive.
     """
@@ -101,7 +104,7 @@ def find(given: Path) -> Iterator[_Found]:
             top = Path(folder)
             above = PurePosixPath(top.relative_to(given).as_posix())
             for name in sorted(files):
-                yield from find_in_folder(top / name, above / name)
+                yield from find_in_folder(top / name, above / name, sources)
         return
     if not given.is_file():  # standard input, a pipe, a device
         name = "stdin.pyc" if str(given) == "-" else given.name
@@ -110,7 +113,7 @@ def find(given: Path) -> Iterator[_Found]:
     if given.stat().st_size > LARGEST_FILE:
         yield _Found(given, None, PurePosixPath(given.name))  # its job will refuse it
         return
-    found = containers.contents_of(given)
+    found = containers.contents_of(given, sources)
     if found.is_archive:
         yield from _found(given, found.members, PurePosixPath(given.name), PurePosixPath())
     else:
@@ -125,10 +128,11 @@ def _found(
             yield _Found(path, None, inside)
         else:
             place = folder / _safe(member.place)
-            yield _Found(path, member.name, place, member.read, tuple(member.about))
+            about = tuple(member.about)
+            yield _Found(path, member.name, place, member.read, about, member.is_source)
 
 
-def find_in_folder(path: Path, inside: PurePosixPath) -> Iterator[_Found]:
+def find_in_folder(path: Path, inside: PurePosixPath, sources: bool = False) -> Iterator[_Found]:
     """Yield a file of a folder if it is code, and its members if it is an archive."""
     if path.name.endswith(".pyc"):
         yield _Found(path, None, inside)
@@ -137,7 +141,7 @@ def find_in_folder(path: Path, inside: PurePosixPath) -> Iterator[_Found]:
         if not path.is_file():
             return
         if path.suffix != ".py" and path.stat().st_size <= LARGEST_FILE:
-            yield from _found(path, containers.contents_of(path).members, inside, inside)
+            yield from _found(path, containers.contents_of(path, sources).members, inside, inside)
     except OSError:
         return  # its name does not claim that it is code
     except DecompileError as error:

@@ -3,6 +3,7 @@
 import ast
 import dis
 import importlib.util
+import io
 import json
 import marshal
 import os
@@ -11,6 +12,7 @@ import random
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 from types import CodeType
@@ -306,6 +308,26 @@ def test_a_wheel_has_its_sources_beside_them(package: Path) -> None:
         archive.writestr("alone.pyc", compiled(SOURCE))
     status, out, _ = run(wheel.name, "--jobs", 1, folder=package.parent)
     assert status == 3 and "there is no package-1.0-py3-none-any.whl/alone.py" in out
+
+
+def test_the_layers_of_an_image_have_their_sources_beside_them(package: Path) -> None:
+    layer = io.BytesIO()
+    with tarfile.open(fileobj=layer, mode="w:gz") as archive:
+        archive.add(package, "usr/lib/package")
+    image = package.parent / "image.tar"
+    with tarfile.open(image, "w") as archive:
+        entry = tarfile.TarInfo("blobs/sha256/layer.tar.gz")
+        entry.size = len(layer.getvalue())
+        archive.addfile(entry, io.BytesIO(layer.getvalue()))
+    status, out, _ = run(image.name, "--json", folder=package.parent)
+    found = [json.loads(line) for line in out.splitlines()]
+    assert status == 0 and found and {each["status"] for each in found} == {"match"}
+    changed = SOURCE.replace("sum(kept)", "max(kept)")
+    next(package.glob("first.py")).write_text(changed)
+    with tarfile.open(package.parent / "changed.tar.xz", "w:xz") as archive:
+        archive.add(package, "package")
+    status, out, _ = run("changed.tar.xz", folder=package.parent)
+    assert status == 1 and "in <module>/scale" in out, out
 
 
 def test_python_prefers_a_source_to_the_file_beside_it_in_folders_only(package: Path) -> None:

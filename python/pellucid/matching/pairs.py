@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import contextlib
-import zipfile
+import itertools
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Iterator, NamedTuple, Sequence
 
-from pellucid.containers import LARGEST_MEMBER
+from pellucid.containers import Read
 from pellucid.inputs import TAGGED, Job, find
 
 
@@ -18,26 +18,26 @@ class Pair(NamedTuple):
     pyc: Job
     source_name: str
     """Where the source is, or was looked for."""
-    source: Path
-    """The source, or the archive that may have it."""
-    source_member: str
-    """Its name in the archive; empty if it is a file."""
+    source: Path | None
+    """The source; None if it is, or would be, in an archive."""
+    read_member: Read | None
+    """Reads the source in an archive; None if there is none."""
     tag: str | None
     """The tag in its name if it is in ``__pycache__``, else empty; None with a given source."""
     optimize: int | None
     """The optimization level that its name gives; None if it gives none that Python knows."""
 
     def read_source(self) -> bytes | None:
-        """Return the source; None if there is none.  Raises OSError."""
-        if self.source_member:
-            return _member(self.source, self.source_member)
+        """Return the source; None if there is none.  Raises OSError or DecompileError."""
+        if self.source is None:
+            return None if self.read_member is None else self.read_member()
         return self.source.read_bytes() if self.source.is_file() else None
 
     @property
     def date(self) -> int | None:
         """Return the modification time of the source in seconds; None if unknown."""
         with contextlib.suppress(OSError):
-            return None if self.source_member else int(self.source.stat().st_mtime)
+            return None if self.source is None else int(self.source.stat().st_mtime)
         return None
 
 
@@ -53,16 +53,21 @@ def pairs_of(inputs: Sequence[str], source: str | None = None) -> Iterator[Pair]
         DecompileError: an archive is damaged.
     """
     for path in map(Path, inputs):
-        for found in find(path):
-            job = Job(found.path, None, found.member, found.read_member)
-            place, tag, level = source_of(PurePosixPath(found.member or found.path))
-            own, member = Path(place), ""
-            if found.member is not None:
-                own, member = found.path, place.as_posix()
-            name = f"{own}/{member}" if member else str(own)
-            if source is not None:
-                name, own, member = source, Path(source), ""
-            yield Pair(job, name, own, member, tag if source is None else None, level)
+        for _, group in itertools.groupby(find(path, sources=True), lambda found: found.path):
+            files = list(group)
+            sources = {f.member: f.read_member for f in files if f.is_source}
+            for found in files:
+                if found.is_source:
+                    continue
+                job = Job(found.path, None, found.member, found.read_member)
+                place, tag, level = source_of(PurePosixPath(found.member or found.path))
+                if source is not None:
+                    yield Pair(job, source, Path(source), None, None, level)
+                elif found.member is None:
+                    yield Pair(job, str(place), Path(place), None, tag, level)
+                else:
+                    name = place.as_posix()
+                    yield Pair(job, f"{found.path}/{name}", None, sources.get(name), tag, level)
 
 
 def source_of(pyc: PurePath) -> tuple[PurePath, str, int | None]:
@@ -80,14 +85,3 @@ def source_of(pyc: PurePath) -> tuple[PurePath, str, int | None]:
     level = cached["level"] or "0"
     optimize = int(level) if level in ("0", "1", "2") else None
     return pyc.parent.parent / f"{cached['stem']}.py", cached["tag"], optimize
-
-
-def _member(archive: Path, name: str) -> bytes | None:
-    """Return the contents of a file in a zip archive; None if it has no such file."""
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            if opened.getinfo(name).file_size > LARGEST_MEMBER:
-                return None
-            return opened.read(name)
-    except (KeyError, OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
-        return None

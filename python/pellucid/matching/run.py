@@ -176,7 +176,7 @@ class _Read(NamedTuple):
     def _use(self, minor: int) -> str:
         """Return what Python does with the `.pyc`; empty if only its place decides that."""
         pair = self.pair
-        if pair.source_member and not pair.tag:
+        if pair.source is None and not pair.tag:
             return ""  # zipimport prefers the .pyc to the source beside it
         assert self.source is not None
         return header.use_of(self.pyc, self.source, pair.date, minor, pair.tag)
