@@ -147,17 +147,26 @@ def _compared(
         unproven = unproven._replace(reason=why)
     _, compared = _core.compare_codes(theirs, ours)
     codes = [CodeVerdict(*code) for code in compared]
-    # A difference counts only if both comparisons find it, in code that was decompiled correctly.
-    # Versions differ in which code gets a separate code object.
-    guessed = {code.code for code in _unproven(verdict.codes)}
+    # A difference counts only if both comparisons find it. The decompiled source need not be proven,
+    # because edited bytecode has none, but the engine must have been able to lower it. Versions
+    # differ in which code gets a separate code object.
+    guessed = {code.code: code.reason for code in _unproven(verdict.codes)}
     real = [c for c in _unproven(lowered) if not c.reason.startswith(_NOT_LOWERED)]
     for code in _unproven(codes):
-        if code.code in guessed or not any(_are_related(code.code, other.code) for other in real):
+        if guessed.get(code.code, "").startswith(_NOT_LOWERED):
+            continue
+        if not any(_are_related(code.code, other.code) for other in real):
             continue
         names = code.code.split("/")[1:]
         line = _line_of(theirs, names, code.offset)
         diff = _diff(source, found.source, names, line)
         return Match(DIFFERS, code.reason, code.code, line, diff, version)
+    for code in real:
+        # The decompiled source has the same fault, so no source compiles to this.
+        if guessed.get(code.code) == code.reason:
+            line = _line_of(theirs, code.code.split("/")[1:], 0)
+            reason = f"no compiler makes this of a source: {code.reason}"
+            return Match(DIFFERS, reason, code.code, line, version=version)
     # What one comparison proves, the other need not.
     rest = _paths(_unproven(codes))
     fills = not rest or _paths(_unproven(lowered)) <= _proven(codes)
