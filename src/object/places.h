@@ -27,6 +27,7 @@ struct SourcePlace {
   int32_t line = -1;
   int32_t end_line = -1;
   Columns columns;
+  bool operator==(const SourcePlace&) const = default;
 };
 
 // The places of the code units of one code object, and which of them do nothing but hold one.

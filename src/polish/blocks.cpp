@@ -53,6 +53,14 @@ int32_t column_of(const ast::Tree& tree, const Starts& starts, std::span<const N
   return tree.is(items[0], Kind::If) ? column + width_of("not ") : column;
 }
 
+bool is_negated_in(const ast::Tree& tree, const Starts& starts, NodeId statement, int32_t column) {
+  constexpr int32_t kUsual = 4;
+  if (!tree.is(statement, Kind::If) || column == Starts::kUnknown) return false;
+  const auto branch = tree.as<ast::If>(statement);
+  return starts.of_test(branch.test) == column + width_of("not (") &&
+         starts.of_list(branch.body) == column + kUsual;
+}
+
 bool is_elif(const ast::Tree& tree, const Starts& starts, NodeId statement, int32_t column) {
   if (!tree.is(statement, Kind::If) || column == Starts::kUnknown) return false;
   const auto is_at = [&](int32_t start) {
@@ -78,6 +86,12 @@ void add_blocks(const ast::Tree& tree, const Starts& starts, std::span<const Nod
     const int32_t start = starts.of(first);
     return start != Starts::kUnknown && start <= column + kParenthesis;
   };
+  // The second half of a test, which is joined with the first one later.
+  const auto is_of_test = [&](NodeId owner, std::span<const NodeId> inside) {
+    const int32_t line = tree.where(inside[0]).line;
+    return inside.size() == 1 && tree.is(inside[0], Kind::If) && line >= 0 &&
+           line == tree.where(owner).line;
+  };
   std::vector<List> lists;
   for (const NodeId item : items) {
     if (!kWithLists.has(tree.kind(item))) continue;
@@ -90,7 +104,7 @@ void add_blocks(const ast::Tree& tree, const Starts& starts, std::span<const Nod
                           (inside.size() > 1 && suite_at(tree, list.place) == ast::Suite::Orelse);
       const bool chained =
           tree.is(item, Kind::If) && is_arm &&
-          (is_elif(tree, starts, inside[0], column) ||
+          (is_elif(tree, starts, inside[0], column) || is_of_test(item, inside) ||
            (suite_at(tree, list.place) == ast::Suite::Orelse && is_below(inside[0])));
       todo.push_back({list, chained ? column : Starts::kUnknown, column});
     }

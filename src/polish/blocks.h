@@ -27,6 +27,11 @@ int32_t column_of(const Starts& starts, std::span<const ast::NodeId> items);
 int32_t column_of(const ast::Tree& tree, const Starts& starts, std::span<const ast::NodeId> items,
                   const Block& block);
 
+// Returns true for an `if` in `column` whose test was written in `not (`: its body starts one step
+// further right than the column.
+bool is_negated_in(const ast::Tree& tree, const Starts& starts, ast::NodeId statement,
+                   int32_t column);
+
 // Returns true if a statement was written as an `elif` of an `if` in `column`.
 bool is_elif(const ast::Tree& tree, const Starts& starts, ast::NodeId statement, int32_t column);
 

@@ -27,6 +27,18 @@ bool is_jump(const ast::Tree& tree, NodeId statement, Kind jump) {
   return jump != Kind::Return || !tree.as<ast::Return>(statement).value.valid();
 }
 
+// Returns true if the `None` of a `return` after a statement, or after the test of an `if`, has
+// left its place before the code that leaves a loop, a clause, a `with` or a `finally`: a NOP, or
+// the first instruction of that code (compiler_return).
+bool leaves_none(const Starts& starts, NodeId before, bool is_test) {
+  if (!before.valid()) return false;
+  const auto next = is_test ? starts.after_test(before) : starts.after(before);
+  if (next.columns.width() != width_of("None")) return false;
+  const int32_t column = starts.of(before);
+  const int32_t start = next.columns.begin - width_of("return ");
+  return is_test ? start > column : start == column;
+}
+
 class TailJumps {
  public:
   TailJumps(ast::Tree& tree, const Starts& starts, Kind jump, bool enters_all)
@@ -71,7 +83,8 @@ class TailJumps {
       }
       const bool is_there = jump_ == Kind::Continue
                                 ? written == Written::Continue
-                                : written == Written::Return || written == Written::ReturnNone;
+                                : written == Written::Return || written == Written::ReturnNone ||
+                                      (list.size() > 1 && leaves_none(starts_, before, false));
       if (is_there || list.size() == 1) return;
       list.pop_back();
     }
@@ -265,17 +278,6 @@ bool is_on_own_line(const ast::Tree& tree, const Statements& body, const Starts&
   return !hides_lines && tree.where(body.back()).line > last;
 }
 
-// Returns true if the `None` of a `return` after a statement, or after the test of an `if`, has
-// left a NOP: before the code that leaves a `with` or a `finally` (compiler_return).
-bool leaves_none(const ast::Tree& tree, const Starts& starts, NodeId before) {
-  if (!before.valid()) return false;
-  const auto next = tree.is(before, Kind::If) ? starts.after_test(before) : starts.after(before);
-  if (next.columns.width() != width_of("None") || !starts.places().is_nop(next.unit)) return false;
-  const int32_t column = starts.of(before);
-  const int32_t start = next.columns.begin - width_of("return ");
-  return tree.is(before, Kind::If) ? start > column : start == column;
-}
-
 // Replaces `return` by `return None` where that was written; if the columns are not known, beside
 // others that return a value, as PEP 8 recommends.
 void write_nones(ast::Tree& tree, const Statements& body, Outline& outline, const Starts& starts) {
@@ -286,7 +288,7 @@ void write_nones(ast::Tree& tree, const Statements& body, Outline& outline, cons
       if (!is_jump(tree, items[i], Kind::Return)) continue;
       const NodeId before = i > 0 ? items[i - 1] : owner;
       if (starts.known() && starts.jump(items[i], before) != Starts::Jump::ReturnNone &&
-          !leaves_none(tree, starts, before)) {
+          !leaves_none(starts, before, i == 0 && owner.valid() && tree.is(owner, Kind::If))) {
         continue;
       }
       tree.set(items[i], ast::Return{ast::none_node(tree, {})});

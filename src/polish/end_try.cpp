@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "polish/ends.h"
+#include "polish/keywords.h"
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {
@@ -15,14 +16,9 @@ using ast::NodeId;
 
 namespace {
 
-// Returns true for a jump that cannot raise. A `break` or `continue` has its own line only if it
-// has its own columns too.
-bool is_quiet_jump(const ast::Tree& tree, const Starts& starts, NodeId statement) {
-  const Kind kind = tree.kind(statement);
-  using Written = Starts::Jump;
-  if (kind == Kind::Break) return starts.jump(statement, NodeId()) == Written::Break;
-  if (kind == Kind::Continue) return starts.jump(statement, NodeId()) == Written::Continue;
-  if (kind != Kind::Return) return false;
+// Returns true for the `return` of what cannot raise.
+bool is_quiet_return(const ast::Tree& tree, NodeId statement) {
+  if (!tree.is(statement, Kind::Return)) return false;
   const NodeId value = tree.as<ast::Return>(statement).value;
   return !value.valid() || tree.is(value, Kind::Constant) || tree.is(value, Kind::Name);
 }
@@ -36,9 +32,19 @@ int32_t line_of(const ast::Tree& tree, NodeId handler) {
 }
 
 // Returns the line of a jump statement: for a `return`, that of its value, since the body of an
-// enclosing `finally` may have been copied before the `return` itself.
-int32_t line_of_jump(const ast::Tree& tree, NodeId jump) {
-  if (!tree.is(jump, Kind::Return)) return tree.where(jump).line;
+// enclosing `finally` may have been copied before the `return` itself. A `break` or `continue` has
+// a line only if it has columns too, in its own place or in a NOP after the statement before it.
+int32_t line_of_jump(const ast::Tree& tree, const Starts& starts, NodeId before, NodeId jump) {
+  if (!tree.is(jump, Kind::Return)) {
+    const bool is_break = tree.is(jump, Kind::Break);
+    const Starts::Next next = starts.after(before);
+    const int32_t wide = width_of(is_break ? "break" : "continue");
+    if (next.columns.width() == wide && next.columns.begin == starts.of(before)) {
+      return starts.places().at(next.unit).line;
+    }
+    const auto written = is_break ? Starts::Jump::Break : Starts::Jump::Continue;
+    return starts.jump(jump, NodeId()) == written ? tree.where(jump).line : -1;
+  }
   const NodeId value = tree.as<ast::Return>(jump).value;
   return tree.where(value.valid() ? value : jump).line;
 }
@@ -78,11 +84,14 @@ class TryEnds {
     if (inside.size() < 2 || !tree_.items(attempt.orelse).empty()) return;
     const NodeId last = inside.back();
     const int32_t handled = line_of(tree_, handlers[0]);
-    const int32_t line = line_of_jump(tree_, last);
-    if (handled < 0 || line <= handled || line >= limit || !is_quiet_jump(tree_, starts_, last))
-      return;
+    const Kind kind = tree_.kind(last);
+    const bool leaves_loop = kind == Kind::Break || kind == Kind::Continue;
+    if (handled < 0 || (!leaves_loop && !is_quiet_return(tree_, last))) return;
+    const int32_t line = line_of_jump(tree_, starts_, inside[inside.size() - 2], last);
+    if (line <= handled || line >= limit) return;
     const bool handlers_go_on = !handlers_never_go_on(tree_, attempt);
     const Statements rest(inside.begin(), inside.end() - 1);
+    drop_copies(tree_, rest.back(), {&last, 1}, starts_);
     attempt.body = tree_.list(rest);
     if (handlers_go_on) attempt.orelse = tree_.list({last});
     tree_.set(items[i], attempt);

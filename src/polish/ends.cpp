@@ -68,6 +68,14 @@ bool is_bare_jump(const ast::Tree& tree, NodeId node) {
   return kind == Kind::Break || kind == Kind::Continue || kind == Kind::Pass;
 }
 
+bool is_quiet_jump(const ast::Tree& tree, std::span<const NodeId> items) {
+  if (items.size() != 1) return false;
+  const Kind kind = tree.kind(items[0]);
+  if (kind != Kind::Return) return kind == Kind::Continue || kind == Kind::Break;
+  const NodeId value = tree.as<ast::Return>(items[0]).value;
+  return !value.valid() || tree.is(value, Kind::Constant);
+}
+
 void add_lists(const ast::Tree& tree, NodeId statement, End end, std::vector<List>& lists) {
   const Kind kind = tree.kind(statement);
   if (!kWithLists.has(kind)) return;

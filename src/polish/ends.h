@@ -40,6 +40,9 @@ void for_each_suite(ast::Tree& tree, Statements& body, bool is_function, Rewrite
 // Returns true for a `return` without a value, `break`, `continue` and `pass`.
 bool is_bare_jump(const ast::Tree& tree, ast::NodeId node);
 
+// Returns true if statements are one jump, which cannot raise.
+bool is_quiet_jump(const ast::Tree& tree, std::span<const ast::NodeId> items);
+
 // Returns true if a `break` leaves the loop.
 bool has_break(const ast::Tree& tree, ast::NodeId loop);
 

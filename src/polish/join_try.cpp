@@ -6,7 +6,7 @@ namespace pellucid::polish {
 
 using ast::Kind;
 
-void join_try(ast::Tree& tree, Statements& body, Outline& outline) {
+void join_try(ast::Tree& tree, Statements& body, Outline& outline, const Starts& starts) {
   for_each_list(tree, body, outline, {Kind::Try}, [&](Statements& items) {
     for (const ast::NodeId item : items) {
       if (!tree.is(item, Kind::Try)) continue;
@@ -17,7 +17,7 @@ void join_try(ast::Tree& tree, Statements& body, Outline& outline) {
         continue;
       }
       auto whole = tree.as<ast::Try>(inside[0]);
-      if (!tree.items(whole.finalbody).empty()) continue;
+      if (!tree.items(whole.finalbody).empty() || starts.is_nested_try(item)) continue;
       whole.finalbody = outer.finalbody;
       tree.set(item, whole);
     }

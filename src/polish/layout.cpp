@@ -139,7 +139,8 @@ class Layout {
         open[0].items.push_back(item);
         continue;
       }
-      const int32_t start = starts_.of(item);
+      const bool is_negated = is_negated_in(tree_, starts_, item, column);
+      const int32_t start = is_negated ? column : starts_.of(item);
       while (open.size() > 1 && ends(open.back(), start)) close();
       const int32_t around = open.back().column;
       Statements& before = open.back().items;

@@ -21,6 +21,9 @@ constexpr ast::Kinds kLookedAt = {
 // The statements with targets.
 constexpr ast::Kinds kStores = {Kind::Assign, Kind::For, Kind::With};
 
+// The statements at whose end a jump may have been written that changes nothing.
+constexpr ast::Kinds kJumpedOver = {Kind::For, Kind::While, Kind::With, Kind::Try};
+
 // The statements that may have an `else` which was written otherwise.
 constexpr ast::Kinds kChoices = {Kind::If, Kind::Try};
 
@@ -82,15 +85,19 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   split_returns(tree, statements, outline, starts);
   if (has({Kind::Assert})) split_asserts(tree, statements, is_function, starts);
   if (has({Kind::While})) nest_loops(tree, statements, outline, starts);
+  // What a `with` of several managers holds starts one step further right than the first one.
+  if (has({Kind::With})) join_with(tree, statements, outline, starts);
   if (has(kWithLists)) take_inside(tree, statements, outline, is_function, starts);
   // Replaces the guesses of later steps where columns are known; leaves redundant jumps.
   if (has(kChoices)) lay_out(tree, statements, is_function, starts);
   // An end is in one list with its copy only now.
-  if (has({Kind::If})) drop_repeated_ends(tree, statements, outline);
+  if (has({Kind::If, Kind::With, Kind::Try})) {
+    drop_repeated_ends(tree, statements, outline, starts);
+  }
   // Tests are as they were written only now, not those of the opposite arm.
   if (has(kTests)) split_tests(tree, statements, outline, is_function, starts);
   // What follows such a clause may be in an `else` or not, which the next step decides.
-  if (has({Kind::For, Kind::While})) write_continues(tree, statements, is_function, starts);
+  if (has(kJumpedOver)) write_jumps(tree, statements, is_function, starts);
   // The same where only lines are known: whole chains, before jumps are dropped from their ends.
   if (has(kChoices)) lay_out_by_lines(tree, statements, is_function, starts);
   // Before the steps that look for bodies of one statement.
@@ -107,8 +114,7 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   // Before the other walks, which would go down needless nesting.
   if (has(kChoices)) flatten_rows(tree, statements, is_function);
   // Needs bodies of one statement.
-  if (has({Kind::Try})) join_try(tree, statements, outline);
-  if (has({Kind::With})) join_with(tree, statements, outline, starts);
+  if (has({Kind::Try})) join_try(tree, statements, outline, starts);
   // Statements of one line are adjacent only now.
   if (has({Kind::Delete, Kind::Import})) join_lines(tree, statements, outline);
   if (kind == Body::Block) write_end_of_block(tree, statements, starts);

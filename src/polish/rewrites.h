@@ -10,7 +10,7 @@
 namespace pellucid::polish {
 
 // `try: (try: a except: b) finally: c`  ->  `try: a except: b finally: c`
-void join_try(ast::Tree& tree, Statements& body, Outline& outline);
+void join_try(ast::Tree& tree, Statements& body, Outline& outline, const Starts& starts);
 
 // `with a: with b: c`, written on one line or as the columns show  ->  `with a, b: c`
 void join_with(ast::Tree& tree, const Statements& body, Outline& outline, const Starts& starts);
@@ -36,7 +36,10 @@ void join_long_f_strings(ast::Tree& tree, const Statements& body);
 void chain_elif(ast::Tree& tree, Statements& body, Outline& outline);
 
 // `if a: b; x` and x after it, with both x on one line  ->  `if a: b` and x after it
-void drop_repeated_ends(ast::Tree& tree, Statements& body, Outline& outline);
+void drop_repeated_ends(ast::Tree& tree, Statements& body, Outline& outline, const Starts& starts);
+// The same for one statement and those that follow it.
+void drop_copies(ast::Tree& tree, ast::NodeId statement, std::span<const ast::NodeId> rest,
+                 const Starts& starts);
 
 // `try: a; return 1 except: b`, where the `return` was written after b  ->  `else: return 1`
 void end_try(ast::Tree& tree, Statements& body, const Starts& starts);
@@ -74,8 +77,8 @@ void nest_loops(ast::Tree& tree, const Statements& body, Outline& outline, const
 void lay_out(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
 
 // `except E: pass` and `else` at the end of a loop's body  ->  `except E: continue` and what is
-// after it, where code that never runs shows the `continue`; any that has left its place
-void write_continues(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
+// after it, where code that never runs shows the `continue`; any jump that has left its place
+void write_jumps(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
 
 // The statement after an `if` or `try` that never falls through  ->  its `else` or `elif`, where
 // there are lines but no columns and most code has it so.

@@ -49,7 +49,7 @@ object::Columns Starts::own(NodeId node) const {
 Starts::At Starts::at(NodeId node) const {
   const uint16_t begin = own(node).begin;
   if (begin == object::kNoColumn) return {};
-  return {tree_.where(node).line, begin};
+  return {places_.at(unit_of(node)).line, begin};
 }
 
 // Returns the least place along the parts that are written first. The jump that tests an operand
@@ -192,7 +192,7 @@ bool Starts::is_in_endless_loop(NodeId test, int32_t column) const {
 }
 
 // After its type, a clause has instructions with the place of the clause, and then, if it is empty,
-// with that of its `pass` or `continue`.
+// with that of its `pass` or jump.
 Starts::Jump Starts::in_clause(NodeId handler) const {
   const NodeId type = tree_.as<ast::ExceptHandler>(handler).type;
   if (!type.valid() || tree_.as<ast::ExceptHandler>(handler).name.valid()) return Jump::None;
@@ -202,9 +202,14 @@ Starts::Jump Starts::in_clause(NodeId handler) const {
     unit = places_.end_of_place(unit);
     if (unit >= places_.size()) return Jump::None;
   }
-  const int32_t wide = places_.columns(unit).width();
+  const object::SourcePlace here = places_.at(unit), before = places_.at(unit_of(type));
+  const int32_t wide = here.columns.width();
   if (wide == width_of("continue")) return Jump::Continue;
-  return wide == width_of("pass") ? Jump::Pass : Jump::None;
+  if (wide == width_of("return")) return Jump::Return;
+  if (wide != width_of("pass")) return Jump::None;
+  const int32_t clause = before.columns.begin - width_of("except ");
+  const int32_t start = here.columns.begin - width_of("return ");
+  return here.line > before.line && start > clause ? Jump::ReturnNone : Jump::Pass;
 }
 
 // What the instructions of a node have in common with the tests and caches after them is their
@@ -218,7 +223,10 @@ Starts::Next Starts::after(NodeId node) const {
     last = std::max(last, at.offset / 2);
     any = true;
   }
-  return any ? next_place(last) : Next();
+  Next next = any ? next_place(last) : Next();
+  // What ends a `for` has the place of its header.
+  const bool is_for = next.unit > 0 && tree_.is(node, Kind::For);
+  return is_for && next.columns == own(node) ? next_place(next.unit) : next;
 }
 
 Starts::Next Starts::next_place(uint32_t unit) const {
@@ -257,6 +265,23 @@ uint32_t Starts::first_unit(std::span<const NodeId> items) const {
   return first;
 }
 
+// The constant of a `return` is loaded after the code that leaves a `with`, and has the place of
+// the manager, as that code has. What comes before it has the constant's own (compiler_return).
+uint32_t Starts::unit_of_constant(uint32_t unit) const {
+  const auto is_after = [](const object::SourcePlace& one, const object::SourcePlace& other) {
+    if (one.line != other.line) return one.line > other.line;
+    return one.columns.begin >= other.columns.end;
+  };
+  constexpr uint32_t kOwn = 3;  // units: a NOP, the constant, the return
+  for (;;) {
+    uint32_t first = unit;
+    while (first > 0 && places_.at(first - 1) == places_.at(unit)) --first;
+    const bool leaves = first > 0 && unit - first >= kOwn;
+    if (!leaves || !is_after(places_.at(first - 1), places_.at(unit))) return unit;
+    unit = first - 1;
+  }
+}
+
 // `return 1` has the place of the constant, `return f()` that of the whole statement.
 int32_t Starts::of_return(NodeId statement) const {
   const NodeId value = tree_.as<ast::Return>(statement).value;
@@ -273,6 +298,11 @@ int32_t Starts::of_return(NodeId statement) const {
         return kUnknown;
     }
   }
+  const bool is_constant = tree_.is(value, Kind::Constant) && unit_of(value) != kNoUnit;
+  if (const uint32_t unit = is_constant ? unit_of_constant(unit_of(value)) : kNoUnit;
+      is_constant && unit != unit_of(value)) {
+    return std::max(places_.columns(unit).begin - width_of("return "), kUnknown);
+  }
   const At first = leftmost(value);
   if (first.column == kUnknown) return kUnknown;
   if (whole.line == first.line && whole.column < first.column) return whole.column;
@@ -286,8 +316,14 @@ int32_t Starts::of_return(NodeId statement) const {
   return column >= 0 && (whole.line == first.line || column % kStep == 0) ? column : kUnknown;
 }
 
+bool Starts::is_nested_try(NodeId statement) const {
+  const auto outer = tree_.as<ast::Try>(statement);
+  const int32_t inside = of_try(tree_.items(outer.body)[0]), last = of_list(outer.finalbody);
+  return inside != kUnknown && last != kUnknown && inside >= last;
+}
+
 // Only its `except` clauses have instructions, for their types; without any type, the body of the
-// `try` is one step further right.
+// `try`, or that of its `finally`, is one step further right.
 int32_t Starts::of_try(NodeId statement) const {
   for (const NodeId handler : tree_.items(tree_.as<ast::Try>(statement).handlers)) {
     const NodeId type = tree_.as<ast::ExceptHandler>(handler).type;
@@ -297,11 +333,14 @@ int32_t Starts::of_try(NodeId statement) const {
   }
   const auto body = tree_.items(tree_.as<ast::Try>(statement).body);
   // `try: a except: b finally: c` is read as a `try` in a `try`.
-  if (body.size() == 1 && tree_.is(body[0], Kind::Try) &&
-      tree_.items(tree_.as<ast::Try>(body[0]).finalbody).empty()) {
+  const bool has_clauses = !tree_.items(tree_.as<ast::Try>(statement).handlers).empty();
+  const bool has_try = tree_.is(body[0], Kind::Try);
+  if (!has_clauses && body.size() == 1 && has_try &&
+      tree_.items(tree_.as<ast::Try>(body[0]).finalbody).empty() && !is_nested_try(statement)) {
     return of_try(body[0]);
   }
-  const int32_t inside = of_simple(tree_.as<ast::Try>(statement).body);
+  int32_t inside = has_try ? of_try(body[0]) : of_simple(tree_.as<ast::Try>(statement).body);
+  if (inside == kUnknown) inside = of_simple(tree_.as<ast::Try>(statement).finalbody);
   return inside >= kStep ? inside - kStep : kUnknown;
 }
 

@@ -42,6 +42,10 @@ class Starts {
   // it: it does not start further right, or what it holds does not. `inside`: its own body.
   bool is_written_outside(ast::NodeId statement, ast::NodeId owner, ast::ListId inside) const;
 
+  // Returns true if the `try` at the start of another one, which has no clauses, was written in it:
+  // it starts no further left than the body of the other one's `finally`.
+  bool is_nested_try(ast::NodeId statement) const;
+
   // The statement that was written where control leaves by a jump. A `pass` at the end of a
   // function leaves only its place, in the `return` that the compiler adds.
   enum class Jump : uint8_t { Unknown, None, Return, ReturnNone, Pass, Ellipsis, Break, Continue };
@@ -130,6 +134,7 @@ class Starts {
   bool is_negated_outside(ast::NodeId comparison, bool negated) const;
   int32_t width(ast::NodeId statement) const { return own(statement).width(); }
   int32_t keyword_before(ast::NodeId expression, int32_t keyword) const;
+  uint32_t unit_of_constant(uint32_t unit) const;
   int32_t of_return(ast::NodeId statement) const;
   int32_t of_simple(ast::ListId list) const;
   int32_t of_branch(ast::NodeId test, ast::ListId body, int32_t keyword) const;

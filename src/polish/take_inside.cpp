@@ -36,13 +36,13 @@ class Inside {
  public:
   Inside(ast::Tree& tree, const Starts& starts) : tree_(tree), starts_(starts) {}
 
-  // Drops a `return` after a `with` at the end of a function that was not written: the layout may
-  // then say it in the `with`.
+  // Drops a `return` after a `with` or a `try` at the end of a function that was not written: the
+  // layout may then say it in that statement.
   void drop_return(Statements& items) {
     if (items.size() < 2 || !tree_.is(items.back(), Kind::Return)) return;
     if (tree_.as<ast::Return>(items.back()).value.valid()) return;
     const NodeId before = items[items.size() - 2];
-    if (!tree_.is(before, Kind::With)) return;
+    if (!tree_.is(before, Kind::With) && !tree_.is(before, Kind::Try)) return;
     if (starts_.jump(items.back(), before) <= Starts::Jump::None) items.pop_back();
   }
 
@@ -84,7 +84,7 @@ class Inside {
       if (kind == Kind::Match && !quiet_only && take_as_case(owner, rest)) return true;
       const std::optional<Target> target = way_out(owner);
       quiet_only = quiet_only || (target && target->quiet_only);
-      if (!target || (quiet_only && !is_quiet(rest))) return false;
+      if (!target || (quiet_only && !is_quiet_jump(tree_, rest))) return false;
       if (target->may_swallow && !does_nothing(rest, end)) return false;
       Statements list = items_at(tree_, target->place);
       if (is_aligned(list, rest)) {
@@ -95,15 +95,6 @@ class Inside {
       }
       owner = list.back();
     }
-  }
-
-  // Returns true for a jump that cannot raise.
-  bool is_quiet(std::span<const NodeId> rest) const {
-    if (rest.size() != 1) return false;
-    const Kind kind = tree_.kind(rest[0]);
-    if (kind != Kind::Return) return kind == Kind::Continue || kind == Kind::Break;
-    const NodeId value = tree_.as<ast::Return>(rest[0]).value;
-    return !value.valid() || tree_.is(value, Kind::Constant);
   }
 
   // Returns true for a jump to where control gets without it. `end`: that of the list around.
@@ -289,7 +280,8 @@ class Inside {
   // `while True: … break` and a after it, in the column of the `break`  ->  a in its place
   bool take_for_break(const Target& target, std::span<const NodeId> rest) {
     Statements list = items_at(tree_, target.place);
-    if (!tree_.is(list.back(), Kind::Break) || (target.quiet_only && !is_quiet(rest))) return false;
+    if (!tree_.is(list.back(), Kind::Break) || (target.quiet_only && !is_quiet_jump(tree_, rest)))
+      return false;
     const NodeId leaving = list.back();
     list.pop_back();
     if (!is_aligned(list, rest) && !is_in_else(list, rest)) return false;
@@ -327,16 +319,24 @@ class Inside {
   const Starts& starts_;
 };
 
-// Writes the `continue` of clauses that hold nothing else, at the end of a loop's body.
-void write_continues(ast::Tree& tree, NodeId statement, const Starts& starts) {
+// Writes the jump of clauses that hold nothing else, at the end of a loop's body or a function.
+void fill_clauses(ast::Tree& tree, NodeId statement, End end, const Starts& starts) {
   if (!tree.is(statement, Kind::Try)) return;
   const auto handlers = tree.items(tree.as<ast::Try>(statement).handlers);
   for (const NodeId handler : Statements(handlers.begin(), handlers.end())) {
     auto clause = tree.as<ast::ExceptHandler>(handler);
     const auto body = tree.items(clause.body);
     const bool is_empty = body.empty() || (body.size() == 1 && tree.is(body[0], Kind::Pass));
-    if (!is_empty || starts.in_clause(handler) != Starts::Jump::Continue) continue;
-    clause.body = tree.list({tree.add(ast::Continue{}, tree.where(clause.type))});
+    if (!is_empty) continue;
+    const Starts::Jump written = starts.in_clause(handler);
+    const bool is_none = written == Starts::Jump::ReturnNone;
+    const bool is_there = end == End::Continue ? written == Starts::Jump::Continue
+                                               : is_none || written == Starts::Jump::Return;
+    if (!is_there) continue;
+    const ast::Where where = tree.where(clause.type);
+    const NodeId left =
+        is_none ? tree.add(ast::Return{ast::none_node(tree, {})}, where) : jump(tree, end, where);
+    clause.body = tree.list({left});
     tree.set(handler, clause);
   }
 }
@@ -351,7 +351,7 @@ void take_inside(ast::Tree& tree, Statements& body, Outline& outline, bool is_fu
                  [&](Statements& items, End end, int32_t column) {
                    if (end == End::Return) inside.drop_return(items);
                    inside.rewrite(items, end, column);
-                   if (end == End::Continue) write_continues(tree, items.back(), starts);
+                   if (end != End::Other) fill_clauses(tree, items.back(), end, starts);
                  });
 }
 

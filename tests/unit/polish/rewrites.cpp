@@ -31,7 +31,11 @@ void without_columns(ast::Tree& tree, Statements& body, const Places&) {
 }
 
 const std::unordered_map<std::string, Rewrite> kRewrites = {
-    {"join_try", without_columns<join_try>},
+    {"join_try",
+     [](ast::Tree& tree, Statements& body, const Places&) {
+       Outline outline(tree, body);
+       join_try(tree, body, outline, Starts(tree, body, {kNoPlaces}));
+     }},
     {"join_with",
      [](ast::Tree& tree, Statements& body, const Places& places) {
        Outline outline(tree, body);
@@ -44,7 +48,11 @@ const std::unordered_map<std::string, Rewrite> kRewrites = {
      }},
     {"join_lines", without_columns<join_lines>},
     {"chain_elif", without_columns<chain_elif>},
-    {"drop_repeated_ends", without_columns<drop_repeated_ends>},
+    {"drop_repeated_ends",
+     [](ast::Tree& tree, Statements& body, const Places&) {
+       Outline outline(tree, body);
+       drop_repeated_ends(tree, body, outline, Starts(tree, body, {kNoPlaces}));
+     }},
     {"end_if", without_columns<end_if>},
     {"end_try", [](ast::Tree& tree, Statements& body,
                    const Places&) { end_try(tree, body, Starts(tree, body, {kNoPlaces})); }},

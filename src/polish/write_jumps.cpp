@@ -3,9 +3,10 @@
 // last statement of a loop's body or has an `else` that is. Up to 3.9, code that never runs follows
 // the jump of the statement: the compiler leaves each clause once more (compiler_try_except). From
 // 3.11 on, the jump at the end of any list has the place of the statement, and so has what leaves a
-// clause before it.
+// clause before it; a `return` does that in a function, out of a `with` or a `finally` too.
 #include <algorithm>
 
+#include "ast/nodes.h"
 #include "polish/ends.h"
 #include "polish/keywords.h"
 #include "polish/rewrites.h"
@@ -98,20 +99,29 @@ class Continues {
   const object::LeftCode& left_;
 };
 
-// Returns the code unit of the `continue` that was written after the last statement of a list;
-// kNoUnit: there was none.
-uint32_t unit_of_continue(const ast::Tree& tree, const Statements& items, const Starts& starts) {
+// The jump that was written after the last statement of a list, and its code unit; kNoUnit: there
+// was none.
+struct Jump {
+  uint32_t unit = Starts::kNoUnit;
+  bool has_none = false;  // `return None`
+};
+
+Jump jump_after(const ast::Tree& tree, NodeId last, End end, const Starts& starts) {
   const object::Places& places = starts.places();
-  const Starts::Next next = starts.after(items.back());
+  const Starts::Next next = starts.after(last);
   const object::SourcePlace here = places.at(next.unit);
-  const bool is_it = here.columns.width() == width_of("continue") &&
-                     here.columns.begin == starts.of(items.back()) &&
-                     here.line > tree.where(items.back()).line;
-  if (next.unit == 0 || !is_it || places.is_left_before(next.unit)) return Starts::kNoUnit;
+  const int32_t wide = here.columns.width();
+  const bool has_none = end == End::Return && wide == width_of("None");
+  const int32_t start = here.columns.begin - (has_none ? width_of("return ") : 0);
+  const bool is_it = has_none || wide == width_of(end == End::Return ? "return" : "continue");
+  if (next.unit == 0 || !is_it || start != starts.of(last)) return {};
+  // A `for` gets there from its header.
+  const bool is_left = !tree.is(last, Kind::For) && places.is_left_before(next.unit);
+  if (here.line <= tree.where(last).line || is_left) return {};
   // A NOP, the jump, or what leaves a clause and then the jump.
-  const uint32_t last = places.last_leaving(places.end_of_place(next.unit));
-  const bool leaves = last != Starts::kNoUnit && last >= next.unit;
-  return leaves || places.is_nop(next.unit) ? next.unit : Starts::kNoUnit;
+  const uint32_t leaving = places.last_leaving(places.end_of_place(next.unit));
+  const bool leaves = leaving != Starts::kNoUnit && leaving >= next.unit;
+  return leaves || places.is_nop(next.unit) ? Jump{next.unit, has_none} : Jump();
 }
 
 void write_by_columns(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts) {
@@ -121,24 +131,26 @@ void write_by_columns(ast::Tree& tree, Statements& body, bool is_function, const
     const bool is_loop =
         owner.valid() && (tree.is(owner, Kind::For) || tree.is(owner, Kind::While));
     const bool has_else = is_loop && !view_at(tree, place_of(tree, owner, Suite::Orelse)).empty();
-    if (list.end != End::Continue || has_else) return;
+    if (list.end == End::Other || !owner.valid() || has_else) return;
     Statements rest = items;
     // One without a place may be that one.
     const bool may_be = rest.size() > 1 && tree.is(rest.back(), Kind::Continue);
     if (may_be && starts.unit_of(rest.back()) == Starts::kNoUnit) rest.pop_back();
     if (rest.empty() || never_falls_through(tree, rest)) return;
-    const uint32_t unit = unit_of_continue(tree, rest, starts);
-    if (unit == Starts::kNoUnit) return;
-    rest.push_back(tree.add(ast::Continue{}, {starts.places().at(unit).line, unit * 2}));
+    const Jump found = jump_after(tree, rest.back(), list.end, starts);
+    if (found.unit == Starts::kNoUnit) return;
+    const ast::Where where{starts.places().at(found.unit).line, found.unit * 2};
+    rest.push_back(found.has_none ? tree.add(ast::Return{ast::none_node(tree, {})}, where)
+                                  : jump(tree, list.end, where));
     items = std::move(rest);
   });
 }
 
 }  // namespace
 
-void write_continues(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts) {
-  if (!tree.made().meets({Kind::For, Kind::While})) return;
+void write_jumps(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts) {
   if (starts.known()) return write_by_columns(tree, body, is_function, starts);
+  if (!tree.made().meets({Kind::For, Kind::While})) return;
   const object::LeftCode* left = starts.left();
   if (left == nullptr) return;
   const bool any = std::any_of(left->taken.begin(), left->taken.end(),
