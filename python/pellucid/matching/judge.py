@@ -147,9 +147,9 @@ def _compared(
         unproven = unproven._replace(reason=why)
     _, compared = _core.compare_codes(theirs, ours)
     codes = [CodeVerdict(*code) for code in compared]
-    # A difference counts only if both comparisons find it. The decompiled source need not be proven,
-    # because edited bytecode has none, but the engine must have been able to lower it. Versions
-    # differ in which code gets a separate code object.
+    # A difference counts only if both comparisons find it. The decompiled source may be unproven,
+    # as that of edited bytecode is, but the engine must have been able to lower it. Versions differ
+    # in which code gets a separate code object.
     guessed = {code.code: code.reason for code in _unproven(verdict.codes)}
     real = [c for c in _unproven(lowered) if not c.reason.startswith(_NOT_LOWERED)]
     for code in _unproven(codes):
