@@ -165,7 +165,7 @@ def _compared(
         # The decompiled source has the same fault, so no source compiles to this.
         if guessed.get(code.code) == code.reason:
             line = _line_of(theirs, code.code.split("/")[1:], 0)
-            reason = f"no compiler makes this of a source: {code.reason}"
+            reason = f"no compiler generates this: {code.reason}"
             return Match(DIFFERS, reason, code.code, line, version=version)
     # What one comparison proves, the other need not.
     rest = _paths(_unproven(codes))
