@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "python/from_code.h"
@@ -102,14 +103,20 @@ class TreeReader {
     const ast::Where around = where_;
     const nb::object line = nb::getattr(given, "lineno", nb::none());
     if (!line.is_none()) where_.line = nb::cast<int32_t>(line);
+    const Kind enclosing = std::exchange(kind_, kind);
+    // Of the operation around it (ast::is_apart).
+    const bool is_on_other_line = enclosing == Kind::BoolOp && where_.line != around.line;
     ast::Tree::Record record;
     record.kind = kind;
     record.where = where_;
     size_t slot = 0;
     for (const FieldInfo& field : ast::fields_of(kind)) {
-      record.slots[slot++] = field.name == flag ? 1 : value(kind, field, given);
+      const bool is_set = field.name == flag ||
+                          (is_on_other_line && field.name == std::string_view("is_tested_again"));
+      record.slots[slot++] = is_set ? 1 : value(kind, field, given);
     }
     where_ = around;
+    kind_ = enclosing;
     return tree_.add_record(record);
   }
 
@@ -181,7 +188,8 @@ class TreeReader {
   }
 
   ast::Tree& tree_;
-  ast::Where where_;  // of the node that is being converted
+  ast::Where where_;          // of the node that is being converted
+  Kind kind_ = Kind::Module;  // of the same
   int depth_ = 0;
 };
 

@@ -21,7 +21,8 @@ from typing import Any, Dict, List, Optional, Tuple
 import pytest
 from case_pycs import CASES, pycs_of
 from needs import VERSIONS
-from pellucid import DecompileError, match
+from pellucid import DecompileError, _core, match
+from pellucid.interpreters import compile_to_marshal
 from pellucid.matching.header import NOT_READ, STALE_DATE, UNCHECKED, source_hash
 from pellucid.matching.prepare import prepare
 
@@ -308,6 +309,18 @@ def test_a_wheel_has_its_sources_beside_them(package: Path) -> None:
         archive.writestr("alone.pyc", compiled(SOURCE))
     status, out, _ = run(wheel.name, "--jobs", 1, folder=package.parent)
     assert status == 3 and "there is no package-1.0-py3-none-any.whl/alone.py" in out
+
+
+@pytest.mark.parametrize("version", [(3, 10), (3, 11), (3, 12)])
+def test_an_operand_on_another_line_is_tested_twice(version: Tuple[int, int]) -> None:
+    text = "def f(a):\n    return c[(\n        a and 'x'\n    ) or 'y'], (a and 'x' or\n 'y')\n"
+    try:
+        code = compile_to_marshal(text, version)
+    except LookupError:
+        pytest.skip("no such interpreter")
+    header = _core.header_for(*version)
+    assert header is not None
+    assert match(header + code, text).status == "match"
 
 
 def test_the_layers_of_an_image_have_their_sources_beside_them(package: Path) -> None:
