@@ -60,6 +60,22 @@ def test_a_run_that_uses_nothing_of_it_imports_and_writes_nothing(tmp_path: Path
     assert not list(tmp_path.rglob("*pellucid*"))
 
 
+def test_a_failed_test_shows_its_log_without_the_trace_events_of_torch(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import logging\n"
+        "def test_it():\n"
+        "    logging.getLogger('mine').warning('a warning')\n"
+        "    logging.getLogger('torch.__trace').error('')\n"
+        "    assert 0\n"
+        "def test_other():\n"
+        "    logging.getLogger('torch.__trace').error('')\n"
+        "    assert 0\n"
+    )
+    told = run_pytest(tmp_path)
+    assert "a warning" in told and "torch.__trace" not in told.replace("'torch.__trace'", "")
+    assert told.count("Captured log call") == 1
+
+
 def test_pytest_finds_the_plugin_by_itself() -> None:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert '[project.entry-points.pytest11]\npellucid = "pellucid.testing.plugin"\n' in text

@@ -59,6 +59,21 @@ def pytest_unconfigure() -> None:
     dumps.folders.pop()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Drop torch's trace events from the log that a failed test shows.
+
+    Since pytest 9.2 it captures loggers that do not propagate. These events have no text there, and
+    hundreds of them would follow the message.
+    """
+    shown = [(title, _without_events(text)) for title, text in report.sections]
+    report.sections = [(title, text) for title, text in shown if text.strip()]
+
+
+def _without_events(text: str) -> str:
+    return "".join(line for line in text.splitlines(True) if " torch.__trace:" not in line)
+
+
 class CapturedTest:
     """The capture of one test; the fixture ``pellucid_capture`` returns it."""
 
