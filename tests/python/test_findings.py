@@ -108,6 +108,25 @@ def only(events, **more):
     return found
 
 
+def test_a_branch_on_a_random_number_is_not_one_on_a_tensor():
+    """PyTorch 2.15 makes the number an input of the graph, and names the inputs of a branch."""
+    inputs = "random_value_0: graph input (random_value_0) lt = lt(random_value_0, 0.3)"
+    found = only([frame(), broken(6, "Data-dependent branching", f"Detected it: {inputs}")])
+    assert "random numbers" in found.cause and "pass its result in" in found.remedy
+    inputs = f"l_x_: graph input (L['x']) {inputs}"
+    found = only([frame(), broken(6, "Data-dependent branching", f"Detected it: {inputs}")])
+    assert "tensor's values" in found.cause
+
+
+def test_a_manager_that_is_not_traced_and_the_call_that_creates_it_are_one_cause():
+    kind = "Attempted to inline function marked as skipped"
+    reason = "marked that the function `_patch.__enter__` should not be traced."
+    events = [frame(), broken(6, "Unsupported method call"), broken(6, kind, reason, id="1/0")]
+    found = only(events)
+    assert "cannot enter the context manager `_patch`" in found.cause
+    assert found.remedy.startswith("enter it outside") and len(found.keys) == 2
+
+
 def test_a_branch_that_gives_one_name_one_of_two_values_is_written_with_where():
     found = only([frame(), broken(6, "Data-dependent branching", "Detected it")])
     assert (found.kind, found.place, found.sure) == ("break", Place(FILE, 6, "step"), "likely")

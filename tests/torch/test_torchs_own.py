@@ -22,11 +22,15 @@ def test_an_error_inside_dynamo_is_torchs(torch, dynamo, tmp_path, monkeypatch):
     """As when an assertion of Dynamo's own fails: the line is right, and runs uncompiled."""
     from torch._dynamo.variables import tensor
 
-    def method_round(self, *args, **kwargs):
-        raise AssertionError("freevar has no source: this likely means a bug")
+    known = tensor.TensorVariable.call_method
 
-    method_round.__code__ = method_round.__code__.replace(co_filename=tensor.__file__)
-    monkeypatch.setattr(tensor.TensorVariable, "method_round", method_round, raising=False)
+    def call_method(self, tx, name, *args, **kwargs):
+        if name == "round":
+            raise AssertionError("freevar has no source: this likely means a bug")
+        return known(self, tx, name, *args, **kwargs)
+
+    call_method.__code__ = call_method.__code__.replace(co_filename=tensor.__file__)
+    monkeypatch.setattr(tensor.TensorVariable, "call_method", call_method)
 
     @torch.compile(backend="eager")
     def step(x):

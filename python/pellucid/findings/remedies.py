@@ -53,6 +53,11 @@ def _advice(program: Program, place: Place | None, event: Break) -> Advice:
 
 
 def _branch(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
+    inputs = re.findall(r"(\w+): graph input", event.reason)
+    if inputs and all(name.startswith("random_value_") for name in inputs):
+        drawn = re.search(r"\brandom\.\w+(?=\()", program.code(place))
+        name = f"`{drawn[0]}`" if drawn else "Python's random numbers"
+        return told(f"the branch depends on {name}, which differs at every call", _PASSED_IN)
     shape = rewrites.branch_shape(program, place)
     what = {
         "while": "the condition of the loop depends on a tensor's values",
@@ -79,6 +84,7 @@ def _branch(found: Match[str], event: Break, program: Program, place: Place | No
     )
 
 
+_PASSED_IN = "call it outside the compiled function and pass its result in"
 _BOTH_SIDES = "changes gradients if the side that is not chosen gives NaN or Inf"
 
 
@@ -173,7 +179,7 @@ def _skipped_call(found: Match[str], event: Break, program: Program, place: Plac
     ):
         return told(
             f"torch does not trace `{full}`",
-            "call it outside the compiled function and pass its result in",
+            _PASSED_IN,
         )
     if module.startswith("torch."):
         return told(f"torch does not trace `{full}`", "call it outside the compiled function")
@@ -314,9 +320,10 @@ _ROWS: tuple[tuple[str, Make], ...] = (
         ),
     ),
     (
-        r"^Unsupported context manager\n[^\n]*?`(?P<name>[^`]+)`",
+        r"^Unsupported context manager\n[^\n]*?`(?P<name>[^`]+)`"
+        r"|function marked as skipped[\s\S]*?function `(?P<manager>[^`]+)\.__a?enter__`",
         said(
-            "torch cannot enter the context manager `{name}`",
+            "torch cannot enter the context manager `{name}{manager}`",
             "enter it outside the compiled function",
         ),
     ),

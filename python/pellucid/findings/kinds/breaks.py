@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +23,8 @@ from ..source import Program
 from ..words import short
 
 _MANAGER = "Unsupported context manager"
+_ENTERS = re.compile(r"`[^`]+\.__a?enter__` should not be traced")
+"""Since PyTorch 2.15, the same for a manager whose code torch does not trace."""
 
 
 def breaks(capture: Capture, program: Program) -> list[Finding]:
@@ -37,7 +40,8 @@ def breaks(capture: Capture, program: Program) -> list[Finding]:
         at_no_line = place is None or not (place.line or is_own(place.file))
         if at_no_line and function is not None and is_own(function.file):
             place = program.start(function)  # the cut comes from torch itself
-        groups.setdefault((place, event.kind), []).append(event)
+        kind = _MANAGER if _ENTERS.search(event.reason) else event.kind
+        groups.setdefault((place, kind), []).append(event)
     # The remedy moves the whole `with` out, and with it the breaks in creating the manager.
     for place, kind in [group for group in groups if group[1] == _MANAGER]:
         for other in [group for group in groups if group[0] == place and group[1] != kind]:
