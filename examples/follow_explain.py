@@ -2,12 +2,11 @@
 """Fix programs as a coding agent does: follow `pellucid explain --json --try`, and nothing else.
 
 It works on copies of the programs that the command line names, by default the three in `agent/`.
-In each round it captures the program, asks for the findings with tried remedies, and applies the
-best remedy that works to each. It ends when there is none, and prints what it did.
+In each round it captures the program, asks for the findings with tried remedies, and applies to
+each the first remedy that works and has a diff. It ends when there is none, and prints what it did.
 """
 
 import json
-import re
 import shutil
 import subprocess
 import sys
@@ -27,18 +26,6 @@ def pellucid(folder, *arguments):
     return done.stdout
 
 
-def fixed(program, text, finding, remedy):
-    """Return the text of a program after a remedy; None if this script cannot apply it."""
-    if remedy["diff"]:
-        at = remedy["target"] or finding["place"]
-        return patched(text, remedy["diff"]) if at["file"] == str(program) else None
-    if remedy["kind"] == "setting":
-        return re.sub(r"^import torch$", rf"\g<0>\n\n{remedy['code']}", text, count=1, flags=re.M)
-    if remedy["kind"] == "option":
-        return re.sub(r"torch\.compile\((?!\))", rf"\g<0>{remedy['code']}, ", text, count=1)
-    return None
-
-
 def patched(text, diff):
     """Return a text with a unified diff of it applied."""
     with tempfile.TemporaryDirectory() as folder:
@@ -54,9 +41,9 @@ def improve(program, findings):
     for finding in findings:
         for remedy in finding["remedies"]:
             works = remedy["trial"] is not None and remedy["trial"]["status"] == "works"
-            changed = fixed(program, text, finding, remedy) if works else None
-            if changed is not None:
-                text = changed
+            at = remedy["target"] or finding["place"]
+            if works and remedy["diff"] and at["file"] == str(program):
+                text = patched(text, remedy["diff"])
                 done.append(f"line {finding['place']['line']}: {remedy['words']}")
                 break
     program.write_text(text, encoding="utf-8")

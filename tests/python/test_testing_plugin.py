@@ -48,8 +48,9 @@ def test_without_torch_the_fixture_skips_and_the_assertion_says_what_to_install(
 
 
 def test_a_run_that_uses_nothing_of_it_imports_and_writes_nothing(tmp_path: Path) -> None:
-    asks = "import sys\ndef test_it():\n    print(sorted(n for n in sys.modules if 'pellu' in n))\n"
-    (tmp_path / "test_it.py").write_text(f"{asks}    assert 'torch' not in sys.modules\n")
+    ours = "sorted(name for name in sys.modules if name.startswith('pellucid'))"
+    asks = f"import sys\ndef test_it():\n    print({ours})\n    assert 'torch' not in sys.modules\n"
+    (tmp_path / "test_it.py").write_text(asks)
     told = run_pytest(tmp_path, "-s")
     assert "1 passed" in told, told
     (line,) = (line for line in told.splitlines() if "pellucid.testing" in line and "[" in line)
