@@ -311,6 +311,12 @@ def test_a_wheel_has_its_sources_beside_them(package: Path) -> None:
     assert status == 3 and "there is no package-1.0-py3-none-any.whl/alone.py" in out
 
 
+def test_a_string_after_the_docstring_is_none_without_it() -> None:
+    text = "class C:\n    'one'\n    'two'\n    def f(self):\n        'three'\n"
+    assert match(compiled(text, 2), text, optimize=2).status == "match"
+    assert match(compiled(text, 2), text.replace("def f", "def g"), optimize=2).status == "differs"
+
+
 @pytest.mark.parametrize("version", [(3, 10), (3, 11), (3, 12)])
 def test_an_operand_on_another_line_is_tested_twice(version: Tuple[int, int]) -> None:
     text = "def f(a):\n    return c[(\n        a and 'x'\n    ) or 'y'], (a and 'x' or\n 'y')\n"

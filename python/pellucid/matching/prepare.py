@@ -46,7 +46,8 @@ class _Folder(ast.NodeTransformer):
     def _body(self, node: Any) -> Any:
         text = ast.get_docstring(node, clean=False)
         if text is not None and self.optimize > 1:
-            del node.body[0]
+            # Not deleted: a string after it would become the docstring.
+            node.body[0] = ast.copy_location(ast.Pass(), node.body[0])
         elif text is not None and self.trims_docstrings:
             node.body[0].value = ast.copy_location(ast.Constant(trimmed(text)), node.body[0])
         return self.generic_visit(node)
