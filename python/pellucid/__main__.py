@@ -306,6 +306,12 @@ def _add_inspect(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def _add_version(add: argparse.ArgumentParser) -> None:
     add.add_argument(
+        "--carve",
+        action="store_true",
+        help="read every code object at any place of each file, such as in a memory dump, a "
+        "program or a cache, instead of files and archives",
+    )
+    add.add_argument(
         "--python-version",
         type=_version,
         metavar="3.N",

@@ -52,6 +52,7 @@ def contents(
     unpack: Optional[Callable[[str, bytes, int], bytes]],
     most: int,
     sources: bool = False,
+    carves: bool = False,
 ) -> Tuple[bool, List[Member]]: ...
 def loads(
     path: bytes, unpack: Optional[Callable[[str, bytes, int], bytes]]

@@ -8,14 +8,14 @@ from typing import List, Optional, Tuple
 
 from pellucid import _core, batch, following, inspection
 from pellucid.errors import DecompileError, complain, printable
-from pellucid.inputs import Job, jobs_of, split_errors
+from pellucid.inputs import Job, jobs_of, search
 
 
 def _jobs(
     arguments: argparse.Namespace, out: Optional[str], as_json: bool = False
 ) -> Tuple[List[Job], int]:
     """Return the jobs of the inputs that can be looked into, and the exit status so far."""
-    inputs, bad = split_errors(arguments.inputs)
+    inputs, bad = search(arguments.inputs, arguments.carve)
     for given, reason in bad:
         if as_json:
             batch.print_json(batch.Result(Job(Path(given), None), None, None, reason))

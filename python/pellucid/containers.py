@@ -31,15 +31,17 @@ class Contents(NamedTuple):
     members: List[Member]
 
 
-def contents_of(path: Path, sources: bool = False) -> Contents:
+def contents_of(path: Path, sources: bool = False, carves: bool = False) -> Contents:
     """Return the code of a file; with `sources`, the `.py` files of an archive are among it.
+
+    With `carves`, return code objects at any place of the file instead.
 
     Raises:
         OSError: the file cannot be read.
         DecompileError: it is a damaged archive, or larger than the limits.
     """
     with path.open("rb"):  # with Python's words for what is wrong
-        return Contents(*_core.contents(os.fsencode(path), _unpack, MOST_MEMBERS, sources))
+        return Contents(*_core.contents(os.fsencode(path), _unpack, MOST_MEMBERS, sources, carves))
 
 
 def loads(path: Path) -> List[Dict[str, Any]]:

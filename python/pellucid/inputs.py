@@ -58,15 +58,22 @@ class _Found(NamedTuple):
     is_source: bool = False  # a `.py` file of an archive
 
 
-def jobs_of(inputs: Sequence[str], out: Optional[str]) -> List[Job]:
+class Searched(NamedTuple):
+    """An input, and the code that was found in it."""
+
+    given: Path
+    found: List[_Found]
+
+
+def jobs_of(inputs: Sequence[Searched], out: Optional[str]) -> List[Job]:
     """Return a job for each `.pyc` of the inputs.
 
     With several files, a folder or an archive, `out` is a folder that mirrors the input:
     `pkg/__pycache__/mod.cpython-311.pyc` becomes `out/pkg/mod.py`. Several folders and archives
-    each get a separate folder in it. Raises DecompileError for an invalid archive.
+    each get a separate folder in it. Raises DecompileError if that folder is a file.
     """
-    given = [Path(path) for path in inputs]
-    groups = [list(find(path)) for path in given]
+    given = [each.given for each in inputs]
+    groups = [each.found for each in inputs]
     if out is None:
         found = [each for group in groups for each in group]
         return [Job(f.path, None, f.member, f.read_member, about=f.about) for f in found]
@@ -90,10 +97,11 @@ def jobs_of(inputs: Sequence[str], out: Optional[str]) -> List[Job]:
     return jobs
 
 
-def find(given: Path, sources: bool = False) -> Iterator[_Found]:
+def find(given: Path, sources: bool = False, carves: bool = False) -> Iterator[_Found]:
     """Yield the code of a file, a folder or an archive, sorted by name.
 
-    With `sources`, the `.py` files of archives are among it.
+    With `sources`, the `.py` files of archives are among it. With `carves`, it is the code objects
+    at any place of each file instead.
 
     Raises DecompileError for an invalid archive.
     """
@@ -104,7 +112,7 @@ def find(given: Path, sources: bool = False) -> Iterator[_Found]:
             top = Path(folder)
             above = PurePosixPath(top.relative_to(given).as_posix())
             for name in sorted(files):
-                yield from find_in_folder(top / name, above / name, sources)
+                yield from find_in_folder(top / name, above / name, sources, carves)
         return
     if not given.is_file():  # standard input, a pipe, a device
         name = "stdin.pyc" if str(given) == "-" else given.name
@@ -113,7 +121,7 @@ def find(given: Path, sources: bool = False) -> Iterator[_Found]:
     if given.stat().st_size > LARGEST_FILE:
         yield _Found(given, None, PurePosixPath(given.name))  # its job will refuse it
         return
-    found = containers.contents_of(given, sources)
+    found = containers.contents_of(given, sources, carves)
     if found.is_archive:
         yield from _found(given, found.members, PurePosixPath(given.name), PurePosixPath())
     else:
@@ -132,16 +140,19 @@ def _found(
             yield _Found(path, member.name, place, member.read, about, member.is_source)
 
 
-def find_in_folder(path: Path, inside: PurePosixPath, sources: bool = False) -> Iterator[_Found]:
+def find_in_folder(
+    path: Path, inside: PurePosixPath, sources: bool = False, carves: bool = False
+) -> Iterator[_Found]:
     """Yield a file of a folder if it is code, and its members if it is an archive."""
-    if path.name.endswith(".pyc"):
+    if path.name.endswith(".pyc") and not carves:
         yield _Found(path, None, inside)
         return
     try:
         if not path.is_file():
             return
         if path.suffix != ".py" and path.stat().st_size <= LARGEST_FILE:
-            yield from _found(path, containers.contents_of(path, sources).members, inside, inside)
+            members = containers.contents_of(path, sources, carves).members
+            yield from _found(path, members, inside, inside)
     except OSError:
         return  # its name does not claim that it is code
     except DecompileError as error:
@@ -205,21 +216,30 @@ class _Places:
         return self._folder / free
 
 
-def split_errors(inputs: Sequence[str]) -> Tuple[List[str], List[Tuple[str, str]]]:
-    """Return the inputs that can be searched, and (input, reason) for each of the others."""
-    good: List[str] = []
+def search(
+    inputs: Sequence[str], carves: bool = False
+) -> Tuple[List[Searched], List[Tuple[str, str]]]:
+    """Return the inputs with their code, and (input, reason) for each that has none."""
+    good: List[Searched] = []
     bad: List[Tuple[str, str]] = []
     for given in inputs:
         try:
             path = Path(given)
             if given != "-":
                 os.stat(given)  # the text as given, since Path("") is a folder
-            if next(find(path), None) is None:
-                bad.append((given, "no compiled Python in it"))
+            found = list(find(path, carves=carves))
+            if found:
+                good.append(Searched(path, found))
             else:
-                good.append(given)
+                bad.append((given, "no compiled Python in it"))
         except OSError as error:
             bad.append((given, (error.strerror or str(error)).lower()))
         except (DecompileError, ValueError) as error:
             bad.append((given, str(error)))
     return good, bad
+
+
+def split_errors(inputs: Sequence[str]) -> Tuple[List[str], List[Tuple[str, str]]]:
+    """Return the inputs that have code, and (input, reason) for each of the others."""
+    good, bad = search(inputs)
+    return [str(each.given) for each in good], bad

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "archive/carve.h"
 #include "archive/gzip.h"
 #include "archive/pickles.h"
 #include "archive/pyinstaller.h"
@@ -106,6 +107,7 @@ class Finder {
     switch (kind) {
       case DataKind::Code:
       case DataKind::Pickle:
+      case DataKind::Carved:
         return true;
       case DataKind::Zip:
         return zip(data, place);
@@ -358,7 +360,9 @@ class Finder {
 }  // namespace
 
 Result<Contents> contents_of(const SourcePtr& source, const Options& options) {
-  return Finder(options).run(source);
+  if (!options.carves) return Finder(options).run(source);
+  PELLUCID_TRY(const Data data, source->open());
+  return Contents{DataKind::Carved, carve(data), {}};
 }
 
 }  // namespace pellucid::archive

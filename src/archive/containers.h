@@ -36,6 +36,7 @@ struct Options {
   Unpack unpack;                  // what the core cannot inflate; may be empty
   size_t most_members = 200'000;  // of the archive and those in it
   bool sources = false;           // list `.py` files too
+  bool carves = false;            // list code objects at any place instead (archive/carve.h)
   bool lists_loads = false;       // sets Contents::loads
 };
 

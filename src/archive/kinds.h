@@ -10,7 +10,7 @@
 
 namespace pellucid::archive {
 
-enum class DataKind { Code, Zip, Pyz, Program, Tar, Gzip, Packed, Pickle };
+enum class DataKind { Code, Zip, Pyz, Program, Tar, Gzip, Packed, Pickle, Carved };
 
 // Returns the kind of archive, wherever in the bytes it shows; Code if there is none. (Whether it
 // is a pickle is known once it was read.)

@@ -64,6 +64,8 @@ constexpr const char* kDecompileHelp =
     "  --python-version 3.N\n"
     "                      Python version of the files (default: as the header says, or the one\n"
     "                      that fits)\n"
+    "  --carve             read every code object at any place of each file, such as in a memory\n"
+    "                      dump, a program or a cache, instead of files and archives\n"
     "  --jobs N            files to process at a time (default: one per processor)\n"
     "  --json              print one line of JSON per file\n"
     "\n"
@@ -88,6 +90,7 @@ constexpr const char* kDumpHelp =
     "options:\n"
     "  --python-version 3.N\n"
     "           Python version of the files (default: as the header says, or the one that fits)\n"
+    "  --carve  read every code object at any place of each file\n"
     "\n"
     "stages:\n"
     "  module   code objects, as read from the file\n"
@@ -165,6 +168,8 @@ Arguments parse(int argc, char** argv) {
     } else if (const auto version = words.value(word, "--python-version")) {
       arguments.version = version_named(*version);
       if (!arguments.version) return wrong("--python-version wants one of 3.8 to 3.15");
+    } else if (word == "--carve") {
+      arguments.carves = true;
     } else if (!decompiles) {
       return wrong("unknown option " + std::string(word));
     } else if (word == "--keep-lines") {

@@ -17,6 +17,7 @@ struct Arguments {
   std::vector<std::string> inputs;
   bool keep_lines = false;
   bool as_json = false;
+  bool carves = false;        // read code objects at any place of each file
   bool force = false;         // overwrite files that have different contents
   bool strict = false;        // compare what handles interruptions, too
   bool verify = true;         // by the relowered tier, since there is no Python to recompile with

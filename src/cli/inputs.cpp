@@ -119,30 +119,31 @@ void add(Group& group, const fs::path& path, archive::Contents contents, const f
 }
 
 // Returns what a file holds; nothing if it cannot be read, as its job will report.
-Result<archive::Contents> contents_of_file(const fs::path& path) {
+Result<archive::Contents> contents_of_file(const fs::path& path, bool carves) {
   const archive::SourcePtr source = archive::source_of_file(path);
   if (!source->open().ok()) return archive::Contents();
   archive::Options options;
   options.name = path.filename().string();
+  options.carves = carves;
   Result<archive::Contents> contents = archive::contents_of(source, options);
   if (contents.ok()) return contents;
   return Error{contents.error().code, 0, described(contents.error())};
 }
 
 // Adds a file of a folder if it is code, or its members if it is an archive.
-void find_in_file(Group& group, const fs::path& path) {
+void find_in_file(Group& group, const fs::path& path, bool carves) {
   const fs::path inside = path.lexically_relative(group.given);
-  if (path.extension() == ".pyc") {
+  if (path.extension() == ".pyc" && !carves) {
     group.found.push_back({{path.string(), path.string(), {}, {}}, inside});
     return;
   }
   if (path.extension() == ".py") return;
-  Result<archive::Contents> contents = contents_of_file(path);
+  Result<archive::Contents> contents = contents_of_file(path, carves);
   // Nothing indicates that a file that cannot be read is code.
   if (contents.ok()) add(group, path, std::move(*contents), inside);
 }
 
-void find_in_folder(Group& group) {
+void find_in_folder(Group& group, bool carves) {
   std::vector<fs::path> paths;
   std::error_code failed;
   fs::recursive_directory_iterator at(group.given, fs::directory_options::skip_permission_denied,
@@ -152,24 +153,24 @@ void find_in_folder(Group& group) {
     if (is_code || at->is_regular_file(failed)) paths.push_back(at->path());
   }
   std::sort(paths.begin(), paths.end());
-  for (const fs::path& path : paths) find_in_file(group, path);
+  for (const fs::path& path : paths) find_in_file(group, path, carves);
 }
 
-Result<Group> group_of(const std::string& input) {
+Result<Group> group_of(const std::string& input, bool carves) {
   Group group;
   group.given = input;
   std::error_code failed;
   const fs::file_status found = input == "-" ? fs::file_status() : fs::status(input, failed);
   if (fs::is_directory(found)) {
     group.holds_many = true;
-    find_in_folder(group);
+    find_in_folder(group, carves);
   } else {
     if (input != "-" && !fs::exists(found)) {
       return Error{ErrorCode::Malformed, 0, "no such file or directory"};
     }
     const fs::path name = input == "-" ? fs::path("stdin.pyc") : group.given.filename();
     if (fs::is_regular_file(found)) {
-      PELLUCID_TRY(archive::Contents contents, contents_of_file(input));
+      PELLUCID_TRY(archive::Contents contents, contents_of_file(input, carves));
       const bool is_archive = contents.is_archive();
       if (is_archive) add(group, group.given, std::move(contents), name);
       group.holds_many = is_archive;
@@ -231,11 +232,11 @@ class Places {
 
 }  // namespace
 
-Jobs jobs_of(const std::vector<std::string>& inputs, const std::string& out) {
+Jobs jobs_of(const std::vector<std::string>& inputs, const std::string& out, bool carves) {
   Jobs all;
   std::vector<Group> groups;
   for (const std::string& input : inputs) {
-    Result<Group> group = group_of(input);
+    Result<Group> group = group_of(input, carves);
     if (group.ok()) {
       groups.push_back(std::move(*group));
     } else {

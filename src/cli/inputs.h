@@ -35,8 +35,9 @@ struct Jobs {
   std::string usage_error;  // if not empty, no job may run
 };
 
-// Returns a job for each `.pyc` of the inputs, with its place in `out` (empty: standard output).
-Jobs jobs_of(const std::vector<std::string>& inputs, const std::string& out);
+// Returns a job for each `.pyc` of the inputs, or for each code object at any place of them, with
+// its place in `out` (empty: standard output).
+Jobs jobs_of(const std::vector<std::string>& inputs, const std::string& out, bool carves);
 
 Result<std::vector<uint8_t>> read(const Job& job);
 

@@ -139,7 +139,7 @@ bool print(const Arguments& arguments, const Job& job, const Outcome& outcome, b
 
 int run(const Arguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
-  const Jobs all = jobs_of(arguments.inputs, arguments.out);
+  const Jobs all = jobs_of(arguments.inputs, arguments.out, arguments.carves);
   if (!all.usage_error.empty()) {
     std::fprintf(stderr, "pellucid: %s\n", all.usage_error.c_str());
     return kUsageError;

@@ -70,6 +70,13 @@ class Search {
       : bytes_(bytes), wanted_(wanted), header_(object::header_of(bytes)) {}
 
   Result<Input> run() {
+    if (header_.has_mark && object::is_of_pypy(header_.magic) && !wanted_) {
+      return Error{
+          ErrorCode::Unsupported, 0,
+          "pyc: " + object::words_of_magic(header_.magic) +
+              ", whose bytecode is not CPython's (from byte 0x0 on). To read it as that of "
+              "CPython 3.N all the same, pass --python-version 3.N"};
+    }
     const Version* const said = version_said();
     if (said != nullptr && bytes_.size() > object::kHeaderSize) {
       if (Result<Reading> read = reading(object::kHeaderSize, *said); read.ok()) {
@@ -174,13 +181,14 @@ class Search {
   // Returns what is wrong with the bytes: the first error that a reader would want to know.
   Error refusal() const {
     if (error_) return *error_;
-    if (const std::string_view kind = file_kind(bytes_); !kind.empty()) {
-      return Error{ErrorCode::Malformed, 0,
-                   "not compiled Python (from byte 0x0 on, this is " + std::string(kind) + ')'};
+    const bool is_marked = header_.has_mark && bytes_.size() >= object::kHeaderSize;
+    const bool is_known = !file_kind(bytes_).name.empty();
+    if (!is_known && guess_error_ && !is_marked) return *guess_error_;
+    const bool is_short = bytes_.size() < object::kHeaderSize;
+    if (is_known || (!is_marked && !is_short)) {
+      return Error{ErrorCode::Malformed, 0, words_of_file(bytes_)};
     }
     const Result<Module> strict = object::read_pyc(bytes_);
-    const bool is_marked = header_.has_mark && bytes_.size() >= object::kHeaderSize;
-    if (guess_error_ && !is_marked) return *guess_error_;
     if (!strict.ok()) return strict.error();
     return Error{ErrorCode::Malformed, 0, "pyc: no marshalled code found"};
   }

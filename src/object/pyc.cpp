@@ -72,7 +72,13 @@ std::optional<Version> origin_of_magic(uint16_t magic) {
   return known ? known : version_in(kRefused, magic);
 }
 
+// PyPy counts up in steps of 16; CPython 3 starts at 3000.
+bool is_of_pypy(uint16_t magic) { return magic >= 48 && magic < 1000 && magic % 16 == 0; }
+
 std::string words_of_magic(uint16_t magic) {
+  constexpr uint16_t kPyPy39 = 336;
+  if (magic == kPyPy39) return "magic number 336 of PyPy 3.9";
+  if (is_of_pypy(magic)) return "magic number " + std::to_string(magic) + " of PyPy";
   const std::optional<Version> origin = origin_of_magic(magic);
   if (!origin) return "unknown magic number " + std::to_string(magic);
   const bool is_early = is_supported(*origin) && !is_final(magic);

@@ -51,6 +51,9 @@ uint16_t magic_of(Version version);
 // Returns the version of any known number, including unsupported versions and formats.
 std::optional<Version> origin_of_magic(uint16_t magic);
 
+// Returns true for a number of PyPy 3, whose bytecode is not CPython's.
+bool is_of_pypy(uint16_t magic);
+
 // Returns "magic number 3394 of CPython 3.7", "unknown magic number 17".
 std::string words_of_magic(uint16_t magic);
 

@@ -68,13 +68,14 @@ nb::bytes read(const archive::Member& member) {
 // Returns whether a file is an archive, and its code: [Member, ...], first the file itself if it is
 // code.
 nb::tuple contents(const nb::bytes& path, const nb::object& unpack, size_t most_members,
-                   bool sources) {
+                   bool sources, bool carves) {
   const std::filesystem::path file(std::u8string(path.c_str(), path.c_str() + path.size()));
   archive::Options options;
   options.name = file.filename().string();
   options.unpack = unpack_of(unpack);
   options.most_members = most_members;
   options.sources = sources;
+  options.carves = carves;
   archive::Contents found = value_or_raise(
       without_gil([&] { return archive::contents_of(archive::source_of_file(file), options); }));
   nb::list list;
@@ -146,7 +147,7 @@ void add_archives(nb::module_& m) {
       .def_prop_ro("about", [](const archive::Member& member) { return lines_of(member.about); })
       .def("read", &read);
   m.def("contents", &contents, nb::arg("path"), nb::arg("unpack").none(), nb::arg("most"),
-        nb::arg("sources") = false);
+        nb::arg("sources") = false, nb::arg("carves") = false);
   m.def("code_in_pickle", &code_in_pickle, nb::arg("data"));
   m.def("loads", &loads, nb::arg("path"), nb::arg("unpack").none());
 }

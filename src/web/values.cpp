@@ -36,6 +36,7 @@ const char* word_of(CodeView::Kind kind) {
 const char* word_of(archive::DataKind kind) {
   switch (kind) {
     case archive::DataKind::Code:
+    case archive::DataKind::Carved:
       return "code";
     case archive::DataKind::Zip:
       return "zip";

@@ -5,6 +5,7 @@ import json
 import marshal
 import os
 import re
+import struct
 import subprocess
 import sys
 import zipfile
@@ -334,18 +335,49 @@ def test_source_is_told_from_compiled_code(command: "List[str]", tmp_path: Path)
         assert done.stderr == f"pellucid: {source}: {reason}\n"
 
 
+CARVE = ". To search it for code, pass --carve"
+AGAIN = ". Get the file again, as binary data"
+PYC = b"\xcb\r\r\n" + bytes(12) + b"\xe3" + bytes(30)
+
+
 def test_other_files_are_named_for_what_they_are(command: "List[str]", tmp_path: Path) -> None:
-    for start, kind in (
-        (b"\x7fELF\x02\x01\x01", "an ELF program or library"),
-        (b"MZ\x90\0", "a Windows program or library"),
-        (bytes(257) + b"ustar\0", "a tar archive, which has to be unpacked first"),
-        (b"\x80\x04\x95\x0c\0", "a pickle"),
+    for data, kind, advice in (
+        (b"\x7fELF\x02\x01\x01", "an ELF program or library", CARVE),
+        (b"MZ\x90\0", "a Windows program or library", CARVE),
+        (bytes(257) + b"ustar\0", "a tar archive", ". Unpack it first"),
+        (b"M\x06\0\x1fg.", "bytecode of MicroPython", ". MicroPython's own mpy-tool.py shows it"),
+        (PYC.replace(b"\n", b"\r\n"), "a .pyc whose line feeds became CR LF", AGAIN),
+        (PYC.replace(b"\r\n", b"\n"), "a .pyc whose CR LF became line feeds", AGAIN),
+        (
+            PYC.decode("latin-1").encode(),
+            "a .pyc that was saved as text in UTF-8",
+            ". If nothing was lost, decode it as UTF-8 and encode it as Latin-1",
+        ),
+        (marshal.dumps([1, "two"]), "marshalled data that is not a code object", CARVE),
     ):
         path = tmp_path / "given"
-        path.write_bytes(start.ljust(400, b"\0"))
+        path.write_bytes(data.ljust(400, b"\0"))
         done = ask(command, "decompile", path)
-        reason = f"not compiled Python (from byte 0x0 on, this is {kind})"
+        reason = f"not compiled Python (from byte 0x0 on, this is {kind}){advice}"
         assert (done.returncode, done.stderr) == (1, f"pellucid: {path}: {reason}\n")
+    path.write_bytes(b"7c" * 200)
+    assert "a text of hexadecimal digits). Convert" in ask(command, "decompile", path).stderr
+    path.write_bytes(b"4wAAAA+/" * 50)
+    assert "a text in base 64). Decode" in ask(command, "decompile", path).stderr
+    path.write_bytes(bytes(range(1, 60)) * 9)
+    assert "no kind of file that pellucid knows" in ask(command, "decompile", path).stderr
+
+
+def test_bytecode_of_pypy_is_named_and_read_if_asked_for(
+    command: "List[str]", pyc: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "given.pyc"
+    path.write_bytes(struct.pack("<H", 336) + pyc.read_bytes()[2:])
+    done = ask(command, "decompile", path)
+    assert done.returncode == 1
+    assert "magic number 336 of PyPy 3.9, whose bytecode is not CPython's" in done.stderr
+    version = "{}.{}".format(*sys.version_info)
+    assert ask(command, "decompile", path, "--python-version", version).returncode == 0
 
 
 def test_what_was_edited_is_not_overwritten(

@@ -7,10 +7,10 @@
 
 _shtab_pellucid_subparsers=(decompile dis dump inspect run explain import find-difference find-nan diff demo report corpus match textconv completion help)
 
-_shtab_pellucid_decompile_option_strings=(-h --help -o --out --force --verify --verify=recompiled --verify=relowered --verify=strict --no-verify --keep-lines --unstructured --follow --certificate --python-version --jobs --json --color -q --quiet --no-pager)
-_shtab_pellucid_dis_option_strings=(-h --help --python-version --color -q --quiet --no-pager)
-_shtab_pellucid_dump_option_strings=(-h --help --stage --python-version --color -q --quiet --no-pager)
-_shtab_pellucid_inspect_option_strings=(-h --help --python-version --json --color -q --quiet --no-pager)
+_shtab_pellucid_decompile_option_strings=(-h --help -o --out --force --verify --verify=recompiled --verify=relowered --verify=strict --no-verify --keep-lines --unstructured --follow --certificate --carve --python-version --jobs --json --color -q --quiet --no-pager)
+_shtab_pellucid_dis_option_strings=(-h --help --carve --python-version --color -q --quiet --no-pager)
+_shtab_pellucid_dump_option_strings=(-h --help --stage --carve --python-version --color -q --quiet --no-pager)
+_shtab_pellucid_inspect_option_strings=(-h --help --carve --python-version --json --color -q --quiet --no-pager)
 _shtab_pellucid_run_option_strings=(-h --help --out --calls --progress -m --color -q --quiet --no-pager)
 _shtab_pellucid_explain_option_strings=(-h --help --json --fail-on --kinds --try --limit --color -q --quiet --no-pager)
 _shtab_pellucid_import_option_strings=(-h --help --source --lenient --color -q --quiet --no-pager)
@@ -92,6 +92,7 @@ _shtab_pellucid_decompile___no_verify_nargs=0
 _shtab_pellucid_decompile___keep_lines_nargs=0
 _shtab_pellucid_decompile___unstructured_nargs=0
 _shtab_pellucid_decompile___follow_nargs=0
+_shtab_pellucid_decompile___carve_nargs=0
 _shtab_pellucid_decompile___json_nargs=0
 _shtab_pellucid_decompile__q_nargs=0
 _shtab_pellucid_decompile___quiet_nargs=0
@@ -99,18 +100,21 @@ _shtab_pellucid_decompile___no_pager_nargs=0
 _shtab_pellucid_dis_pos_0_nargs=+
 _shtab_pellucid_dis__h_nargs=0
 _shtab_pellucid_dis___help_nargs=0
+_shtab_pellucid_dis___carve_nargs=0
 _shtab_pellucid_dis__q_nargs=0
 _shtab_pellucid_dis___quiet_nargs=0
 _shtab_pellucid_dis___no_pager_nargs=0
 _shtab_pellucid_dump_pos_0_nargs=+
 _shtab_pellucid_dump__h_nargs=0
 _shtab_pellucid_dump___help_nargs=0
+_shtab_pellucid_dump___carve_nargs=0
 _shtab_pellucid_dump__q_nargs=0
 _shtab_pellucid_dump___quiet_nargs=0
 _shtab_pellucid_dump___no_pager_nargs=0
 _shtab_pellucid_inspect_pos_0_nargs=+
 _shtab_pellucid_inspect__h_nargs=0
 _shtab_pellucid_inspect___help_nargs=0
+_shtab_pellucid_inspect___carve_nargs=0
 _shtab_pellucid_inspect___json_nargs=0
 _shtab_pellucid_inspect__q_nargs=0
 _shtab_pellucid_inspect___quiet_nargs=0

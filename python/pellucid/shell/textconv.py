@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Iterator
 
 from pellucid import batch
-from pellucid.errors import DecompileError, printable
-from pellucid.inputs import Job, jobs_of, split_errors
+from pellucid.errors import printable
+from pellucid.inputs import Job, jobs_of, search
 
 
 def text_of(path: str) -> str:
@@ -22,11 +22,8 @@ def text_of(path: str) -> str:
         OSError: the file cannot be read.
     """
     data = Path(path).read_bytes()
-    given, bad = split_errors([path])
-    try:
-        jobs = jobs_of(given, None)
-    except DecompileError as error:
-        return _bytes_of(data, error.message)
+    given, bad = search([path])
+    jobs = jobs_of(given, None)
     if not jobs:
         return _bytes_of(data, bad[0][1] if bad else "no compiled Python in it")
     return "".join(_parts(data, jobs))
