@@ -230,7 +230,7 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     add.add_argument(
         "--follow",
         action="store_true",
-        help="also decompile code hidden in constants, through zlib, bz2, lzma and base64",
+        help="also decompile code hidden in constants, through zlib, bz2, lzma, base64 and more",
     )
     add.add_argument(
         "--certificate",

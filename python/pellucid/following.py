@@ -1,32 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Code in constants: `exec(marshal.loads(zlib.decompress(b"...")))`, without running any of it.
 
-A constant is unpacked through the layers that loaders put around code (zlib, gzip, bz2, lzma, base
-16, 32, 64 and 85, reversed bytes), in any order, until there is marshalled code or source text. The
-result is searched in turn. All of this is bounded: in depth, in bytes, and in attempts.
+A constant, or several that follow each other, is unpacked through the layers that loaders put
+around code (`layers.py`), in any order, until there is marshalled code or source text, which may
+begin at any place in it. The result is searched in turn, text like code. All of this is bounded: in
+depth, in bytes, and in attempts.
 """
 
-import base64
-import binascii
-import bz2
 import hashlib
-import lzma
+import itertools
 import re
-import zlib
 from pathlib import Path
-from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from pellucid import _core
 from pellucid.errors import DecompileError
 from pellucid.inputs import Job
+from pellucid.layers import LAYERS, MOST_UNPACKED, TooMuch
+from pellucid.source_constants import constants_of
 
 LEAST = 40  # bytes of a constant; no code is shorter
-LEAST_INSIDE = 16  # bytes of a layer
+LEAST_INSIDE = 16  # bytes of a layer, and of a part of a constant
 MOST_LAYERS = 8  # around one code object
 DEEPEST = 10  # levels of code in code
-MOST_UNPACKED = 64 << 20  # bytes of one layer
 MOST_IN_ALL = 256 << 20  # bytes of all layers of one file
-MOST_TRIES = 400  # attempts per constant
+MOST_TRIES = 1000  # attempts per constant
 MOST_FOUND = 1000  # per file
 
 Version = Optional[Tuple[int, int]]
@@ -73,10 +71,21 @@ def hidden_in(data: bytes, version: Version = None) -> List[Hidden]:
 def _hidden(
     data: bytes, version: Version, number: str, depth: int, budget: _Budget
 ) -> Iterator[Hidden]:
-    count = 0
     header = _core.header_for(*_core.pyc_version(data) if version is None else version) or b""
-    for holder, value in _core.long_constants(data, LEAST, version):
-        for layers, inner, is_code in _unwrapped(value, budget):
+    constants = _core.long_constants(data, 1, version)
+    yield from _hidden_in_all(constants, header, number, depth, budget)
+
+
+def _hidden_in_all(
+    constants: "Sequence[tuple[str, str | bytes]]",
+    header: bytes,
+    number: str,
+    depth: int,
+    budget: _Budget,
+) -> Iterator[Hidden]:
+    count = 0
+    for holder, run in _runs(constants):
+        for layers, inner, is_code in _in_run(run, budget):
             if budget.found == 0:
                 return
             budget.found -= 1
@@ -85,15 +94,59 @@ def _hidden(
             if is_code and inner[:1] in (b"\xe3", b"c"):
                 inner = header + inner  # the version of its holder, unless that does not fit
             yield Hidden(name, holder, layers, inner, is_code)
-            if is_code and depth > 1:
+            if depth == 1:
+                continue
+            if is_code:
                 yield from _hidden(inner, None, f"{name}.", depth - 1, budget)
+            else:
+                within = [("the text", each) for each in constants_of(inner.decode("utf-8"))]
+                yield from _hidden_in_all(within, header, f"{name}.", depth - 1, budget)
+
+
+def _runs(
+    constants: "Sequence[tuple[str, str | bytes]]",
+) -> "Iterator[tuple[str, list[str | bytes]]]":
+    """Yield parts that follow each other in one code object; the last may be short."""
+    for key, group in itertools.groupby(constants, lambda each: (each[0], type(each[1]))):
+        run: List[str | bytes] = []
+        for _, value in group:
+            if run or len(value) >= LEAST_INSIDE:
+                run.append(value)
+            if run and len(value) < LEAST_INSIDE:
+                yield key[0], run
+                run = []
+        if run:
+            yield key[0], run
 
 
 _Found = Tuple[Tuple[str, ...], bytes, bool]
 
 
-def _unwrapped(value: "str | bytes", budget: _Budget) -> "List[_Found]":
-    """Return the content inside the layers of one constant, with as few layers as possible."""
+_Layered = Tuple[Tuple[str, ...], bytes]
+
+
+def _in_run(run: "List[str | bytes]", budget: _Budget) -> List[_Found]:
+    """Return what constants hold: each, or all of them joined, or from some place in one on."""
+    tried: List[_Layered] = []
+    found = [each for value in run for each in _unwrapped(value, budget, tried)]
+    for end in (len(run), len(run) - 1):
+        if not found and end > 1:
+            joined = type(run[0])().join(run[:end])  # type: ignore[arg-type]
+            found = _unwrapped(joined, budget, [])
+    for layers, data in [] if found else tried:
+        if layers[-1:] not in (("reversed",), ("rot13",)):
+            inside = _core.code_within(data)
+            found += [((*layers, f"at byte {at}"), code, True) for at, code in inside]
+    return found
+
+
+def _unwrapped(value: "str | bytes", budget: _Budget, tried: List[_Layered]) -> List[_Found]:
+    """Return the content inside the layers of one constant, with as few layers as possible.
+
+    What was unpacked is added to `tried`.
+    """
+    if len(value) < LEAST:
+        return []
     if isinstance(value, str):
         try:
             start = value.encode("latin-1")
@@ -101,25 +154,26 @@ def _unwrapped(value: "str | bytes", budget: _Budget) -> "List[_Found]":
             return []
     else:
         start = value
-    todo: List[Tuple[Tuple[str, ...], bytes]] = [((), start)]
+    todo: List[_Layered] = [((), start)]
     tries = MOST_TRIES
     for layers, data in todo:  # todo grows during the loop
         if not budget.is_new(data):
             continue
+        tried.append((layers, data))
         found = _finished(layers, data)
         if found is not None:
             return [found]
         if len(layers) == MOST_LAYERS:
             continue
-        for name, unpack in _LAYERS.items():
+        for name, unpack in LAYERS.items():
             if tries == 0 or budget.bytes <= 0:
                 return []
-            if name == "reversed" and layers[-1:] == ("reversed",):
+            if name in ("reversed", "rot13") and name in layers[-2:]:
                 continue
             tries -= 1
             try:
                 inner = unpack(data)
-            except _TooMuch as bomb:
+            except TooMuch as bomb:
                 budget.bytes -= bomb.size
                 continue
             if inner is not None and len(inner) >= LEAST_INSIDE:
@@ -131,7 +185,7 @@ def _unwrapped(value: "str | bytes", budget: _Budget) -> "List[_Found]":
 def _finished(layers: "Tuple[str, ...]", data: bytes) -> "Optional[_Found]":
     if (data[:1] in (b"\xe3", b"c") or data[2:4] == b"\r\n") and _core.holds_code(data):
         return layers, data, True
-    unpacked = any(name != "reversed" for name in layers)
+    unpacked = any(name not in ("reversed", "rot13") for name in layers)
     if unpacked and _is_source(data):
         return layers, data, False
     return None
@@ -149,102 +203,6 @@ def _is_source(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return all(c.isprintable() or c in "\n\r\t\f" for c in text[:65536])
-
-
-class _TooMuch(Exception):
-    """A layer was larger than the limit."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(size)
-        self.size = size
-
-
-# --- layers ------------------------------------------------------------------------------------
-
-
-def _zlib(data: bytes) -> Optional[bytes]:
-    if len(data) < 6 or data[0] & 15 != 8 or int.from_bytes(data[:2], "big") % 31:
-        return None
-    return _inflated(data, zlib.MAX_WBITS)
-
-
-def _gzip(data: bytes) -> Optional[bytes]:
-    return _inflated(data, 16 + zlib.MAX_WBITS) if data[:2] == b"\x1f\x8b" else None
-
-
-def _inflated(data: bytes, bits: int) -> Optional[bytes]:
-    worker = zlib.decompressobj(bits)
-    try:
-        return _whole(worker.decompress(data, MOST_UNPACKED), worker.eof)
-    except zlib.error:
-        return None
-
-
-def _whole(unpacked: bytes, is_all: bool) -> bytes:
-    if not is_all:
-        raise _TooMuch(len(unpacked))
-    return unpacked
-
-
-def _bz2(data: bytes) -> Optional[bytes]:
-    if data[:3] != b"BZh":
-        return None
-    worker = bz2.BZ2Decompressor()
-    try:
-        return _whole(worker.decompress(data, MOST_UNPACKED), worker.eof)
-    except (OSError, ValueError):
-        return None
-
-
-def _lzma(data: bytes) -> Optional[bytes]:
-    if data[:6] != b"\xfd7zXZ\0" and data[:1] != b"\x5d":
-        return None
-    try:
-        worker = lzma.LZMADecompressor(memlimit=2 * MOST_UNPACKED)
-        return _whole(worker.decompress(data, MOST_UNPACKED), worker.eof)
-    except (lzma.LZMAError, ValueError, MemoryError):
-        return None
-
-
-def _decoder(
-    letters: bytes, decode: "Callable[[bytes], bytes]"
-) -> "Callable[[bytes], bytes | None]":
-    wanted = frozenset(letters)
-
-    def unpack(data: bytes) -> Optional[bytes]:
-        plain = data.translate(None, b" \t\r\n")
-        # Check the alphabet before decoding: most constants are ordinary text.
-        if len(plain) > MOST_UNPACKED or not wanted.issuperset(plain):
-            return None
-        try:
-            return decode(plain)
-        except (binascii.Error, ValueError):
-            return None
-
-    return unpack
-
-
-def _padded(decode: "Callable[[bytes], bytes]") -> "Callable[[bytes], bytes]":
-    return lambda data: decode(data.rstrip(b"=") + b"=" * (-len(data.rstrip(b"=")) % 4))
-
-
-_DIGITS = b"0123456789"
-_UPPER = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_LETTERS = _DIGITS + _UPPER + _UPPER.lower()
-
-_LAYERS: "Dict[str, Callable[[bytes], Optional[bytes]]]" = {
-    "zlib": _zlib,
-    "gzip": _gzip,
-    "bz2": _bz2,
-    "lzma": _lzma,
-    "base16": _decoder(_DIGITS + b"ABCDEFabcdef", binascii.unhexlify),
-    "base32": _decoder(_UPPER + b"234567=", base64.b32decode),
-    "base64": _decoder(_LETTERS + b"+/=", _padded(base64.b64decode)),
-    "base64url": _decoder(_LETTERS + b"-_=", _padded(base64.urlsafe_b64decode)),
-    "base85": _decoder(_LETTERS + b"!#$%&()*+-;<=>?@^_`{|}~", base64.b85decode),
-    "ascii85": _decoder(bytes(range(33, 118)) + b"z~", base64.a85decode),
-    "reversed": lambda data: data[::-1],
-}
 
 
 # --- jobs --------------------------------------------------------------------------------------

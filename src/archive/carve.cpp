@@ -29,29 +29,18 @@ std::string hexadecimal(size_t number) {
   return text.data();
 }
 
-// One code object that was found.
-struct Carved {
-  size_t start = 0;  // with its header
-  size_t end = 0;
-  Bytes bytes;
-};
-
 class Carver {
  public:
   explicit Carver(Span bytes) : bytes_(bytes), steps_(kStepsPerByte * bytes.size()) {}
 
-  std::vector<Carved> run() {
+  AllCarved run() {
     size_t at = 0;
     while (at < bytes_.size() && steps_ > 0 && found_.size() < kMostCarved) {
       const size_t end = may_begin(at) ? value_at(at) : at;
       at = std::max(at + 1, end);
     }
-    stopped_ = at;
-    return std::move(found_);
+    return {std::move(found_), at};
   }
-
-  // Returns the place of the first byte that was not searched.
-  size_t stopped() const { return stopped_; }
 
  private:
   uint32_t number(size_t at) const {
@@ -154,16 +143,17 @@ class Carver {
 
   Span bytes_;
   uint64_t steps_;
-  size_t stopped_ = 0;
   std::vector<Carved> found_;
 };
 
 }  // namespace
 
+AllCarved carved_in(Span bytes) { return Carver(bytes).run(); }
+
 std::vector<Member> carve(const Data& data) {
-  Carver carver(data.bytes);
+  AllCarved all = carved_in(data.bytes);
   std::vector<Member> members;
-  for (Carved& code : carver.run()) {
+  for (Carved& code : all.codes) {
     const std::string start = hexadecimal(code.start);
     const std::string size = std::to_string(code.end - code.start);
     const auto bytes = std::make_shared<const Bytes>(std::move(code.bytes));
@@ -171,9 +161,9 @@ std::vector<Member> carve(const Data& data) {
     member.about = {"at byte " + start + ", " + size + " bytes"};
     members.push_back(std::move(member));
   }
-  if (carver.stopped() < data.bytes.size()) {
-    const std::string name = "from " + hexadecimal(carver.stopped()) + " on";
-    const Error error{ErrorCode::Limit, carver.stopped(), "not searched: it takes too long"};
+  if (all.searched < data.bytes.size()) {
+    const std::string name = "from " + hexadecimal(all.searched) + " on";
+    const Error error{ErrorCode::Limit, all.searched, "not searched: it takes too long"};
     members.push_back({name, name, [error]() -> Result<Bytes> { return error; }});
   }
   return members;

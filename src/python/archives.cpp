@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "archive/carve.h"
 #include "archive/containers.h"
 #include "archive/pickles.h"
 
@@ -136,6 +137,17 @@ nb::list code_in_pickle(const nb::bytes& data) {
   return list;
 }
 
+// Returns the code objects at any place of the bytes: [(offset, marshalled), ...].
+nb::list code_within(const nb::bytes& data) {
+  const std::vector<archive::Carved> found =
+      without_gil([&] { return archive::carved_in(span_of(data)).codes; });
+  nb::list list;
+  for (const archive::Carved& code : found) {
+    list.append(nb::make_tuple(code.start, nb::bytes(code.bytes.data(), code.bytes.size())));
+  }
+  return list;
+}
+
 }  // namespace
 
 void add_archives(nb::module_& m) {
@@ -149,6 +161,7 @@ void add_archives(nb::module_& m) {
   m.def("contents", &contents, nb::arg("path"), nb::arg("unpack").none(), nb::arg("most"),
         nb::arg("sources") = false, nb::arg("carves") = false);
   m.def("code_in_pickle", &code_in_pickle, nb::arg("data"));
+  m.def("code_within", &code_within, nb::arg("data"));
   m.def("loads", &loads, nb::arg("path"), nb::arg("unpack").none());
 }
 

@@ -112,8 +112,26 @@ nb::dict inspect_pyc(const nb::bytes& data, const MaybeVersion& version) {
   return made;
 }
 
+constexpr size_t kLeastNumbers = 16;
+
+// Returns the bytes that the numbers of a tuple or list are; nothing if one of them is none.
+std::optional<std::string> bytes_of_numbers(const object::Module& module,
+                                            const object::Const& value) {
+  if (value.kind != object::ConstKind::Tuple) return std::nullopt;
+  std::string bytes;
+  for (const object::ConstId item : value.items) {
+    const object::Const& number = module[item];
+    const bool is_byte =
+        number.kind == object::ConstKind::Int && number.integer >= 0 && number.integer < 256;
+    if (!is_byte) return std::nullopt;
+    bytes.push_back(static_cast<char>(number.integer));
+  }
+  return bytes;
+}
+
 // Returns every string and bytes constant of at least `least` bytes, with the path of its code
-// object: [(path, value), ...]. Includes items of tuples and other constants.
+// object: [(path, value), ...]. Includes items of tuples and other constants, and tuples of numbers
+// that are bytes.
 nb::list long_constants(const nb::bytes& data, size_t least, const MaybeVersion& version) {
   const Program program = read_input(data, version);
   const object::Module& module = module_of(program);
@@ -121,14 +139,20 @@ nb::list long_constants(const nb::bytes& data, size_t least, const MaybeVersion&
   nb::list found;
   std::vector<bool> seen(module.consts.size());
   for (size_t code = 0; code < module.codes.size(); ++code) {
-    std::vector<object::ConstId> todo = module.codes[code].consts;
+    std::vector<object::ConstId> todo(module.codes[code].consts.rbegin(),
+                                      module.codes[code].consts.rend());
     while (!todo.empty()) {
       const object::ConstId id = todo.back();
       todo.pop_back();
       const object::Const& value = module[id];
       if (seen[id.index()]) continue;
       seen[id.index()] = true;
-      todo.insert(todo.end(), value.items.begin(), value.items.end());
+      if (const auto bytes = bytes_of_numbers(module, value);
+          bytes && bytes->size() >= kLeastNumbers) {
+        found.append(nb::make_tuple(text(paths[code]), nb::bytes(bytes->data(), bytes->size())));
+        continue;
+      }
+      todo.insert(todo.end(), value.items.rbegin(), value.items.rend());
       const bool is_bytes = value.kind == object::ConstKind::Bytes;
       if (!is_bytes && value.kind != object::ConstKind::Str) continue;
       const std::string_view bytes = module.text(value.text);

@@ -18,7 +18,8 @@ nanobind::object header_for(int major, int minor);
 nanobind::dict inspect_pyc(const nanobind::bytes& data, const MaybeVersion& version);
 
 // Returns every string and bytes constant of at least `least` bytes, with the path of its code
-// object: [(path, value), ...]. Includes items of tuples and other constants.
+// object: [(path, value), ...]. Includes items of tuples and other constants, and tuples of at
+// least 16 numbers that are bytes.
 nanobind::list long_constants(const nanobind::bytes& data, size_t least,
                               const MaybeVersion& version);
 

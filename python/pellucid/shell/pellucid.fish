@@ -72,7 +72,7 @@ complete -c pellucid -n '_shtab_pellucid_using decompile' -l verify=strict -d 't
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l no-verify -d 'skip the proof (saves a third of the time or more)'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l keep-lines -d 'keep statements on their original lines, so that tracebacks and coverage match'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l unstructured -d 'do not recover control flow: write every body as a loop over a state'
-complete -c pellucid -n '_shtab_pellucid_using decompile' -l follow -d 'also decompile code hidden in constants, through zlib, bz2, lzma and base64'
+complete -c pellucid -n '_shtab_pellucid_using decompile' -l follow -d 'also decompile code hidden in constants, through zlib, bz2, lzma, base64 and more'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l certificate -x -d 'also write a certificate of the verdict to FILE, for a checker that shares no code with pellucid (see docs/verdicts.md); takes a single input of Python 3.12 or later'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l carve -d 'read every code object at any place of each file, such as in a memory dump, a program or a cache, instead of files and archives'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l python-version -xka "3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15" -d 'Python version of the files (default: the header'"'"'s, or the one that fits)'

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
+import { deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const src = join(dirname(fileURLToPath(import.meta.url)), "../src");
@@ -485,4 +485,31 @@ test("equal paths get numbers, many as fast as few, and long ones are cut", asyn
   assert.equal(paths.at(-1), "m~50000.py");
   const cut = freePath(`${"é/".repeat(40_000)}m.py`, taken);
   assert.ok(new TextEncoder().encode(cut).length < 60_000 && cut.endsWith("/m.py") && !cut.startsWith("/"));
+});
+
+test("code in constants is found through what loaders put around it", async () => {
+  const { hiddenIn } = await load("following.ts");
+  const code = Buffer.concat([Buffer.from([0x63]), Buffer.alloc(12), Buffer.from("\x03\0\0\0 the payload of a loader, and its rest", "latin1")]);
+  const isCode = async (data) => Buffer.from(data).equals(code);
+  const literal = (bytes) => `b'${Array.from(bytes, (b) => `\\x${b.toString(16).padStart(2, "0")}`).join("")}'`;
+  const coded = code.toString("base64");
+  const rotated = coded.replace(/[a-z]/gi, (c) => String.fromCharCode(c.charCodeAt(0) + (c.toLowerCase() < "n" ? 13 : -13)));
+  const source = `import marshal\nexec(marshal.loads(b64decode('${coded.slice(0, 40)}' +\n  '${coded.slice(40)}')))`;
+  const dumps = {
+    "": [literal(code)],
+    "at byte 8": [literal(Buffer.concat([Buffer.from("GARBAGE!"), code]))],
+    "base64": [`'${coded.slice(0, 30)}'`, `'${coded.slice(30, -5)}'`, `'${coded.slice(-5)}'`],
+    "rot13, base64": [`'${rotated}'`],
+    "deflate": [literal(deflateRawSync(code))],
+    "xor": [literal(code.map((b, i) => b ^ "secret".charCodeAt(i % 6)))],
+    "zlib, text, base64": [literal(deflateSync(Buffer.from(source)))],
+  };
+  dumps.numbers = [`(${[...code].join(", ")})`];
+  for (const [layers, constants] of Object.entries(dumps)) {
+    const lines = constants.map((each, i) => `  const ${i} ${each}`);
+    const found = await hiddenIn(["module 3.13 root 0", "code 0 <module>", ...lines].join("\n"), isCode);
+    const last = found.at(-1);
+    assert.equal(last?.is, "code", layers);
+    assert.equal(last.layers.join(", "), layers === "numbers" ? "" : layers);
+  }
 });
