@@ -26,7 +26,7 @@ def path_of(node: str) -> PurePosixPath:
     >>> str(path_of("tests/test_model.py::TestHead::test_step[3-True]"))
     'tests/test_model/TestHead.test_step[3-True]'
     >>> str(path_of("test_model.py::test_step[a/b]"))
-    'test_model/test_step[a_b]-2daab871'
+    'test_model/test_step[a_b]-8f34a2f5'
     """
     file, _, test = node.partition("::")
     parts = [part for part in PurePosixPath(file).parts if part not in ("..", "/")]
