@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import List, Optional, Tuple
 
-from pellucid import _core, batch, following, inspection
+from pellucid import _core, batch, following, inspection, loading
 from pellucid.errors import DecompileError, complain, printable
 from pellucid.inputs import Job, jobs_of, search
 
@@ -75,15 +75,26 @@ def dump(arguments: argparse.Namespace) -> int:
 
 def inspect(arguments: argparse.Namespace) -> int:
     """Run `pellucid inspect`; return its exit status."""
-    jobs, status = _jobs(arguments, None)
+    pickles = {given: loading.loads_in(given) for given in arguments.inputs}
+    for found in pickles.values():
+        for path, load, text in found:
+            batch.print_text(loading.as_json(path, load) if arguments.json else text)
+    # A pickle without code has been shown, and is no error.
+    inputs, bad = split_errors(arguments.inputs)
+    bad = [(given, reason) for given, reason in bad if not pickles[given]]
+    for given, reason in bad:
+        complain(given, reason)
+    shown = {path for found in pickles.values() for path, _, _ in found}
+    jobs = [job for job in jobs_of(inputs, None) if job.member or job.path not in shown]
+    status = batch.EXIT_ERROR if bad else batch.EXIT_OK
     for job in jobs:
-        found = batch.in_thread(inspection.inspect_job, job, arguments.python_version)
-        if found["error"] is not None:
+        report = batch.in_thread(inspection.inspect_job, job, arguments.python_version)
+        if report["error"] is not None:
             status = batch.EXIT_ERROR
         if arguments.json:
-            batch.print_text(inspection.as_json(found))
-        elif found["error"] is not None:
-            complain(job.name, found["error"])
+            batch.print_text(inspection.as_json(report))
+        elif report["error"] is not None:
+            complain(job.name, report["error"])
         else:
-            batch.print_text(inspection.as_text(found))
+            batch.print_text(inspection.as_text(report))
     return status

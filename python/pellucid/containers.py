@@ -8,7 +8,7 @@ them is executed.
 import importlib
 import os
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple
+from typing import Any, Callable, Dict, List, NamedTuple, Tuple
 
 from pellucid import _core
 from pellucid.errors import DecompileError
@@ -44,8 +44,8 @@ def contents_of(path: Path, sources: bool = False, carves: bool = False) -> Cont
         return Contents(*_core.contents(os.fsencode(path), _unpack, MOST_MEMBERS, sources, carves))
 
 
-def loads(path: Path) -> List[Dict[str, Any]]:
-    """Return what loading each pickle of a file would do, in order, as plain values.
+def loads(path: Path) -> List[Tuple[Dict[str, Any], str]]:
+    """Return what loading each pickle of a file would do, in order: plain values, and a text.
 
     Raises:
         OSError: the file cannot be read.

@@ -29,4 +29,7 @@ struct Load {
   std::string failure;             // where Python's pickle would stop, and why; else empty
 };
 
+// Returns the lines of `pellucid inspect`. `file` is the name of the input.
+std::string text_of(const Load& load, const std::string& file);
+
 }  // namespace pellucid::archive

@@ -10,6 +10,7 @@ namespace pellucid::cli {
 
 const char* const kUsage =
     "usage: pellucid decompile INPUT... [-o OUT] [--no-verify] [--keep-lines] [--jobs N] [--json]\n"
+    "       pellucid inspect INPUT... [--json]\n"
     "       pellucid dis INPUT...\n"
     "       pellucid dump --stage=STAGE INPUT...\n"
     "       pellucid COMMAND --help | --version\n";
@@ -25,6 +26,7 @@ constexpr const char* kMainHelp =
     "\n"
     "commands:\n"
     "  decompile   turn compiled Python back into source\n"
+    "  inspect     list what loading a pickle or a model file would call\n"
     "  dis         disassemble, and show the control-flow graph\n"
     "  dump        print the output of one stage of the decompiler\n"
     "\n"
@@ -76,6 +78,23 @@ constexpr const char* kDecompileHelp =
     "       not be recovered; standard error names the file, the reason and the byte offset\n"
     "  2    wrong usage\n"
     "  3    every file was decompiled, but not all of it was proven\n";
+
+constexpr const char* kInspectHelp =
+    "usage: pellucid inspect INPUT... [--json]\n"
+    "\n"
+    "List what loading a pickle would import and call, in order. Steps that run code, or reach "
+    "what\n"
+    "can, are marked !, and steps that depend on other modules ?. Nothing is loaded.\n"
+    "\n"
+    "INPUT can be a pickle, a file of joblib, numpy or torch.save, an archive with such files, or "
+    "a\n"
+    "folder. (The `inspect` of the Python package also shows what compiled Python contains.)\n"
+    "\n"
+    "options:\n"
+    "  --json   print one line of JSON per pickle\n"
+    "\n"
+    "exit status: 0 on success, 1 if an input holds no pickle or cannot be read, 2 for wrong "
+    "usage\n";
 
 constexpr const char* kDumpHelp =
     "usage: pellucid dis INPUT...\n"
@@ -151,7 +170,8 @@ Arguments parse(int argc, char** argv) {
   }
   if (command == "--help" || command == "-h") return help(kMainHelp);
   const bool decompiles = command == "decompile";
-  if (!decompiles && command != "dis" && command != "dump") return wrong("");
+  const bool inspects = command == "inspect";
+  if (!decompiles && !inspects && command != "dis" && command != "dump") return wrong("");
   if (command == "dis") arguments.stage = "dis";
   Reader words(argc, argv);
   bool only_inputs = false;
@@ -162,7 +182,7 @@ Arguments parse(int argc, char** argv) {
     } else if (word == "--") {
       only_inputs = true;
     } else if (word == "--help" || word == "-h") {
-      return help(decompiles ? kDecompileHelp : kDumpHelp);
+      return help(decompiles ? kDecompileHelp : inspects ? kInspectHelp : kDumpHelp);
     } else if (const auto stage = words.value(word, "--stage"); stage && command == "dump") {
       arguments.stage = *stage;
     } else if (const auto version = words.value(word, "--python-version")) {
@@ -170,6 +190,8 @@ Arguments parse(int argc, char** argv) {
       if (!arguments.version) return wrong("--python-version wants one of 3.8 to 3.15");
     } else if (word == "--carve") {
       arguments.carves = true;
+    } else if (word == "--json" && (decompiles || inspects)) {
+      arguments.as_json = true;
     } else if (!decompiles) {
       return wrong("unknown option " + std::string(word));
     } else if (word == "--keep-lines") {
@@ -184,8 +206,6 @@ Arguments parse(int argc, char** argv) {
       arguments.force = true;
     } else if (word == "--unstructured") {
       arguments.unstructured = true;
-    } else if (word == "--json") {
-      arguments.as_json = true;
     } else if (auto out = words.value(word, word.starts_with("--") ? "--out" : "-o")) {
       if (out->empty()) return wrong("-o wants a file or a folder");
       arguments.out = *out;
@@ -206,7 +226,9 @@ Arguments parse(int argc, char** argv) {
     for (const std::string& stage : stages) names += (names.empty() ? "" : ", ") + stage;
     return wrong("--stage wants one of " + names);
   }
-  arguments.command = decompiles ? Arguments::Command::Decompile : Arguments::Command::Dump;
+  arguments.command = decompiles ? Arguments::Command::Decompile
+                      : inspects ? Arguments::Command::Inspect
+                                 : Arguments::Command::Dump;
   return arguments;
 }
 

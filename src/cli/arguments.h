@@ -11,7 +11,7 @@
 namespace pellucid::cli {
 
 struct Arguments {
-  enum class Command { Decompile, Dump, Help, Version, Wrong } command = Command::Wrong;
+  enum class Command { Decompile, Dump, Inspect, Help, Version, Wrong } command = Command::Wrong;
   std::string stage;  // Dump
   std::string out;
   std::vector<std::string> inputs;

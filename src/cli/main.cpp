@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native pellucid binary: `decompile`, `dis` and `dump`, without a Python.
+// The native pellucid binary: `decompile`, `inspect`, `dis` and `dump`, without a Python.
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +15,8 @@
 
 #include "cli/arguments.h"
 #include "cli/inputs.h"
+#include "cli/judge.h"
+#include "cli/loads.h"
 #include "cli/work.h"
 #include "pellucid/pellucid.h"
 
@@ -177,6 +179,23 @@ int run(const Arguments& arguments) {
   return status;
 }
 
+// Lists what loading the pickles of the inputs would do.
+int inspect(const Arguments& arguments) {
+  int status = kOk;
+  bool is_closed = false;
+  for (const std::string& input : arguments.inputs) {
+    const Result<size_t> count = list_loads(input, arguments.as_json, [&](const std::string& text) {
+      is_closed = !put(text);
+      return !is_closed;
+    });
+    if (is_closed) return cannot_print();
+    if (count.ok() && *count > 0) continue;
+    complain(input, count.ok() ? "no pickle in it" : described(count.error()));
+    status = kError;
+  }
+  return status;
+}
+
 }  // namespace
 
 }  // namespace pellucid::cli
@@ -197,6 +216,8 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "pellucid: %s\n", arguments.complaint.c_str());
       }
       return 2;
+    case Arguments::Command::Inspect:
+      return pellucid::cli::inspect(arguments);
     case Arguments::Command::Decompile:
     case Arguments::Command::Dump:
       return pellucid::cli::run(arguments);

@@ -90,7 +90,7 @@ nb::list lines_of(const std::vector<std::string>& lines) {
   return list;
 }
 
-// Returns what loading the pickles of a file would do: [{...}, ...].
+// Returns what loading the pickles of a file would do: [({...}, text), ...].
 nb::list loads(const nb::bytes& path, const nb::object& unpack) {
   archive::Options options;
   options.unpack = unpack_of(unpack);
@@ -120,7 +120,7 @@ nb::list loads(const nb::bytes& path, const nb::object& unpack) {
     one["steps"] = steps;
     one["notes"] = lines_of(load.notes);
     one["failure"] = load.failure.empty() ? nb::object(nb::none()) : nb::object(text(load.failure));
-    list.append(one);
+    list.append(nb::make_tuple(one, text(archive::text_of(load, path.c_str()))));
   }
   return list;
 }
