@@ -139,24 +139,26 @@ class Reader {
     const Span bytes = data.bytes;
     if (const auto start = start_in_numpy(bytes)) {
       read(bytes, *start);
-    } else if (begins_with(bytes, kHdf5)) {
-      configuration(bytes);
-    } else if (const auto packed = start_of_deflated(bytes)) {
-      deflated(bytes.subspan(*packed));
+    } else if (const Bytes unpacked = inflated(bytes); !unpacked.empty()) {
+      read(unpacked, 0);
     } else if (pickle::is_pickle(bytes)) {
       read(bytes, 0);
-    } else if (!bytes.empty() && bytes[0] == '{') {
+    } else if (begins_with(bytes, kHdf5) || begins_with(bytes, "{")) {
       configuration(bytes);
     }
     return std::move(out_);
   }
 
  private:
-  void deflated(Span packed) {
+  // Returns the pickle that zlib compressed; empty if it is none.
+  static Bytes inflated(Span bytes) {
     constexpr size_t kFront = 16;
-    if (!pickle::begins_like_pickle(inflate_front(packed, kFront))) return;
-    const Result<Bytes> unpacked = inflate_most(packed, kLargestMember);
-    if (unpacked.ok()) read(*unpacked, 0);
+    const auto start = start_of_deflated(bytes);
+    if (!start) return {};
+    const Span packed = bytes.subspan(*start);
+    if (!pickle::begins_like_pickle(inflate_front(packed, kFront))) return {};
+    Result<Bytes> unpacked = inflate_most(packed, kLargestMember);
+    return unpacked.ok() ? std::move(*unpacked) : Bytes();
   }
 
   void read(Span bytes, uint64_t start) {

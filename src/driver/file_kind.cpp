@@ -134,6 +134,16 @@ bool is_micropython(std::span<const uint8_t> bytes) {
          bytes[3] >= 0x1e && bytes[3] <= 0x3f;
 }
 
+// Returns true if the bytes are tensors after their description in JSON, whose size comes first.
+bool is_safetensors(std::span<const uint8_t> bytes) {
+  constexpr size_t kSize = 8;
+  if (bytes.size() <= kSize || bytes[kSize] != '{') return false;
+  uint64_t size = 0;
+  for (size_t i = kSize; i-- > 0;) size = size << 8 | bytes[i];
+  return size >= 2 && size <= bytes.size() - kSize &&
+         (bytes[kSize + size - 1] == '}' || bytes[kSize + size - 1] == ' ');
+}
+
 // Returns true for marshalled data that can be read and is a container.
 bool is_marshalled(std::span<const uint8_t> bytes) {
   constexpr std::string_view kContainers = "()[{<>";
@@ -157,6 +167,7 @@ FileKind file_kind(std::span<const uint8_t> bytes) {
   if (is_micropython(bytes)) {
     return {"bytecode of MicroPython", "MicroPython's own mpy-tool.py shows it"};
   }
+  if (is_safetensors(bytes)) return {"a safetensors file", "It holds no code"};
   if (const FileKind changed = kind_of_changed(bytes); !changed.name.empty()) return changed;
   const std::string_view front = front_of_text(bytes);
   if (is_plain_text(front)) return kind_of_text(front);

@@ -89,8 +89,7 @@ class CodeFinder {
     }
   }
 
-  // Finds marshalled code: in the bytes and texts of the pickle, and in what marshal.loads() and
-  // the like get.
+  // Finds marshalled code: in bytes and texts, and in what calls make of them.
   void find_bytes() {
     const size_t count = graph_.values.size();
     for (size_t i = 0; i < count; ++i) {
@@ -101,23 +100,24 @@ class CodeFinder {
       } else if (kind == Kind::Str && begins_like_base64(graph_.text(id))) {
         add_bytes(id, base64_decoded(graph_.text(id)), place_of(id));
       } else if (kind == Kind::Call) {
-        look_at_argument(id);
+        look_at_call(id);
       }
     }
   }
-  void look_at_argument(ValueId call) {
-    const ValueId arguments = graph_.item(call, 1);
-    if (graph_[arguments].kind != Kind::Tuple) return;
-    const ValueId first = graph_.item(arguments, 0);
-    if (!first.valid()) return;
-    const ValueId plain = folded(graph_, first);
-    if (graph_[plain].kind == Kind::Bytes) {
-      if (plain != first) add_bytes(plain, graph_.text(plain), offset_of(call));
-      if (bytes_of_.contains(plain.value)) {
-        is_code_.insert(call.value);
-        loads_.emplace(call.value, plain);
-      }
+  void look_at_call(ValueId call) {
+    const ValueId made = folded(graph_, call);
+    if (graph_[made].kind == Kind::Bytes) {
+      add_bytes(made, graph_.text(made), offset_of(call));
+      loads_.emplace(call.value, made);
+      return;
     }
+    // marshal.loads(bytes)
+    const ValueId arguments = graph_.item(call, 1);
+    const ValueId first =
+        graph_[arguments].kind == Kind::Tuple ? graph_.item(arguments, 0) : ValueId();
+    if (!first.valid() || !bytes_of_.contains(resolved(first).value)) return;
+    is_code_.insert(call.value);
+    loads_.emplace(call.value, resolved(first));
   }
   void add_bytes(ValueId id, std::string_view bytes, uint64_t offset) {
     if (!begins_like_code(bytes) || bytes_of_.contains(id.value)) return;
@@ -135,7 +135,7 @@ class CodeFinder {
     const auto found = offsets_.find(call.value);
     return found == offsets_.end() ? graph_.start : found->second;
   }
-  // Returns the bytes that a call of marshal.loads() gets, or the value itself.
+  // Returns the bytes that a call makes or gets, or the value itself.
   ValueId resolved(ValueId code) const {
     const auto found = loads_.find(code.value);
     return found == loads_.end() ? code : found->second;

@@ -8,6 +8,7 @@
 
 #include "object/utf8.h"
 #include "pickle/arrays.h"
+#include "pickle/changes.h"
 #include "pickle/fold.h"
 #include "pickle/literals.h"
 #include "pickle/reader.h"
@@ -19,13 +20,11 @@ namespace {
 
 constexpr int kNewestProtocol = 5;
 constexpr int kDeepestArrays = 16;  // arrays of objects in arrays of objects
-// Places that are passed to find an item of a list, in all.
-constexpr uint64_t kMostSteps = 10'000'000;
 
 class Machine {
  public:
   Machine(Graph& graph, uint64_t at, int depth, uint64_t& steps)
-      : graph_(graph), in_(graph.input, at), depth_(depth), steps_(steps) {}
+      : graph_(graph), in_(graph.input, at), depth_(depth), changes_(graph, steps), steps_(steps) {}
 
   // Runs to STOP; returns false after a failure.
   bool run() {
@@ -225,8 +224,11 @@ class Machine {
     }
     const std::optional<Items> items = take_marked();
     if (!items) return false;
-    if (op == Op::Dict && !are_pairs(*items)) return false;
-    if (op == Op::FrozenSet && !are_hashable(*items, 1)) return false;
+    if (op == Op::Dict && items->size() % 2 != 0) return fail("a key without a value");
+    const size_t step = op == Op::Dict ? 2 : 1;
+    if ((op == Op::Dict || op == Op::FrozenSet) && !are_hashable(graph_, *items, step)) {
+      return fail("an unhashable key");
+    }
     return push(graph_.add_with(op == Op::Tuple  ? Kind::Tuple
                                 : op == Op::List ? Kind::List
                                 : op == Op::Dict ? Kind::Dict
@@ -234,30 +236,7 @@ class Machine {
                                 *items));
   }
 
-  bool are_pairs(const Items& items) {
-    if (items.size() % 2 != 0) return fail("a key without a value");
-    return are_hashable(items, 2);
-  }
-  // Checks each item, or each second.
-  bool are_hashable(const Items& items, size_t step) {
-    for (size_t i = 0; i < items.size(); i += step) {
-      const Kind found = kind(items[i]);
-      if (found == Kind::List || found == Kind::Dict || found == Kind::Set ||
-          found == Kind::ByteArray) {
-        return fail("an unhashable key");
-      }
-    }
-    return true;
-  }
-
-  // Returns true for what was imported or made by a call: any type.
-  bool is_object(ValueId id) const {
-    const Kind found = kind(id);
-    return found >= Kind::Global && found <= Kind::Array;
-  }
-  bool can_append(ValueId id) const {
-    return kind(id) == Kind::List || kind(id) == Kind::ByteArray || is_object(id);
-  }
+  bool is_object(ValueId id) const { return pickle::is_object(graph_, id); }
 
   bool change(Op op) {
     Items items;
@@ -271,63 +250,11 @@ class Machine {
       if (!has(1)) return underflow();
       items = std::move(*taken);
     }
-    const ValueId target = top();
-    if (op == Op::SetItem || op == Op::SetItems) return store(target, items);
-    const bool adds = op == Op::AddItems;
-    if (kind(target) == (adds ? Kind::Set : Kind::List)) {
-      if (adds && !are_hashable(items, 1)) return false;
-      for (const ValueId item : items) graph_.append(target, item);
-      return true;
-    }
-    if (adds ? !is_object(target) : !can_append(target)) {
-      return fail(adds ? "add() of a value that has none" : "append() of a value that has none");
-    }
-    if (items.empty()) return true;
-    return record(target, adds ? Kind::Added : Kind::Appended,
-                  adds ? Effect::Kind::Add : Effect::Kind::Append, items);
-  }
-
-  // Adds a change to an object, or an effect alone to a bytearray.
-  bool record(ValueId target, Kind what, Effect::Kind kind_of_effect, const Items& items) {
-    const ValueId detail = graph_.add_with(what, items);
-    if (kind(target) == Kind::Global || kind(target) == Kind::Call ||
-        kind(target) == Kind::Persistent) {
-      graph_.append(target, detail);
-    }
-    effect(kind_of_effect, target, detail);
-    return true;
-  }
-
-  bool store(ValueId target, const Items& items) {
-    if (items.size() % 2 != 0) return fail("a key without a value");
-    if (kind(target) == Kind::Dict) {
-      if (!are_hashable(items, 2)) return false;
-      for (const ValueId item : items) graph_.append(target, item);
-      return true;
-    }
-    if (items.empty()) return true;
-    if (kind(target) == Kind::List) return store_in_list(target, items);
-    if (kind(target) != Kind::ByteArray && !is_object(target)) {
-      return fail("an item is stored in a value that has none");
-    }
-    return record(target, Kind::Stored, Effect::Kind::Store, items);
-  }
-
-  bool store_in_list(ValueId list, const Items& items) {
-    for (size_t i = 0; i < items.size(); i += 2) {
-      if (kind(items[i]) != Kind::Int || graph_[items[i]].number < 0) {
-        return record(list, Kind::Stored, Effect::Kind::Store, {items[i], items[i + 1]});
-      }
-      auto index = static_cast<uint64_t>(graph_[items[i]].number);
-      uint32_t place = graph_[list].first;
-      for (; index > 0 && place != Id<int>::kInvalid; --index) {
-        place = graph_.places[place].next;
-        if (++steps_ > kMostSteps) return fail("too many items are stored", ErrorCode::Limit);
-      }
-      if (place == Id<int>::kInvalid) return fail("an index out of range");
-      graph_.places[place].value = items[i + 1];
-    }
-    return true;
+    const bool stores = op == Op::SetItem || op == Op::SetItems;
+    const Failure failure = stores               ? changes_.store(top(), items, at_)
+                            : op == Op::AddItems ? changes_.add(top(), items, at_)
+                                                 : changes_.append(top(), items, at_);
+    return !failure || fail(failure->message, failure->code);
   }
 
   // --- what the program that loads the pickle, or a module, gives
@@ -459,7 +386,7 @@ class Machine {
       if (kind(state) == Kind::None) return true;
       return fail("BUILD of a value without attributes");
     }
-    record(target, Kind::State, Effect::Kind::State, {state});
+    changes_.record(target, Kind::State, {state}, at_);
     return array(target, state);
   }
 
@@ -489,6 +416,7 @@ class Machine {
   Graph& graph_;
   Reader in_;
   int depth_;
+  Changes changes_;
   uint64_t& steps_;
   uint64_t at_ = 0;  // of the opcode that runs
   Stack stack_;

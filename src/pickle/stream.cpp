@@ -92,19 +92,9 @@ class Stream {
       if (is_full()) return;
       Graph& graph = contents_.pickles[index].graph;
       const ValueId id(i);
-      ValueId bytes = id;
-      bool is_loaded = false;
-      if (graph[id].kind == Kind::Call) {
-        const ValueId arguments = graph.item(id, 1);
-        if (graph[arguments].kind != Kind::Tuple) continue;
-        const ValueId first = graph.item(arguments, 0);
-        if (!first.valid()) continue;
-        bytes = folded(graph, first);
-        if (bytes == first) continue;  // comes by itself
-        is_loaded = true;
-      }
+      const ValueId bytes = folded(graph, id);
       if (graph[bytes].kind != Kind::Bytes && graph[bytes].kind != Kind::ByteArray) continue;
-      nested(index, bytes, is_loaded ? id : bytes, depth);
+      nested(index, bytes, id, depth);
     }
   }
 
