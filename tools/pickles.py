@@ -226,7 +226,7 @@ def check(folder: Path) -> int:
         counts["files"] += 1
         wanted = set(json.loads(Path(f"{path}.json").read_text()))
         watching[0] = True
-        members = [(each.name, each.read()) for each in containers.members(path)]
+        members = [(each.name, each.read()) for each in containers.contents_of(path).members]
         for name, data in members:
             found = _core.decompile_pyc(data, verify=True)
             status = found.verdict[0] if found.verdict else "unproven"

@@ -90,12 +90,15 @@ class Finder {
     if (is_code) members_.push_back({"", "", reader_of(source), true});
     DataKind kind = kind_of(data.bytes);
     const Place place{source, "", "", options_.name, kDeepest};
-    if (kind == DataKind::Code && !is_code) {
-      PELLUCID_TRY(const bool is_pickled, pickled(data, place));
-      if (is_pickled) kind = DataKind::Pickle;
+    // An archive may follow a pickle, as it may follow code.
+    bool is_pickled = false;
+    if (!is_code) {
+      PELLUCID_TRY(is_pickled, pickled(data, place));
+      if (is_pickled && kind == DataKind::Code) kind = DataKind::Pickle;
     }
+    const bool is_first = is_code || is_pickled;
     const Result<bool> done = look_into(data, kind, place);
-    if (!done.ok() && (!is_code || done.error().code == ErrorCode::Limit)) return done.error();
+    if (!done.ok() && (!is_first || done.error().code == ErrorCode::Limit)) return done.error();
     if (!is_code || members_.size() > 1) contents.kind = kind;
     contents.members = std::move(members_);
     contents.loads = std::move(loads_);
@@ -148,7 +151,7 @@ class Finder {
     if (outer.depth == 0) return true;
     const Place place{source, outer.name + name + '/', outer.folder + name + '/', name,
                       outer.depth - 1};
-    if (kind == DataKind::Code) return pickled(*data, place);
+    PELLUCID_TRY([[maybe_unused]] const bool is_pickled, pickled(*data, place));
     const Result<bool> done = look_into(*data, kind, place);
     if (done.ok() || is_full_) return done;
     return add(refusing(outer.name + name, outer.folder + name, done.error()));

@@ -169,7 +169,8 @@ class Reader {
       if (options_.lists_loads) out_.loads.push_back(load_of(each));
       for (pickle::FoundCode& code : each.codes) {
         if (code.is_nested) continue;
-        if (code.layout == pickle::Layout::AsFound && !read_pyc(code.bytes).ok()) continue;
+        const bool is_guess = code.layout == pickle::Layout::AsFound && !code.is_claimed;
+        if (is_guess && !read_pyc(code.bytes).ok()) continue;
         if (!each.inside.empty()) code.about.push_back("found " + each.inside);
         codes.push_back(std::move(code));
       }

@@ -64,10 +64,12 @@ class CodeFinder {
         found.push_back(std::move(nested));
         continue;
       }
-      found.push_back(constructed(ValueId(id), parts));
+      found.push_back(parts.is_too_old ? too_old(ValueId(id), parts)
+                                       : constructed(ValueId(id), parts));
       complete(functions, function, names_of(parts), found.back());
     }
     for (auto& [id, code] : bytes_) {
+      code.is_claimed = claimed_.contains(id);
       const auto described = described_.find(id);
       complete(functions, described == described_.end() ? nullptr : described->second, {}, code);
       found.push_back(std::move(code));
@@ -118,6 +120,9 @@ class CodeFinder {
     if (!first.valid() || !bytes_of_.contains(resolved(first).value)) return;
     is_code_.insert(call.value);
     loads_.emplace(call.value, resolved(first));
+    if (path_of(graph_, graph_.item(call, 0)) == "marshal.loads") {
+      claimed_.insert(resolved(first).value);
+    }
   }
   void add_bytes(ValueId id, std::string_view bytes, uint64_t offset) {
     if (!begins_like_code(bytes) || bytes_of_.contains(id.value)) return;
@@ -146,6 +151,7 @@ class CodeFinder {
     std::unordered_set<uint32_t> seen;
     std::vector<ValueId> todo;
     for (const auto& [id, parts] : codes_) {
+      if (parts.is_too_old) continue;
       todo.push_back(parts.consts);
       if (graph_[parts.consts].kind == Kind::Tuple) bytecode_.insert(parts.bytecode.value);
     }
@@ -175,6 +181,15 @@ class CodeFinder {
   }
   size_t limit() const { return kMinOutput + kOutputPerByte * graph_.input.size(); }
 
+  FoundCode too_old(ValueId id, const CodeParts& parts) const {
+    FoundCode code;
+    code.layout = Layout::Until310;
+    code.offset = offset_of(id);
+    code.name = object::front_of(graph_.text(parts.name), kLongestName);
+    code.refusal = "code of CPython 3.7 or older";
+    return code;
+  }
+
   FoundCode constructed(ValueId id, const CodeParts& parts) {
     FoundCode code;
     code.offset = offset_of(id);
@@ -194,6 +209,7 @@ class CodeFinder {
 
   VariableNames names_of(const CodeParts& parts) const {
     VariableNames names;
+    if (parts.is_too_old) return names;
     const auto texts = [&](ValueId tuple) {
       std::vector<std::string> list;
       for (const ValueId id : graph_.items(tuple, kMostNames)) {
@@ -223,7 +239,7 @@ class CodeFinder {
   std::unordered_set<uint32_t> bytes_of_;
   std::vector<std::pair<uint32_t, FoundCode>> bytes_;
   std::unordered_map<uint32_t, ValueId> loads_;
-  std::unordered_set<uint32_t> nested_, bytecode_;
+  std::unordered_set<uint32_t> nested_, bytecode_, claimed_;
   std::unordered_map<uint32_t, const Function*> described_;
   size_t spent_ = 0;
 };

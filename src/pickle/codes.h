@@ -3,8 +3,9 @@
 //
 // A code object is found by its form, whoever makes it: a call whose arguments are those of
 // CPython's code constructor in 3.8 to 3.15 (types.CodeType, the functions of cloudpickle and dill,
-// in their orders), or bytes that begin like marshalled code or a `.pyc`, also as base 64. Each
-// becomes bytes that object::read_marshal reads.
+// in their orders), an object with its attributes (torch's SerializedCode), or bytes that begin
+// like marshalled code or a `.pyc`, also as base 64. Each becomes bytes that object::read_marshal
+// reads.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,7 @@ struct FoundCode {
   Layout layout = Layout::AsFound;
   std::vector<uint8_t> bytes;
   std::string refusal;             // why there are no bytes; otherwise empty
+  bool is_claimed = false;         // bytes that marshal.loads() gets
   bool is_nested = false;          // in the constants of another one, which contains its bytes
   std::vector<std::string> about;  // what surrounds the code: defaults, globals, ..., one line each
 };

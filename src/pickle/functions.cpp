@@ -150,6 +150,11 @@ class Words {
     return repr(graph_, id, kLongestShown);
   }
 
+  // Returns the characters of a Str.
+  std::string of_text(ValueId id) const {
+    return object::on_one_line(object::front_of(graph_.text(id), kLongestShown));
+  }
+
   // Returns what a cell holds, whoever made it.
   std::string of_cell(ValueId cell) const {
     if (const auto set = functions_.cells.find(cell.value); set != functions_.cells.end()) {
@@ -171,8 +176,9 @@ class Words {
   const Functions& functions_;
 };
 
+// Returns "y = ", or nothing for a name that is not known.
 std::string name_at(const std::vector<std::string>& names, size_t index) {
-  return index < names.size() ? object::on_one_line(names[index]) : std::to_string(index);
+  return index < names.size() ? object::on_one_line(names[index]) + " = " : "";
 }
 
 }  // namespace
@@ -199,14 +205,14 @@ std::vector<std::string> about(const Graph& graph, const Functions& functions,
     for (size_t i = 0; i < parts.size(); ++i) text += (i > 0 ? "; " : "") + parts[i];
     lines.push_back(text);
   };
-  if (graph.is(function.module, Kind::Str)) line("module", {words.of(function.module)});
+  if (graph.is(function.module, Kind::Str)) line("module", {words.of_text(function.module)});
   std::vector<std::string> parts;
   if (!is_none(graph, function.defaults) && graph[function.defaults].kind == Kind::Tuple) {
     const std::vector<ValueId> values = graph.items(function.defaults, kMostShown);
     const size_t count = names.positional.size();
     const size_t first = count >= values.size() ? count - values.size() : count;
     for (size_t i = 0; i < values.size(); ++i) {
-      parts.push_back(name_at(names.positional, first + i) + " = " + words.of(values[i]));
+      parts.push_back(name_at(names.positional, first + i) + words.of(values[i]));
     }
   }
   const auto pairs = [&](ValueId dict, bool skips_hidden) {
@@ -228,7 +234,7 @@ std::vector<std::string> about(const Graph& graph, const Functions& functions,
   if (!is_none(graph, function.closure) && !graph.is_text(function.closure)) {
     const std::vector<ValueId> cells = graph.items(function.closure, kMostShown);
     for (size_t i = 0; i < cells.size(); ++i) {
-      parts.push_back(name_at(names.free, i) + " = " + words.of_cell(cells[i]));
+      parts.push_back(name_at(names.free, i) + words.of_cell(cells[i]));
     }
   }
   line("closure", parts);

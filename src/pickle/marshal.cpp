@@ -217,6 +217,7 @@ class CodeWriter {
   }
 
   bool write_code(const CodeParts& parts, int depth) {
+    if (parts.is_too_old) return fail("code of CPython 3.7 or older");
     const auto all = [&](std::initializer_list<ValueId> list) {
       return std::all_of(list.begin(), list.end(),
                          [&](ValueId part) { return write(part, depth - 1); });

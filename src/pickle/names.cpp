@@ -235,8 +235,14 @@ constexpr Row kRuns[] = {
     {"torch._dynamo.", "compiles and runs code"},
     {"torch.fx.", "compiles Python source"},
     {"torch.distributed.", "opens a connection"},
-    {"keras.", "loads a model, which may hold code"},
-    {"tensorflow.", "loads a model, which may hold code"},
+};
+
+// The functions of cloudpickle, dill and their copies in other packages, whose modules vary.
+constexpr std::string_view kMakers[] = {
+    "_make_function",     "_make_skel_func",     "_fill_function",
+    "_function_setstate", "_builtin_type",       "_make_skeleton_class",
+    "_class_setstate",    "_make_skeleton_enum", "_rehydrate_skeleton_class",
+    "_create_code",       "_create_function",    "_create_type",
 };
 
 // What makes values only. (A class that a module of the program defines is Unknown.)
@@ -270,6 +276,12 @@ constexpr std::string_view kBuilds[] = {
     "builtins.zip",
     "builtins.sorted",
     "builtins.long",
+    "io.BytesIO",
+    "io.StringIO",
+    "logging.getLogger",
+    "inspect.Signature",
+    "inspect.Parameter",
+    "inspect._ParameterKind",
     "builtins.unicode",
     "builtins.xrange",
     "builtins.memoryview",
@@ -365,10 +377,15 @@ Meaning meaning_of(std::string_view path) {
     const Row* const row = row_of(rest);
     return {Danger::Runs, row == nullptr ? "reaches a module" : row->words};
   }
-  if (const Row* const row = row_of(path)) return {Danger::Runs, row->words};
   const bool builds = std::any_of(std::begin(kBuilds), std::end(kBuilds),
                                   [&](std::string_view name) { return matches(path, name); });
-  return builds ? Meaning{Danger::None, "makes a value"} : Meaning();
+  if (builds) return {Danger::None, "makes a value"};
+  if (const Row* const row = row_of(path)) return {Danger::Runs, row->words};
+  const auto* const end = std::end(kMakers);
+  if (std::find(std::begin(kMakers), end, last_part(path)) != end) {
+    return {Danger::Runs, "makes code, functions or classes"};
+  }
+  return {};
 }
 
 }  // namespace pellucid::pickle

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kDeepestText = 8;      // containers in each other, in one text
 constexpr size_t kLongestText = 60;  // characters of one string
-constexpr size_t kMostItems = 64;    // of one container
+constexpr size_t kLongestBytes = 16;
+constexpr size_t kMostItems = 64;  // of one container
 
 std::string float_text(int64_t bits) {
   const auto value = std::bit_cast<double>(bits);
@@ -41,14 +42,14 @@ std::string big_text(std::string_view bytes) {
 }
 
 std::string quoted(std::string_view text, bool is_bytes) {
-  const bool is_long = text.size() > kLongestText;
+  const size_t most = is_bytes ? kLongestBytes : kLongestText;
   std::string made;
   if (is_bytes) {
-    made = "b" + object::repr_of_text(object::utf8_of_latin1(text.substr(0, kLongestText)));
+    made = "b" + object::repr_of_text(object::utf8_of_latin1(text.substr(0, most)));
   } else {
-    made = object::repr_of_text(object::front_of(text, kLongestText));
+    made = object::repr_of_text(object::front_of(text, most));
   }
-  return is_long ? made + "... (" + std::to_string(text.size()) + " bytes)" : made;
+  return text.size() > most ? made + "... (" + std::to_string(text.size()) + " bytes)" : made;
 }
 
 class ValueWriter {
@@ -169,7 +170,7 @@ class ValueWriter {
 
   // Returns the name of the code object that these arguments make; empty if they make none.
   std::string code_name(ValueId arguments) const {
-    constexpr size_t kLeast = 16;
+    constexpr size_t kLeast = 14;
     constexpr size_t kMost = 24;
     if (graph_[arguments].kind != Kind::Tuple) return {};
     const std::vector<ValueId> items = graph_.items(arguments, kMost + 1);
