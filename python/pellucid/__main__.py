@@ -154,10 +154,10 @@ def _add_common(add: argparse.ArgumentParser) -> None:
 
 _INPUTS = """\
 INPUT can be a .pyc file, a folder (everything below it), an archive (zip, wheel, egg, tar, gzip,
-bz2, xz, an image with its layers), a PyInstaller program or its PYZ, or - for standard input.
-pellucid recognizes it by its bytes: the header may be wrong or missing, and a zip may be appended
-to a program. It reads CPython 3.8 to 3.15, whichever Python it runs on. Nothing in the input is
-ever executed."""
+bz2, xz, an image with its layers), a PyInstaller program or its PYZ, a pickle or model file
+(joblib, torch.save, numpy, Keras), or - for standard input. pellucid recognizes it by its bytes:
+the header may be wrong or missing, and a zip may be appended to a program. It reads CPython 3.8 to
+3.15, whichever Python it runs on. Nothing in the input is ever executed."""
 
 _DECOMPILE = """\
 Turn compiled Python back into source, and prove that the source means the same. A comment marks
@@ -287,13 +287,15 @@ def _add_stages(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 _INSPECT = """\
 Show what a file contains that its source does not show: its header and any bytes after the code,
 every code object with its size and verdict, constants, names and code objects that no instruction
-loads, data hidden in unused operands, duplicate and unusual names, and code in constants."""
+loads, data hidden in unused operands, duplicate and unusual names, and code in constants. Of a
+pickle, list first what loading it would import and call, in order: ! marks what runs code or
+reaches what can, and ? what depends on other modules. Nothing is loaded."""
 
 
 def _add_inspect(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     add = commands.add_parser(
         "inspect",
-        help="show what a file contains that its source does not show",
+        help="show what the source does not show, and what loading a pickle would call",
         description=f"{_INSPECT}\n\n{_INPUTS}",
         epilog="exit status: 0 on success, 1 if an input was not code, 2 for wrong usage",
         formatter_class=Help,
