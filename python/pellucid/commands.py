@@ -80,7 +80,7 @@ def inspect(arguments: argparse.Namespace) -> int:
         for path, load, text in found:
             batch.print_text(loading.as_json(path, load) if arguments.json else text)
     # A pickle without code has been shown, and is no error.
-    inputs, bad = split_errors(arguments.inputs)
+    inputs, bad = search(arguments.inputs, arguments.carve)
     bad = [(given, reason) for given, reason in bad if not pickles[given]]
     for given, reason in bad:
         complain(given, reason)
