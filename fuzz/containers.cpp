@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "archive/carve.h"
 #include "archive/containers.h"
 
 namespace {
@@ -28,6 +29,8 @@ void look_into(const archive::Data& data, int depth) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  look_into(archive::data_of(std::vector<uint8_t>(data, data + size)), 0);
+  const archive::Data all = archive::data_of(std::vector<uint8_t>(data, data + size));
+  look_into(all, 0);
+  archive::carve(all);
   return 0;
 }

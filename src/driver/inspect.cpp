@@ -33,6 +33,8 @@ constexpr size_t kMostLines = 400;
 constexpr size_t kShortestText = 4;    // what is a message
 constexpr size_t kMostOfAKind = 1000;  // in one code object
 
+constexpr const char* kOddName = "odd name";
+
 std::string shortened(std::string text) {
   if (text.size() <= kLongest) return text;
   const std::string left = std::to_string(text.size() - kLongest);
@@ -240,8 +242,10 @@ class Inspector {
           add(report, {"doubled name", "twice among the " + std::string(what) + ": " +
                                            quoted(module_.text(symbol))});
         } else if (is_odd(symbol, symbols == &code.names)) {
-          add(report, {"odd name", "no name of a source among the " + std::string(what) + ": " +
-                                       quoted(module_.text(symbol))});
+          Finding finding{kOddName, "no name of a source among the " + std::string(what) + ": "};
+          finding.value = quoted(module_.text(symbol));
+          finding.text += finding.value;
+          add(report, std::move(finding));
         }
       }
     }
@@ -290,11 +294,39 @@ class Inspector {
   Inspection out_;
 };
 
+// The names of a file that a generator of code gave: all begin with one character that no name has.
+struct Generated {
+  std::string_view first;  // "'@", the quote and the character
+  size_t names = 0;
+  size_t codes = 0;
+
+  bool is_one(const Finding& finding) const {
+    return names > 1 && finding.kind == kOddName && finding.value.starts_with(first);
+  }
+};
+
+Generated generated_names(const std::vector<CodeReport>& codes) {
+  Generated found;
+  for (const CodeReport& report : codes) {
+    const size_t before = found.names;
+    for (const Finding& finding : report.findings) {
+      if (finding.kind != kOddName || finding.value.size() < 3) continue;
+      const std::string_view first = std::string_view(finding.value).substr(0, 2);
+      if (std::string_view("!$%&*+,-/:;=?@^|~").find(first[1]) == std::string_view::npos) continue;
+      if (found.names == 0) found.first = first;
+      if (found.first == first) ++found.names;
+    }
+    if (found.names > before) ++found.codes;
+  }
+  return found;
+}
+
 // Adds a line for all constants, one for all names, and one for each other finding.
-void add_lines(const CodeReport& report, std::vector<std::string>& lines) {
+void add_lines(const CodeReport& report, const Generated& generated,
+               std::vector<std::string>& lines) {
   std::string constants, names;
   for (const Finding& finding : report.findings) {
-    if (finding.is_common) continue;
+    if (finding.is_common || generated.is_one(finding)) continue;
     if (finding.kind == "constant" || finding.kind == "name") {
       std::string& all = finding.kind == "name" ? names : constants;
       all += (all.empty() ? "" : ", ") + finding.value;
@@ -340,9 +372,16 @@ Remarks remarks_on(const Input& input) {
   Remarks remarks;
   std::vector<std::string>& lines = remarks.before;
   for (const Finding& finding : found.file) lines.push_back("- " + finding.text);
+  const Generated generated = generated_names(found.codes);
+  if (generated.names > 1) {
+    lines.push_back("- no names of a source: " + std::to_string(generated.names) +
+                    " that begin with " + std::string(generated.first) + "', in " +
+                    std::to_string(generated.codes) +
+                    (generated.codes == 1 ? " code object" : " code objects"));
+  }
   size_t hidden = 0;
   for (const CodeReport& report : found.codes) {
-    add_lines(report, lines);
+    add_lines(report, generated, lines);
     for (const CodeId code : report.hidden) {
       if (++hidden <= kMostHidden) add_source(input.module, code, report.path, remarks.after);
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "object/repr.h"
 #include "object/utf8.h"
@@ -47,6 +48,33 @@ std::string_view indentation_of(std::string_view line) {
   return line.substr(0, std::min(line.find_first_not_of(' '), line.size()));
 }
 
+using Renamed = std::vector<std::pair<std::string, std::string>>;
+
+// Returns the names without those that differ in their first character only, if many have the same
+// one; a line says so.
+Renamed without_common(const Renamed& renamed, std::vector<std::string>& lines) {
+  constexpr size_t kMany = 3;
+  const auto first_of = [](const std::pair<std::string, std::string>& name) {
+    const auto& [given, before] = name;
+    const bool is_usual =
+        before.size() > 1 && before[0] > ' ' && before[0] < 0x7f && given == '_' + before.substr(1);
+    return is_usual ? before[0] : '\0';
+  };
+  const auto usual = std::find_if(renamed.begin(), renamed.end(),
+                                  [&](const auto& name) { return first_of(name) != '\0'; });
+  if (usual == renamed.end()) return renamed;
+  const char first = first_of(*usual);
+  const auto is_common = [&](const auto& name) { return first_of(name) == first; };
+  const auto count = static_cast<size_t>(std::count_if(renamed.begin(), renamed.end(), is_common));
+  if (count < kMany) return renamed;
+  lines.push_back("- " + std::to_string(count) + " names that begin with _ here, as " +
+                  usual->first + ", begin with " + first);
+  Renamed others;
+  std::copy_if(renamed.begin(), renamed.end(), std::back_inserter(others),
+               [&](const auto& name) { return !is_common(name); });
+  return others;
+}
+
 }  // namespace
 
 std::vector<uint32_t> first_lines(const object::Module& module, object::CodeId root,
@@ -77,9 +105,10 @@ std::vector<uint32_t> first_lines(const object::Module& module, object::CodeId r
 std::vector<std::string> lines_on_names(const Output& output) {
   if (output.renamed.empty()) return {};
   std::vector<std::string> lines = {"pellucid: names that no source can write, and what they are:"};
-  for (const auto& [given, before] : output.renamed) {
+  const auto renamed = without_common(output.renamed, lines);
+  for (const auto& [given, before] : renamed) {
     if (lines.size() > kMostNames) {
-      const size_t left = output.renamed.size() - kMostNames;
+      const size_t left = renamed.size() + 1 - lines.size();
       lines.push_back("- and " + std::to_string(left) + " more");
       break;
     }

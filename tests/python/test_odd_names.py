@@ -136,3 +136,18 @@ def test_a_docstring_that_no_lambda_can_have_is_not_proven() -> None:
     result = decompile_pyc(importlib.util.MAGIC_NUMBER + bytes(12) + pyc)
     statuses = {result.verify(tier).status for tier in ("recompiled", "relowered")}
     assert statuses == {"unproven"}
+
+
+def test_names_of_a_generator_take_one_line() -> None:
+    # pytest names the parts of a rewritten assert so.
+    text = "def f(x):\n" + "".join(f"    a{n} = x + {n}\n    x = a{n} * 2\n" for n in range(40))
+    code = renamed(compile(text, "m.py", "exec"), {f"a{n}": f"@py_assert{n}" for n in range(40)})
+    result = decompile_pyc(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+    comments = [line for line in result.marked(result.verdict).splitlines() if "# " in line]
+    assert comments[1:4] == [
+        "# - no names of a source: 40 that begin with '@', in 1 code object",
+        "# pellucid: names that no source can write, and what they are:",
+        "# - 40 names that begin with _ here, as _py_assert0, begin with @",
+    ]
+    assert len(comments) <= 6
+    assert result.verdict.status == "unproven"
