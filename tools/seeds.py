@@ -6,11 +6,13 @@ seeds as they are, and a few of them in containers of every kind; the sources be
 every CPython found.
 """
 
+import gzip
 import io
 import marshal
 import struct
 import subprocess
 import sys
+import tarfile
 import zipfile
 import zlib
 from pathlib import Path
@@ -69,6 +71,17 @@ def program(entries: Dict[str, Tuple[bytes, bytes]]) -> bytes:
     return b"\x7fELF" + bytes(60) + data + table + struct.pack("!8sIIII64s", *cookie)
 
 
+def tarred(members: Dict[str, bytes]) -> bytes:
+    """Return a tar archive."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
 def containers(pyc: bytes) -> Dict[str, bytes]:
     """Return a container of each kind that holds the file."""
     stored = zipped({"a.pyc": pyc, "b": pyc[16:]}, zipfile.ZIP_STORED)
@@ -78,6 +91,9 @@ def containers(pyc: bytes) -> Dict[str, bytes]:
         "deflated.zip": zipped({"a.pyc": pyc, "b/c.pyc": pyc}, zipfile.ZIP_DEFLATED),
         "nested.zip": zipped({"a.zip": stored, "b.pyz": archive}, zipfile.ZIP_DEFLATED),
         "behind.zip": b"#!/usr/bin/env python3\n" + stored,
+        "archive.tar": tarred({"a.pyc": pyc, "a.zip": stored}),
+        "archive.tar.gz": gzip.compress(tarred({"a.pyc": pyc})),
+        "dump": b"\x7fELF" + bytes(60) + pyc + marshal.dumps([1, "two"]) + pyc[16:],
         "archive.pyz": archive,
         "program": program({"main": (b"s", pyc[16:]), "PYZ-00.pyz": (b"z", archive)}),
     }

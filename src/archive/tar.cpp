@@ -36,13 +36,18 @@ std::optional<uint64_t> tar_number(Span block, size_t at, size_t size) {
   return value;
 }
 
-// The sum is that of all bytes, with spaces in place of the sum itself.
+// The sum is that of all bytes, with spaces in place of the sum itself. Some programs take the
+// bytes as signed numbers.
 bool has_right_sum(Span block) {
-  uint64_t sum = 8 * uint64_t{' '};
+  int64_t sum = 8 * int64_t{' '};
+  int64_t signed_sum = sum;
   for (size_t i = 0; i < kBlock; ++i) {
-    if (i < 148 || i >= 156) sum += block[i];
+    if (i >= 148 && i < 156) continue;
+    sum += block[i];
+    signed_sum += static_cast<int8_t>(block[i]);
   }
-  return tar_number(block, 148, 8) == sum;
+  const std::optional<uint64_t> said = tar_number(block, 148, 8);
+  return said && (static_cast<int64_t>(*said) == sum || static_cast<int64_t>(*said) == signed_sum);
 }
 
 bool is_empty(Span block) {

@@ -73,6 +73,15 @@ def test_the_files_of_a_tar_archive(form: str, command: "List[str]", tmp_path: P
     assert found_in(command, path) == dict.fromkeys(names)
 
 
+def test_a_checksum_of_signed_bytes_is_right(command: "List[str]", tmp_path: Path) -> None:
+    data = bytearray(tarred({"größe.pyc": small_pyc()}, tarfile.GNU_FORMAT))
+    signed = sum(b - 256 * (b > 127) for b in data[:148] + data[156:512]) + 8 * ord(" ")
+    data[148:156] = b"%06o\0 " % signed
+    path = tmp_path / "archive"
+    path.write_bytes(data)
+    assert found_in(command, path) == {"/größe.pyc": None}
+
+
 def test_archives_of_different_kinds_in_each_other(command: "List[str]", tmp_path: Path) -> None:
     pyc = {"a.pyc": small_pyc()}
     wheel, tar = zipped(pyc), tarred(pyc)

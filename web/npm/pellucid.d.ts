@@ -116,7 +116,7 @@ export interface Pellucid {
 
 // --- Archives ------------------------------------------------------------------------------------
 
-export type ArchiveKind = "code" | "zip" | "pyz" | "program" | "tar" | "compressed" | "pickle";
+export type ArchiveKind = "code" | "zip" | "pyz" | "program" | "tar" | "compressed" | "pickle" | "pickle";
 
 /** The modules in a file. A `.pyc` is an archive of kind "code" with one member. */
 export interface Archive {
