@@ -154,6 +154,7 @@ IMPORTS_TORCH = (
     f"{_API}.demo_model",
     f"{_API}.as_it_runs",
     f"{_API}.closeness",
+    f"{_API}.cures",
     f"{_API}.cuts",
     f"{_API}.effects",
     f"{_API}.isolate",

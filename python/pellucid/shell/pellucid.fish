@@ -142,6 +142,7 @@ complete -c pellucid -n '_shtab_pellucid_using find-difference' -s h -l help -d 
 complete -c pellucid -n '_shtab_pellucid_using find-difference' -l reference -xka "float64" -d 'also report which result is closer to one computed in this type'
 complete -c pellucid -n '_shtab_pellucid_using find-difference' -l rtol -x -d 'relative tolerance (default: by type)'
 complete -c pellucid -n '_shtab_pellucid_using find-difference' -l atol -x -d 'absolute tolerance (default: by size)'
+complete -c pellucid -n '_shtab_pellucid_using find-difference' -l cure -d 'also find the smallest change of settings or operations under which they agree'
 complete -c pellucid -n '_shtab_pellucid_using find-difference' -l json -d 'print JSON instead of text'
 complete -c pellucid -n '_shtab_pellucid_using find-difference' -l color -xka "auto always never" -d 'use colors (default: auto, if the output is a terminal and NO_COLOR is not set)'
 complete -c pellucid -n '_shtab_pellucid_using find-difference' -s q -l quiet -d 'print results, warnings and errors, but no progress and no summary'

@@ -89,6 +89,11 @@ def add_find_difference(commands: Any, formatter: Any) -> None:
     )
     add.add_argument("--rtol", type=_tolerance, help="relative tolerance (default: by type)")
     add.add_argument("--atol", type=_tolerance, help="absolute tolerance (default: by size)")
+    add.add_argument(
+        "--cure",
+        action="store_true",
+        help="also find the smallest change of settings or operations under which they agree",
+    )
     add.add_argument("--json", action="store_true", help="print JSON instead of text")
     add.set_defaults(command=_find_difference)
 
@@ -231,6 +236,7 @@ def _find_difference(arguments: argparse.Namespace) -> int:
             reference=arguments.reference,
             rtol=arguments.rtol,
             atol=arguments.atol,
+            cure=arguments.cure,
         )
 
     return _found(arguments, "find-difference", asking, arguments.json)

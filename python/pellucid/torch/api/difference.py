@@ -29,6 +29,7 @@ def find_difference(
     reference: torch.dtype | str | None = None,
     rtol: float | None = None,
     atol: float | None = None,
+    cure: bool = False,
     **kwargs: Any,
 ) -> Difference:
     """Find the first operation where compiled code and eager disagree.
@@ -62,6 +63,12 @@ def find_difference(
             the root mean square of all elements.  If neither is given, a result that is as close
             to float64 as eager's, has the same type and is finite at the same places is not a
             difference.
+        cure: also try what torch offers to make them agree: without a pass of the program's own,
+            without the decomposition of an operation, with eager's kernel for it, with settings of
+            Inductor that change numbers or fuse less.  The report names the smallest change under
+            which the same search finds no difference, and the time of a call without and with it.
+            Each change takes a compile and runs the function several times; what was compiled
+            before is compiled again at its next call.
 
     Returns:
         The call, the stage, the operation, both values, the lines, and the Python state that
@@ -76,17 +83,28 @@ def find_difference(
     find_difference: no difference between eager, captured, AOT, post-grad, program
     """
     _check(reference, rtol, atol)
+    given = (fn, args, kwargs, reference, (rtol, atol))
     if CAPTURE.innermost is not None:
-        return _searched(CAPTURE.innermost, fn, args, kwargs, reference, (rtol, atol))
+        return _cured(cure, _searched(CAPTURE.innermost, *given), *given)
     made, found = Path(tempfile.mkdtemp(prefix="pellucid_find_difference_")), None
     try:
         with prepare_debug(made) as session:
             session.warns_when_empty = False  # the report says it
-            found = _searched(session, fn, args, kwargs, reference, (rtol, atol))
+            found = _searched(session, *given)
     finally:
         if found is None or not found.names_files:
             shutil.rmtree(made, ignore_errors=True)
+    found = _cured(cure, found, *given)
     return found if found.names_files else replace(found, directory="")
+
+
+def _cured(asked: bool, found: Difference, *given: Any) -> Difference:
+    """Return a difference with its cure, if that was asked for."""
+    if not asked or not found:
+        return found
+    from .cures import cure_of
+
+    return replace(found, cure=cure_of(found, lambda session: _search(session, *given), *given[:3]))
 
 
 def _check(reference: Any, *tolerances: float | None) -> None:
@@ -99,7 +117,15 @@ def _check(reference: Any, *tolerances: float | None) -> None:
             raise ValueError(f"{name}: expected a number of at least 0, not {value!r}")
 
 
-def _searched(
+def _searched(session: Session, *given: Any) -> Difference:
+    """Search, and record what was found in the capture."""
+    found = _search(session, *given)
+    if found:
+        session.record(found.as_event(_key(session, found)))
+    return found
+
+
+def _search(
     session: Session,
     fn: Any,
     args: tuple[Any, ...],
@@ -126,10 +152,7 @@ def _searched(
     else:
         found = Search(session, Stages(session, fn, args, kwargs), reference, limits).run()
         found = replace(found, compiled_here=graph_hooks.name_of_callable(fn))
-    found = _with_not_put_back(found, before.not_put_back)
-    if found:
-        session.record(found.as_event(_key(session, found)))
-    return found
+    return _with_not_put_back(found, before.not_put_back)
 
 
 def _with_not_put_back(found: Difference, why: dict[str, str]) -> Difference:

@@ -171,6 +171,30 @@ class Compiled:
         return f"`{self.name}`: {counted(self.calls, 'call')}{versions}{way}"
 
 
+@dataclass(frozen=True)
+class Cure:
+    """A change of torch under which compiled code and eager agree."""
+
+    change: str
+    """A statement to run before the program; empty if none of those tried helps."""
+    tried: int
+    """The number of changes that were tried."""
+    before: float = 0.0
+    """The seconds of one call without the change."""
+    after: float = 0.0
+    """The seconds of one call with it."""
+    agrees_afresh: bool = False
+    """Whether a fresh compile without any change agrees already."""
+
+    def __str__(self) -> str:
+        if self.agrees_afresh:
+            return "not needed: a fresh compile agrees with eager"
+        if not self.change:
+            return f"none of the {self.tried} changes tried helps"
+        before, after = (f"{seconds * 1e3:.3g} ms" for seconds in (self.before, self.after))
+        return f"{self.change} (a call takes {after}, without it {before})"
+
+
 @dataclass(frozen=True, repr=False)
 class Difference(Report):
     """The result of :func:`~pellucid.find_difference`; true if there is a difference."""
@@ -215,6 +239,8 @@ class Difference(Report):
     directory: str = ""
     """The directory of the dumped graphs; empty if no file needs to be shown."""
     tolerance: str = ""
+    cure: Cure | None = None
+    """The change that makes them agree, if it was asked for."""
     within_rounding: tuple[Parted, ...] = field(default=())
     """Results beyond the tolerance that are as close to float64 in compiled code as in eager."""
     function: str = ""
@@ -289,6 +315,7 @@ class Difference(Report):
         else:
             lines = [*self._headline(), *self._operation(), *self._consequence()]
             lines += self._state_lines()
+            lines += [f"  cure         {self.cure}"] if self.cure is not None else []
             lines += self._looked_at(seen)
         if self.within_rounding:
             lines.append("  rounding     beyond the tolerance, but as near to float64 as eager is:")

@@ -281,6 +281,18 @@ TABLE: tuple[Capability, ...] = (
         of_captures=False,
     ),
     Capability(
+        "inductor_lowering",
+        ("torch._inductor:lowering",),
+        "find_difference(cure=True) tries nothing",
+        of_captures=False,
+    ),
+    Capability(
+        "random_decompositions",
+        ("torch._inductor.decomposition:fast_random_decomps",),
+        "find_difference(cure=True) cannot try a compile without a decomposition",
+        of_captures=False,
+    ),
+    Capability(
         "inductor_settings_copy",
         ("torch._inductor.config:get_config_copy",),
         "find_difference does not use the options that torch.compile was given",

@@ -1,0 +1,87 @@
+"""`find_difference(cure=True)`: the smallest change that makes compiled code and eager agree."""
+
+import json
+
+import pytest
+from pellucid import find_difference
+from pellucid.torch.taps import changes
+
+CONFIG = "torch._inductor.config"
+
+
+@pytest.fixture
+def inductor(torch, dynamo):
+    """Inductor's tables, as they were after the test."""
+    from torch._inductor import decomposition, lowering
+
+    if changes.PROBE.get("random_decompositions") is None:
+        pytest.skip("this torch has no such tables")
+    known = dict(decomposition.decompositions)
+    yield lowering
+    decomposition.decompositions.clear()
+    decomposition.decompositions.update(known)
+    decomposition.fast_random_decomps.cache_clear()
+
+
+def test_a_wrong_decomposition_is_left_out(torch, inductor):
+    operation = torch.ops.aten.silu.default
+    inductor.decompositions[operation] = lambda x: x * torch.sigmoid(x * 1.01)
+    found = find_difference(torch.nn.functional.silu, torch.linspace(-2, 2, 9), cure=True)
+    name = "torch.ops.aten.silu.default"
+    assert found.cure.change == f"torch._inductor.decomposition.decompositions.pop({name}, None)"
+    assert found.cure.tried == 1 and found.cure.before > 0 and found.cure.after > 0
+    assert f"  cure         {found.cure.change} (a call takes " in str(found)
+    assert json.loads(found.as_json())["cure"]["tried"] == 1
+    assert operation in inductor.decompositions, "it was tried, not applied"
+
+
+def test_what_cures_nothing_is_not_claimed(torch, inductor, monkeypatch):
+    monkeypatch.setattr(changes, "_SETTINGS", changes._SETTINGS[:4])
+
+    def wrong(graph, inputs):
+        return lambda *args: tuple(value * 1.01 for value in graph(*args))
+
+    step = torch.compile(lambda x: torch.sin(x) + 1, backend=wrong)
+    found = find_difference(lambda: step(torch.ones(3)), cure=True)
+    assert found and found.cure.change == "" and found.cure.tried > 1
+    assert f"none of the {found.cure.tried} changes tried helps" in str(found)
+
+
+def test_what_a_fresh_compile_cures_needs_no_change(torch, inductor):
+    class Layer(torch.nn.Module):
+        gain = 1.0
+
+        def forward(self, x):
+            return torch.sin(x) * self.gain
+
+    def only_tensors(guards):
+        return [guard.guard_type == "TENSOR_MATCH" for guard in guards]
+
+    layer = Layer()
+    options = {"guard_filter_fn": only_tensors}
+    compiled = torch.compile(layer, backend="aot_eager", options=options)
+    compiled(torch.ones(3))
+    layer.gain = 2.0
+    found = find_difference(lambda: compiled(torch.ones(3)), cure=True)
+    assert found and found.cure.agrees_afresh and "a fresh compile agrees" in str(found.cure)
+
+
+def test_nothing_is_tried_where_nothing_differs_or_nobody_asked(torch, dynamo, monkeypatch):
+    monkeypatch.setattr(changes, "statements", None)
+    assert find_difference(torch.sin, torch.ones(3), cure=True).cure is None
+
+
+def test_a_change_is_taken_back(torch, inductor):
+    config = torch._inductor.config
+    statements = changes.statements(["aten.silu.default", "aten.exp.default", "no.such.thing"])
+    assert statements[0].endswith("pop(torch.ops.aten.silu.default, None)")
+    assert "torch._inductor.lowering.make_fallback(torch.ops.aten.exp.default, warn=False)" in (
+        statements
+    )
+    known = (dict(inductor.decompositions), dict(inductor.lowerings), config.max_fusion_size)
+    for statement in (*statements[:3], f"{CONFIG}.max_fusion_size = 1"):
+        with changes.applied(statement):
+            now = (dict(inductor.decompositions), dict(inductor.lowerings), config.max_fusion_size)
+            assert now != known, statement
+        now = (dict(inductor.decompositions), dict(inductor.lowerings), config.max_fusion_size)
+        assert now == known, statement
