@@ -30,6 +30,7 @@ constexpr size_t kMostJoined = 1 << 20;
 constexpr size_t kMostSearches = 1000;
 constexpr size_t kMostHidden = 20;  // code objects, and the lines of each
 constexpr size_t kMostLines = 400;
+constexpr size_t kHeader = object::kHeaderSize;
 constexpr size_t kShortestText = 4;    // what is a message
 constexpr size_t kMostOfAKind = 1000;  // in one code object
 
@@ -48,6 +49,14 @@ bool is_text(std::string_view bytes) {
   const auto printable = static_cast<size_t>(std::count_if(
       bytes.begin(), bytes.end(), [](char c) { return is_printable(static_cast<uint8_t>(c)); }));
   return bytes.size() >= kShortestText && 4 * printable >= 3 * bytes.size();
+}
+
+// Returns true if marshalled code may begin there, or after the header of a `.pyc`: its first
+// field, the number of its arguments, is small.
+bool may_begin_code(std::string_view bytes) {
+  if (bytes.substr(0, 4).ends_with("\r\n")) bytes.remove_prefix(std::min(bytes.size(), kHeader));
+  return bytes.size() > 4 && (bytes[0] & 0x7f) == 'c' &&
+         bytes.substr(2, 3) == std::string_view("\0\0\0", 3);
 }
 
 std::string quoted(std::string_view bytes) { return shortened(object::repr_of_text(bytes)); }
@@ -268,6 +277,7 @@ class Inspector {
     if (input_.end < input_.size) {
       std::string said = std::to_string(input_.size - input_.end) + " bytes after the code";
       if (is_text(input_.rest)) said += ": " + quoted(input_.rest);
+      if (may_begin_code(input_.rest)) said += ", which may be code (--carve decompiles it)";
       out_.file.push_back({"rest", std::move(said), input_.end});
     }
     if (!input_.doubt.empty()) {

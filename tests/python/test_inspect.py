@@ -76,6 +76,10 @@ KINDS: "Dict[str, Any]" = {
         lambda: changed(lambda c: c) + b"the rest of it",
         ["14 bytes after the code: 'the rest of it'"],
     ),
+    "code after the code": (
+        lambda: changed(lambda c: c) + HEADER + marshal.dumps(HIDDEN),
+        ["bytes after the code, which may be code (--carve decompiles it)"],
+    ),
     "junk": (
         lambda: changed(
             lambda c: c.replace(co_code=c.co_code + bytes((b * 37 + 11) & 255 for b in range(64)))
