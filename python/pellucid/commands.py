@@ -4,7 +4,7 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import List, Optional, Tuple
+from typing import Collection, List, Optional, Tuple
 
 from pellucid import _core, batch, following, inspection, loading
 from pellucid.errors import DecompileError, complain, printable
@@ -12,10 +12,17 @@ from pellucid.inputs import Job, jobs_of, search
 
 
 def _jobs(
-    arguments: argparse.Namespace, out: Optional[str], as_json: bool = False
+    arguments: argparse.Namespace,
+    out: Optional[str],
+    as_json: bool = False,
+    shown: Collection[str] = (),
 ) -> Tuple[List[Job], int]:
-    """Return the jobs of the inputs that can be looked into, and the exit status so far."""
+    """Return the jobs of the inputs that can be looked into, and the exit status so far.
+
+    An input that has been `shown` need not contain code.
+    """
     inputs, bad = search(arguments.inputs, arguments.carve)
+    bad = [(given, reason) for given, reason in bad if given not in shown]
     for given, reason in bad:
         if as_json:
             batch.print_json(batch.Result(Job(Path(given), None), None, None, reason))
@@ -75,18 +82,12 @@ def dump(arguments: argparse.Namespace) -> int:
 
 def inspect(arguments: argparse.Namespace) -> int:
     """Run `pellucid inspect`; return its exit status."""
-    pickles = {given: loading.loads_in(given) for given in arguments.inputs}
-    for found in pickles.values():
-        for path, load, text in found:
+    shown = set()
+    for given in arguments.inputs if not arguments.carve else ():
+        for path, load, text in loading.loads_in(given):
+            shown.add(given)
             batch.print_text(loading.as_json(path, load) if arguments.json else text)
-    # A pickle without code has been shown, and is no error.
-    inputs, bad = search(arguments.inputs, arguments.carve)
-    bad = [(given, reason) for given, reason in bad if not pickles[given]]
-    for given, reason in bad:
-        complain(given, reason)
-    shown = {path for found in pickles.values() for path, _, _ in found}
-    jobs = [job for job in jobs_of(inputs, None) if job.member or job.path not in shown]
-    status = batch.EXIT_ERROR if bad else batch.EXIT_OK
+    jobs, status = _jobs(arguments, None, shown=shown)
     for job in jobs:
         report = batch.in_thread(inspection.inspect_job, job, arguments.python_version)
         if report["error"] is not None:

@@ -51,7 +51,9 @@ class CodeFinder {
     find_nested();
     const Functions functions = functions_of(graph_, is_code_);
     for (const Function& function : functions.list) {
-      described_.emplace(resolved(function.code).value, &function);
+      const uint32_t id = resolved(function.code).value;
+      described_.emplace(id, &function);
+      ++functions_of_[id];
     }
     std::vector<FoundCode> found;
     for (const auto& [id, parts] : in_order()) {
@@ -230,6 +232,10 @@ class CodeFinder {
     const std::string name = name_of(graph_, *function);
     if (!name.empty()) code.name = name;
     code.about = about(graph_, functions, *function, names);
+    const size_t count = functions_of_.at(resolved(function->code).value);
+    if (count > 1) {
+      code.about.push_back("the first of " + std::to_string(count) + " functions with this code");
+    }
   }
 
   Graph& graph_;
@@ -240,7 +246,8 @@ class CodeFinder {
   std::vector<std::pair<uint32_t, FoundCode>> bytes_;
   std::unordered_map<uint32_t, ValueId> loads_;
   std::unordered_set<uint32_t> nested_, bytecode_, claimed_;
-  std::unordered_map<uint32_t, const Function*> described_;
+  std::unordered_map<uint32_t, const Function*> described_;  // the first of each code object
+  std::unordered_map<uint32_t, size_t> functions_of_;
   size_t spent_ = 0;
 };
 

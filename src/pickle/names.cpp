@@ -53,6 +53,10 @@ std::string path_of_call(const Graph& graph, std::string_view function, ValueId 
   const ValueId second = graph.item(arguments, 1);
   if (!first.valid()) return {};
   const std::string_view last = last_part(function);
+  if (function == "dill._get_attr" && graph.is(first, Kind::Str) && graph.is(second, Kind::Str)) {
+    // It imports the module of this name.
+    return canonical_module(graph.text(first)) + '.' + std::string(graph.text(second));
+  }
   if (function == "builtins.getattr" || last == "_getattribute" || function == "dill._get_attr") {
     std::string of = path_within(graph, first, left);
     if (of.empty() || !graph.is(second, Kind::Str)) return {};

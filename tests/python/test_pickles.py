@@ -376,6 +376,14 @@ def test_code_of_torch_artifacts_is_found_by_its_attributes(tmp_path: Path) -> N
     assert "return x * y + len(str(x))" in source and status in ("identical", "equivalent")
 
 
+def test_functions_that_share_their_code_are_counted(tmp_path: Path) -> None:
+    data = b"\x80\x02ctypes\nFunctionType\nq\xf0cmarshal\nloads\n"
+    data += pickle.dumps((marshal.dumps(a_function.__code__),), 2)[2:-1] + b"Rq\xf1"
+    made = b"h\xf0h\xf1}X\x01\0\0\0f\x87R"
+    ((_, _, about),) = codes(tmp_path, data + made + made + b"\x87.").values()
+    assert "the first of 2 functions with this code" in about
+
+
 def test_code_of_an_old_python_is_refused(tmp_path: Path) -> None:
     parts = (1, 1, 1, 67, b"t\0\0S", (None,), (), ("x",), "f.py", "f", 1, b"", (), ())
     data = b"\x80\x02ctypes\nCodeType\n" + pickle.dumps(parts, 2)[2:-1] + b"R."

@@ -135,6 +135,8 @@ TEST("names are followed through getattr, attrgetter and __import__, and into mo
       "coperator\nattrgetter\n(S'system'\ntR(cbuiltins\n__import__\n"
       "(S'os'\ntRtR(S'id'\ntR.";
   EXPECT(whys_of(getter).ends_with("acts on the system\n"));
+  EXPECT(whys_of("cdill._dill\n_get_attr\n(S'os'\nS'system'\ntR(S'id'\ntR.")
+             .ends_with("acts on the system\n"));
   EXPECT_EQ(whys_of("ccollections\nOrderedDict\n)R."), "makes a value\nmakes a value\n");
   EXPECT_EQ(whys_of("cmodels\nNet\n)R."), "\n\n");
 }
