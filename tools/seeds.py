@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write small `.pyc` files of every CPython into a folder, as seeds for the fuzzers.
+"""Write small `.pyc` files of every CPython, and pickles, into a folder: seeds for the fuzzers.
 
 The smallest compiled cases of each version (`tools/case_pycs.py`), which need no interpreter, are
 seeds as they are, and a few of them in containers of every kind; the sources below are compiled by
@@ -18,7 +18,7 @@ import zlib
 from pathlib import Path
 from typing import Dict, Tuple
 
-from case_pycs import pycs_of
+from case_pycs import CASES, pycs_of
 from pythons import VERSIONS, minor
 
 SEEDS = {
@@ -118,6 +118,10 @@ def main(folder: Path) -> int:
                 (folder / f"{version}-{name.replace('/', '-')}.pyc").write_bytes(data)
         for name, data in containers(min(cases.values(), key=len)).items():
             (folder / f"{version}-{name}").write_bytes(data)
+    with zipfile.ZipFile(CASES / "pickles.zip") as archive:
+        for name in archive.namelist():
+            if name.endswith(".bin"):
+                (folder / name.replace("/", "-")).write_bytes(archive.read(name))
     for name, text in SEEDS.items():
         source = folder / f"{name}.txt"
         source.write_text(text)
