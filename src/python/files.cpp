@@ -9,44 +9,6 @@ namespace pellucid::python {
 
 namespace {
 
-// Returns the value as Python objects; raises if it nests deeper than `depth`.
-nb::object plain(const Value& value, int depth) {
-  using Kind = Value::Kind;
-  const auto items = [&] {
-    if (depth == 0) raise({ErrorCode::Limit, 0, "marshal: a table that is nested too deep"});
-    nb::list list;
-    for (size_t i = 0; i < value.size(); ++i) list.append(plain(value.item(i), depth - 1));
-    return list;
-  };
-  switch (value.kind()) {
-    case Kind::None:
-      return nb::none();
-    case Kind::True:
-      return nb::bool_(true);
-    case Kind::False:
-      return nb::bool_(false);
-    case Kind::Int:
-      return nb::int_(value.integer());
-    case Kind::Str:
-      return text(std::string(value.text()));
-    case Kind::Bytes:
-      return nb::bytes(value.text().data(), value.text().size());
-    case Kind::Tuple:
-      return nb::tuple(items());
-    case Kind::List:
-      return items();
-    case Kind::Dict: {
-      const nb::list all = items();
-      nb::dict dict;
-      for (size_t i = 0; i + 1 < all.size(); i += 2) dict[all[i]] = all[i + 1];
-      return dict;
-    }
-    case Kind::Other:
-      break;
-  }
-  raise({ErrorCode::Malformed, 0, "marshal: no table"});
-}
-
 nb::list findings_of(const std::vector<Finding>& findings) {
   nb::list list;
   for (const Finding& finding : findings) {
@@ -61,11 +23,6 @@ nb::list findings_of(const std::vector<Finding>& findings) {
 std::tuple<int, int> pyc_version(const nb::bytes& data) {
   const Version version = read_input(data, std::nullopt).version();
   return {version.major, version.minor};
-}
-
-// Reads a table of an archive: numbers, strings, and tuples, lists and dicts of these.
-nb::object unmarshal(const nb::bytes& data) {
-  return plain(value_or_raise(pellucid::unmarshal(span_of(data))), 8);
 }
 
 // Returns the header of a .pyc of a version, with date and size unknown; None if not supported.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// python: the contents of files other than source: versions, headers, tables, constants, remarks.
+// python: the contents of files other than source: versions, headers, constants, remarks.
 #pragma once
 
 #include "python/boundary.h"
@@ -7,9 +7,6 @@
 namespace pellucid::python {
 
 std::tuple<int, int> pyc_version(const nanobind::bytes& data);
-
-// Reads a table of an archive: numbers, strings, and tuples, lists and dicts of these.
-nanobind::object unmarshal(const nanobind::bytes& data);
 
 // Returns the header of a .pyc of a version, with date and size unknown; None if not supported.
 nanobind::object header_for(int major, int minor);

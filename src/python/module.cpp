@@ -339,7 +339,6 @@ NB_MODULE(_core, m) {
         nb::arg("keeps_lines"));
   m.def("pyc_version", &pyc_version, nb::arg("data"));
   add_archives(m);
-  m.def("unmarshal", &unmarshal, nb::arg("data"));
   m.def("header_for", &header_for, nb::arg("major"), nb::arg("minor"));
   m.def("holds_code", &holds_code, nb::arg("data"));
   m.def("long_constants", &long_constants, nb::arg("data"), nb::arg("least"),

@@ -15,7 +15,7 @@ from archives import KINDS, code_only, container, program, pyz, small_pyc, zippe
 from case_pycs import pycs_of
 from commands import run
 from needs import ROOT, VERSIONS, missing, need
-from pellucid import DecompileError, _core, decompile_pyc
+from pellucid import DecompileError, decompile_pyc
 from pellucid.decompilation import Decompilation, prove_pyc
 
 FINAL = {
@@ -330,13 +330,6 @@ def test_archives_nest_no_deeper_than_four(command: "List[str]", tmp_path: Path)
     done = run(*command, "decompile", path, "--json")
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == 5
-
-
-def test_tables_are_plain_values() -> None:
-    rows: List[Any] = [("a", (0, 1, 2)), ("b", (1, 300, -4)), {"k": [None, True, b"x"]}]
-    assert _core.unmarshal(marshal.dumps(rows)) == rows
-    with pytest.raises(DecompileError):
-        _core.unmarshal(marshal.dumps("a long string of text")[:3])
 
 
 # --- files that are code and an archive --------------------------------------------------------

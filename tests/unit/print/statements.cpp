@@ -44,6 +44,10 @@ TEST("print: a docstring has triple quotes and real line ends") {
   EXPECT_EQ(t.print(doc("Title.\n\nBody \\ \"\"\"quoted\"")),
             "def f():\n    \"\"\"Title.\n\nBody \\\\ \"\"\\\"quoted\\\"\"\"\"\n");
   t.style.version.minor = 13;
+  // The version of the bytecode leaves it as it is.
+  t.module.version.minor = 12;
+  EXPECT_EQ(t.print(doc("Title.\n\nBody\n")), "def f():\n    \"\"\"Title.\n\nBody\n\"\"\"\n");
+  t.module.version.minor = 13;
   EXPECT_EQ(t.print(doc("Title.\n\nBody\n    more\n")),
             "def f():\n    \"\"\"Title.\n\n    Body\n        more\n    \"\"\"\n");
   // Not what the compiler leaves of an indented docstring, so it stands as it is.
