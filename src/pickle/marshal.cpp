@@ -191,6 +191,12 @@ class CodeWriter {
     }
     const std::string path = path_of(graph_, graph_.item(id, 0));
     const std::vector<ValueId> arguments = graph_.items(graph_.item(id, 1), 4);
+    const bool is_ellipsis =
+        path == "dill._eval_repr" && !arguments.empty() && graph_.text(arguments[0]) == "Ellipsis";
+    if (is_ellipsis) {
+      byte('.');
+      return true;
+    }
     if (path == "builtins.complex" && arguments.size() == 2) return complex(id, arguments);
     if (path == "builtins.slice" && arguments.size() == 3) {
       type(':', id);

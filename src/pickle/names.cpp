@@ -369,9 +369,16 @@ Meaning meaning_of(std::string_view path) {
   constexpr std::string_view kReached[] = {"os.",        "sys.",    "subprocess.", "builtins.",
                                            "importlib.", "ctypes.", "pty.",        "runpy.",
                                            "marshal.",   "shutil."};
+  // These attributes lead to code and to all that a module can reach.
+  constexpr std::string_view kInside[] = {
+      "__dict__", "__globals__", "__builtins__", "__class__", "__code__",        "__subclasses__",
+      "__mro__",  "__bases__",   "__self__",     "__func__",  "__getattribute__"};
   for (size_t at = path.find('.'); at != std::string_view::npos; at = path.find('.', at + 1)) {
     std::string_view rest = path.substr(at + 1);
-    if (rest.starts_with("__") && rest.find('.') != std::string_view::npos) {
+    const std::string_view part = rest.substr(0, rest.find('.'));
+    const bool is_inside =
+        std::find(std::begin(kInside), std::end(kInside), part) != std::end(kInside);
+    if (is_inside || (rest.starts_with("__") && part.size() < rest.size())) {
       return {Danger::Runs, "reaches the inside of an object"};
     }
     while (rest.starts_with('_')) rest.remove_prefix(1);

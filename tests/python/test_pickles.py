@@ -99,6 +99,7 @@ HOSTILE = {
         P4 + op4("builtins", "len.__self__.eval") + b"\x93.",
         "imports builtins.len.__self__.eval",
     ),
+    "variables of a module": (b"cbuiltins\n__dict__\n.", "imports builtins.__dict__"),
     "subprocess": (
         P4 + op4("subprocess", "Popen") + b"\x93" + op4("id") + b"\x85\x81.",
         "calls subprocess.Popen.__new__('id')",
@@ -337,15 +338,20 @@ def _zip(members: "Dict[str, bytes]") -> bytes:
     return out.getvalue()
 
 
-def test_old_cloudpickle_and_a_constant_that_cannot_be_known(tmp_path: Path) -> None:
-    code = a_function.__code__
+def parts_of(code: types.CodeType) -> "Tuple[Any, ...]":
+    """Return the arguments that make a code object."""
     names = "argcount posonlyargcount kwonlyargcount nlocals stacksize flags code consts names"
     names += " varnames filename name"
     if sys.version_info >= (3, 11):
         names += " qualname firstlineno linetable exceptiontable"
     else:
         names += " firstlineno " + ("linetable" if sys.version_info >= (3, 10) else "lnotab")
-    parts = [getattr(code, "co_" + name) for name in (names + " freevars cellvars").split()]
+    return tuple(getattr(code, f"co_{name}") for name in f"{names} freevars cellvars".split())
+
+
+def test_old_cloudpickle_and_a_constant_that_cannot_be_known(tmp_path: Path) -> None:
+    code = a_function.__code__
+    parts = parts_of(code)
     state = {"globals": {"LIMIT": 7}, "defaults": (5,), "module": "net", "name": "a_function"}
 
     def made(consts: Any) -> bytes:
@@ -374,6 +380,21 @@ def test_code_of_torch_artifacts_is_found_by_its_attributes(tmp_path: Path) -> N
     data += pickle.dumps(attributes, 2)[2:-1] + b"b."
     ((source, status, _),) = codes(tmp_path, pickle.dumps({"entry": data})).values()
     assert "return x * y + len(str(x))" in source and status in ("identical", "equivalent")
+
+
+def test_constants_of_every_kind_keep_their_values(tmp_path: Path) -> None:
+    text = "def f(x):\n    return x in {1, 'k'}, ("
+    text += "10**30, -(2**63), 2**31, -0.0, 3j, b'\\xff', ..., 'h\\ud800')\n"
+    names: Dict[str, Any] = {}
+    exec(text, names)
+    parts = parts_of(names["f"].__code__)
+    for protocol in (2, 4):
+        data = b"\x80\x04ctypes\nCodeType\n" + pickle.dumps(parts, protocol)[2:-1] + b"R."
+        ((source, status, _),) = codes(tmp_path, data).values()
+        assert status in ("identical", "equivalent")
+        again: Dict[str, Any] = {}
+        exec(source, again)
+        assert repr(again["f"](1)) == repr(names["f"](1))
 
 
 def test_functions_that_share_their_code_are_counted(tmp_path: Path) -> None:
