@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string>
 
 #include "object/identifiers.h"
 #include "print/expand.h"
+#include "print/wrap.h"
 
 namespace pellucid::print {
 
@@ -16,7 +18,20 @@ namespace {
 // constant of astronomical length.
 constexpr size_t kMaxText = size_t{256} << 20;
 
+// Returns true for a text of lines that one line of source does not hold, and whose ends show in an
+// editor.
+bool has_lines(std::string_view content) {
+  constexpr std::ptrdiff_t kFew = 3;
+  return content.size() > kMaxColumns / 2 && content.find('\t') == std::string_view::npos &&
+         content.find(" \n") == std::string_view::npos && std::ranges::count(content, '\n') >= kFew;
+}
+
 void text_constant(Writer& writer, std::string_view content, TextKind kind) {
+  const bool is_free = !writer.is_confined && !writer.inside && !writer.keeps_lines;
+  if (kind == TextKind::Str && is_free && writer.tree != nullptr && has_lines(content)) {
+    writer.out += docstring(content);
+    return;
+  }
   if (!writer.is_confined) {
     append_quoted(writer.out, content, kind, writer.quotes);
     return;

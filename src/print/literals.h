@@ -83,7 +83,8 @@ void append_escaped(std::string& out, std::string_view text, TextKind kind, Quot
 bool append_verbatim(std::string& out, std::string_view text, TextKind kind, Quote quote,
                      Braces braces, bool newlines);
 
-// Returns the natural form of a docstring: triple quotes, real line ends.
+// Returns the natural form of a docstring, or of another text of lines: triple quotes, real line
+// ends.
 std::string docstring(std::string_view text);
 
 }  // namespace pellucid::print

@@ -54,6 +54,17 @@ TEST("print: a docstring has triple quotes and real line ends") {
   EXPECT_EQ(t.print(doc("Title.\n  Body")), "def f():\n    \"\"\"Title.\n  Body\"\"\"\n");
 }
 
+TEST("print: a text of lines that one line does not hold has triple quotes") {
+  TreeMaker t;
+  const std::string line(20, 'a');
+  const std::string text = line + '\n' + line + '\n' + line + '\n';
+  EXPECT_EQ(t.print(t.statement(t.text(text))), "\"\"\"" + text + "\"\"\"\n");
+  // Those whose ends do not show, few lines, and short ones have escapes.
+  EXPECT_EQ(t.print(t.statement(t.text(line + " \n" + text))),
+            "'" + line + " \\n" + line + "\\n" + line + "\\n" + line + "\\n'\n");
+  EXPECT_EQ(t.print(t.statement(t.text("a\nb\nc\nd"))), "'a\\nb\\nc\\nd'\n");
+}
+
 TEST("print: the source map has the line of each statement") {
   TreeMaker t;
   const NodeId inner = t.statement(t.name("y"), 20);
