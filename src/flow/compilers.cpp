@@ -15,6 +15,7 @@ Folds folds_of(Version version) {
   folds.formats = version >= Version{3, 11};
   folds.keys = version < Version{3, 14};
   folds.literals = version >= Version{3, 14};
+  folds.long_tuples = version < Version{3, 14};
   folds.operations = version >= Version{3, 14};
   folds.slices = version >= Version{3, 14};
   folds.swaps = version >= Version{3, 13};

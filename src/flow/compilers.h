@@ -9,13 +9,15 @@ namespace pellucid::flow {
 
 // What the compiler of the code folds.
 struct Folds {
-  bool arguments = false;   // the empty tuple of a call without positional arguments
-  bool choices = false;     // `v and x`, `v or x` with a constant operand v
-  bool literals = false;    // the same, and `not v`, before operations and tuples are constants
-  bool displays = false;    // a list or set display of constants
-  bool drops = false;       // a constant that is loaded and dropped at once
-  bool formats = false;     // `text % (v, ...)`: an f-string
-  bool keys = false;        // the keys of a dict display, if all are constants
+  bool arguments = false;  // the empty tuple of a call without positional arguments
+  bool choices = false;    // `v and x`, `v or x` with a constant operand v
+  bool literals = false;   // the same, and `not v`, before operations and tuples are constants
+  bool displays = false;   // a list or set display of constants
+  bool drops = false;      // a constant that is loaded and dropped at once
+  bool formats = false;    // `text % (v, ...)`: an f-string
+  bool keys = false;       // the keys of a dict display, if all are constants
+  bool long_tuples =
+      false;                // a tuple of more than 30 constants, such as the defaults of a function
   bool operations = false;  // an operation on the result of a choice of constants
   bool slices = false;      // a slice of constants
   bool swaps = false;       // the restored locals of a comprehension, and the drop of its result

@@ -151,6 +151,8 @@ std::vector<NodeId> keep_apart(const ExpressionContext& c, const ir::Value& valu
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (!is_plain_constant(c.tree, c.operand(value, i), nodes[i])) return nodes;
   }
+  constexpr size_t kLong = 30;  // _PY_STACK_USE_GUIDELINE in CPython
+  if (is_tuple && !c.function.folds.long_tuples && nodes.size() > kLong) return nodes;
   // A display that is extended later is built up to the star.
   if (!is_tuple && (!c.function.folds.displays || is_extended(c, value))) return nodes;
   nodes[0] = chosen(c.tree, nodes[0], c.where(value));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/lower/functions.h"
+#include "verify/lower/displays.h"
 
 #include <string>
 #include <vector>
@@ -50,9 +51,13 @@ void default_values(Unit& unit, std::span<const NodeId> defaults) {
     if (!item || !has_literal(unit, *item)) break;
     items.push_back(*item);
   }
-  if (items.size() == defaults.size()) return load(unit, unit.constants.tuple(items));
+  const auto count = static_cast<uint32_t>(defaults.size());
+  // Long ones are left as they are (fold_tuple_of_constants).
+  const bool folds = !unit.features.folds_late || count <= kMostOnStack;
+  if (folds && items.size() == count) return load(unit, unit.constants.tuple(items));
   expressions(unit, defaults);
-  build_tuple(unit, static_cast<uint32_t>(defaults.size()));
+  if (folds) return build_tuple(unit, count);
+  unit.emit.op(Op::BuildTuple, count);
 }
 
 // Pushes the defaults of arguments; returns their flags for make_function().
