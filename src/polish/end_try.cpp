@@ -31,22 +31,28 @@ int32_t line_of(const ast::Tree& tree, NodeId handler) {
   return body.empty() ? -1 : tree.where(body[0]).line;
 }
 
+// Returns the width of a jump without a value; 0: it has one.
+int32_t width_of_jump(const ast::Tree& tree, NodeId jump) {
+  if (tree.is(jump, Kind::Break)) return width_of("break");
+  if (tree.is(jump, Kind::Continue)) return width_of("continue");
+  return tree.as<ast::Return>(jump).value.valid() ? 0 : width_of("return");
+}
+
 // Returns the line of a jump statement: for a `return`, that of its value, since the body of an
-// enclosing `finally` may have been copied before the `return` itself. A `break` or `continue` has
-// a line only if it has columns too, in its own place or in a NOP after the statement before it.
+// enclosing `finally` may have been copied before the `return` itself. Other jumps may have left a
+// NOP after the statement before them; a `break` or `continue` has a line only if it has columns.
 int32_t line_of_jump(const ast::Tree& tree, const Starts& starts, NodeId before, NodeId jump) {
-  if (!tree.is(jump, Kind::Return)) {
-    const bool is_break = tree.is(jump, Kind::Break);
-    const Starts::Next next = starts.after(before);
-    const int32_t wide = width_of(is_break ? "break" : "continue");
-    if (next.columns.width() == wide && next.columns.begin == starts.of(before)) {
-      return starts.places().at(next.unit).line;
-    }
-    const auto written = is_break ? Starts::Jump::Break : Starts::Jump::Continue;
-    return starts.jump(jump, NodeId()) == written ? tree.where(jump).line : -1;
+  const int32_t wide = width_of_jump(tree, jump);
+  if (wide == 0) return tree.where(tree.as<ast::Return>(jump).value).line;
+  const Starts::Next next = starts.after(before);
+  if (next.columns.width() == wide && next.columns.begin == starts.of(before)) {
+    return starts.places().at(next.unit).line;
   }
-  const NodeId value = tree.as<ast::Return>(jump).value;
-  return tree.where(value.valid() ? value : jump).line;
+  const Starts::Jump written = starts.jump(jump, NodeId());
+  const bool is_there =
+      tree.is(jump, Kind::Return) ||
+      written == (tree.is(jump, Kind::Break) ? Starts::Jump::Break : Starts::Jump::Continue);
+  return is_there ? tree.where(jump).line : -1;
 }
 
 class TryEnds {

@@ -168,3 +168,34 @@ def try_after_a_try(path):
     finally:
         with suppress(OSError):
             close(fd)
+
+
+def break_in_an_else(pending):
+    while True:
+        wait = pending.wait
+        try:
+            result = pending.result(wait)
+        except TimeoutError:
+            if pending.limit is not None and pending.now() >= pending.limit:
+                raise ValueError(pending) from None
+        else:
+            break
+    pending.forget()
+    return result
+
+
+def return_in_an_else_in_a_with(queue):
+    with queue.lock:
+        if queue.closed:
+            return
+        try:
+            queue.put()
+            if queue.ready:
+                queue.delivered = True
+        except ValueError:
+            queue.dropped += 1
+            warns = queue.dropped == 1
+        else:
+            return
+    if warns:
+        queue.warn()
