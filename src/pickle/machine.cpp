@@ -23,8 +23,13 @@ constexpr int kDeepestArrays = 16;  // arrays of objects in arrays of objects
 
 class Machine {
  public:
-  Machine(Graph& graph, uint64_t at, int depth, uint64_t& steps)
-      : graph_(graph), in_(graph.input, at), depth_(depth), changes_(graph, steps), steps_(steps) {}
+  Machine(Graph& graph, uint64_t at, int depth, uint64_t& steps, size_t most_values)
+      : graph_(graph),
+        in_(graph.input, at),
+        depth_(depth),
+        changes_(graph, steps),
+        steps_(steps),
+        most_values_(most_values) {}
 
   // Runs to STOP; returns false after a failure.
   bool run() {
@@ -37,7 +42,8 @@ class Machine {
       Result<Argument> argument = in_.argument(op);
       if (!argument.ok()) return fail(argument.error().message, argument.error().code);
       if (!step(op, *argument)) return false;
-      if (graph_.values.size() > kMostValues || graph_.places.size() > kMostPlaces) {
+      if (graph_.values.size() > most_values_ || graph_.places.size() > kMostPlaces ||
+          stack_.size_with_marks() + memo_.size() > 2 * most_values_) {
         return fail("more values than pellucid reads", ErrorCode::Limit);
       }
     }
@@ -396,7 +402,7 @@ class Machine {
     if (!shape) return true;
     if (shape->holds_objects) {
       if (depth_ == 0) return fail("arrays that are nested too deep", ErrorCode::Limit);
-      Machine inner(graph_, in_.at(), depth_ - 1, steps_);
+      Machine inner(graph_, in_.at(), depth_ - 1, steps_, most_values_);
       if (!inner.run()) return false;
       in_.skip(inner.end() - in_.at());
       graph_.append(wrapper, graph_.add_with(Kind::Appended, Items{inner.result()}));
@@ -418,6 +424,7 @@ class Machine {
   int depth_;
   Changes changes_;
   uint64_t& steps_;
+  size_t most_values_;
   uint64_t at_ = 0;  // of the opcode that runs
   Stack stack_;
   Memo memo_;
@@ -428,12 +435,12 @@ class Machine {
 
 }  // namespace
 
-Graph run(std::span<const uint8_t> bytes, uint64_t at) {
+Graph run(std::span<const uint8_t> bytes, uint64_t at, size_t most_values) {
   Graph graph;
   graph.input = bytes;
   graph.start = at;
   uint64_t steps = 0;
-  Machine machine(graph, at, kDeepestArrays, steps);
+  Machine machine(graph, at, kDeepestArrays, steps, most_values);
   if (machine.run()) {
     graph.result = machine.result();
     graph.end = machine.end();

@@ -13,7 +13,8 @@
 
 namespace pellucid::pickle {
 
-// Reads the pickle that starts at `at`.
-Graph run(std::span<const uint8_t> bytes, uint64_t at = 0);
+// Reads the pickle that starts at `at`. More values, or more on the stack and in the memo, are an
+// error (ErrorCode::Limit).
+Graph run(std::span<const uint8_t> bytes, uint64_t at = 0, size_t most_values = kMostValues);
 
 }  // namespace pellucid::pickle

@@ -18,6 +18,7 @@ using Items = std::vector<ValueId>;
 class Stack {
  public:
   size_t size() const { return values_.size(); }
+  size_t size_with_marks() const { return values_.size() + marks_.size(); }
   bool has_mark() const { return !marks_.empty(); }
   bool has(size_t count) const {
     return values_.size() >= (marks_.empty() ? 0 : marks_.back()) + count;

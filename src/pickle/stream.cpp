@@ -153,12 +153,14 @@ bool begins_like_pickle(Span head) {
 bool is_pickle(Span bytes) {
   if (bytes.empty()) return false;
   if (bytes[0] == kProto) return begins_like_pickle(bytes);
-  const Graph graph = run(bytes);
+  constexpr size_t kMostTried = size_t{1} << 20;  // values
+  const Graph graph = run(bytes, 0, kMostTried);
   if (!has_plausible_names(graph)) return false;
   if (has_call(graph)) return true;
   // Without a call, only a whole pickle is told from text.
   constexpr size_t kLeast = 4;
-  return !graph.has_failed && graph.end - graph.start >= kLeast && graph.end == bytes.size();
+  if (!graph.has_failed) return graph.end - graph.start >= kLeast && graph.end == bytes.size();
+  return graph.failure.code == ErrorCode::Limit && !graph.places.empty();
 }
 
 Contents read(Span bytes, uint64_t at) { return Stream(bytes).run(at); }

@@ -421,6 +421,8 @@ def test_hostile_sizes_are_bounded(tmp_path: Path) -> None:
     chain = b"\x80\x02coperator\nadd\nq\x00X\x01\0\0\0aq\x01" + b"0h\x00h\x01h\x01\x86Rq\x01" * 5000
     getters = b"\x80\x02cbuiltins\ngetattr\nq\x00" + b"0h\x00h\x00h\x00\x86Rq\x00" * 20_000
     memo = b"\x80\x02" + b"N" + b"".join(b"r" + struct.pack("<I", i * 7) for i in range(50_000))
+    for letter in b"N(2":
+        assert loads(tmp_path, bytes([letter]) * 2_000_000) == []
     for data in (doubled, nested, chain + b".", getters + b".", memo + b"."):
         (load,) = loads(tmp_path, data)
         assert load["failure"] is None

@@ -124,6 +124,15 @@ TEST("a failure keeps what came before it") {
             "fails at 0: unexpected end");
 }
 
+TEST("values, marks, the stack and the memo are limited") {
+  for (const std::string_view text : {"NNNNNNNNN"sv, "((((((((("sv, "N22222222"sv,
+                                      "\x80\x04N\x94\x94\x94\x94\x94\x94\x94\x94"sv}) {
+    const Graph graph = run(bytes_of(text), 0, 3);
+    EXPECT(graph.failure.code == ErrorCode::Limit);
+    EXPECT_EQ(graph.failure.message, "more values than pellucid reads");
+  }
+}
+
 TEST("names are followed through getattr, attrgetter and __import__, and into modules") {
   EXPECT_EQ(whys_of("cshutil\nos.system\n."), "acts on the system\n");
   EXPECT_EQ(whys_of("c__builtin__\neval\n."), "evaluates an expression\n");
