@@ -1,5 +1,6 @@
 """The rules that keep the layers apart, and the checker that holds them."""
 
+import ast
 import importlib
 import importlib.util
 import subprocess
@@ -132,3 +133,21 @@ def test_what_dumped_files_import_stays() -> None:
     for former in ("guard_checks", "siblings"):
         module = importlib.import_module(f"pellucid.torch.{former}")
         assert set(now.__all__) <= set(vars(module))
+
+
+def test_what_3_8_cannot_subscript_is_subscripted_in_annotations_alone() -> None:
+    """`list[str]()` and an alias of `dict[str, int]` run; 3.8 has neither."""
+    builtin = {"dict", "frozenset", "list", "set", "tuple", "type"}
+    found = []
+    for path in sorted((ROOT / "python" / "pellucid").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        nodes = list(ast.walk(tree))
+        told = [getattr(node, name, None) for node in nodes for name in ("annotation", "returns")]
+        never_run = {
+            id(part) for kind in told if isinstance(kind, ast.AST) for part in ast.walk(kind)
+        }
+        run = [n for n in nodes if isinstance(n, ast.Subscript) and id(n) not in never_run]
+        for value in (node.value for node in run):
+            if isinstance(value, ast.Name) and value.id in builtin:
+                found.append(f"{path.name}:{value.lineno}")
+    assert found == []

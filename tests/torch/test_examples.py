@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import run_env, warm_python
+from support import run_env, torch_version, warm_python
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
 AGENT = FOLDER / "follow_explain.py"
@@ -35,6 +35,8 @@ def test_example_runs(example, torch, tmp_path):
 
 def test_an_agent_that_follows_explain_fixes_three_programs(torch, tmp_path):
     """The programs are fixed from the JSON alone: no finding is left, and results stay equal."""
+    if torch_version() < (2, 6):
+        pytest.skip("older releases do not say enough of a break for a remedy to be tried")
     command = [warm_python(), str(AGENT)]
     options = {"cwd": tmp_path, "env": run_env(), "capture_output": True, "text": True}
     done = subprocess.run(command, **options, timeout=300, check=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from pellucid.testing import assert_compiles
-from support import run_env, warm_python
+from support import run_env, torch_version, warm_python
 
 CLEAN = """\
 import torch
@@ -113,19 +113,23 @@ def test_the_second_call_finds_what_recompiles_for_the_same_arguments(torch, com
 
     text = failure(compiled(Counts()), torch.ones(3))
     assert "expected 0 recompiles, 1 graph; got 1 recompile, 2 graphs" in text
-    assert "the int `self.calls` changed from 0 to 1" in text
+    assert "1. recompile  test_testing.py" in text
+    if torch_version() >= (2, 6):  # older ones do not say what changed
+        assert "the int `self.calls` changed from 0 to 1" in text
     assert_compiles(compiled(Counts()), torch.ones(3), calls=1)
 
 
 def test_an_error_of_the_compiler_is_explained_and_others_are_raised(torch, compiled):
-    text = failure(compiled(lambda x: x @ torch.ones(x.shape[0] + 1, 2)), torch.ones(3))
+    wrong_shapes = compiled(lambda x: x @ torch.ones(x.shape[0] + 1, 2))
+    text = failure(wrong_shapes, torch.ones(3))
     assert text.startswith("the call raised ") and "1. failed to compile  test_testing.py" in text
 
     def whole(x):
         return x + 1 if x.sum() > 0 else x
 
     text = failure(compiled(whole, fullgraph=True), torch.ones(3))
-    assert "1. failed to compile" in text and "torch.where" in text and "pass " not in text
+    assert "1. failed to compile" in text and "pass " not in text
+    assert "torch.where" in text or torch_version() < (2, 6)
 
     def wrong(x):
         compiled(torch.sin)(x)
@@ -137,7 +141,8 @@ def test_an_error_of_the_compiler_is_explained_and_others_are_raised(torch, comp
 
 def test_what_runs_uncompiled_fails_unless_it_is_allowed(torch, compiled):
     text = failure(compiled(lambda x: x), 3)
-    assert "nothing compiled" in text
+    assert text.startswith("expected 1 graph; got 0 graphs")
+    assert "nothing compiled" in text or torch_version() < (2, 6)
     with pytest.raises(ValueError, match="unknown kind of finding: 'nonsense'"):
         assert_compiles(compiled(torch.sin), torch.ones(1), allow=["nonsense"])
 

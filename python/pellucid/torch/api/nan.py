@@ -183,7 +183,8 @@ def _watched(
     state, own = ProgramState(fn, args, kwargs), Seen(session)
     with calls.watched(own.enter):
         as_it_runs = run(fn, args, kwargs)
-    after, unseen = state.now(), list[str]()
+    after = state.now()
+    unseen: list[str] = []
     odd = [*_odd("result", _tensors(as_it_runs)), *_left_odd(state, after)]
     results: list[str] = []
     with calls.versions_kept([kept.tensor for kept in after.tensors]):

@@ -155,7 +155,8 @@ def _codes() -> dict[CodeType, str]:
 def _described(frame: FrameType, door: str) -> Call:
     held = frame.f_locals
     args, kwargs = tuple(held.get("args", ())), dict(held.get("kwargs", {}))
-    callers, ran = tuple(_callers(frame)), dict[CodeType, None]()
+    callers = tuple(_callers(frame))
+    ran: dict[CodeType, None] = {}
     if door == "aot_call":
         again, plain = held["self"], traceable(held["self"])
         return Call(AHEAD, _name(plain), plain, args, kwargs, again, callers, ran)

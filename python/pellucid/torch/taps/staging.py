@@ -8,7 +8,7 @@ that AOTAutograd passes, and generates the program on request.
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, Iterator, Mapping, NamedTuple, Protocol
+from typing import Any, Callable, Iterator, List, Mapping, NamedTuple, Protocol
 
 from .hooks import PROBE, invisible
 
@@ -36,7 +36,7 @@ class MakeProgram(Protocol):
         """Compile; may raise any compiler error."""
 
 
-CompileStage = Callable[[str, Any, MakeProgram], Callable[[list[Any]], Any]]
+CompileStage = Callable[[str, Any, MakeProgram], Callable[[List[Any]], Any]]
 """Takes ``forward``, ``backward`` or ``inference``, the graph, and its program generator."""
 
 
@@ -127,7 +127,9 @@ def origin_of(node: Any) -> Origin:
     meta, captured = node.meta, ""
     sources = meta.get(FROM_KEY)
     while sources:
-        captured, sources = str(sources[-1].name), getattr(sources[-1], "from_node", None)
+        last = sources[-1]  # until PyTorch 2.5 a pair of a name and a target
+        captured = str(last[0] if isinstance(last, tuple) else last.name)
+        sources = getattr(last, "from_node", None)
     source = ""
     for key in SOURCE_KEYS:
         if meta.get(key):
