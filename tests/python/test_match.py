@@ -329,6 +329,23 @@ def test_an_operand_on_another_line_is_tested_twice(version: Tuple[int, int]) ->
     assert match(header + code, text).status == "match"
 
 
+@pytest.mark.parametrize("version", [(3, minor) for minor in range(8, 16)])
+def test_calls_of_any_size_match(version: Tuple[int, int]) -> None:
+    header = _core.header_for(*version)
+    assert header is not None
+    for positional in (0, 1, 13, 28, 29, 30, 31):
+        for named in (0, 1, 14, 15, 16, 28, 29, 30):
+            values = [f"c.p{i}" for i in range(positional)]
+            values += [f"k{i}=c.a{i}" for i in range(named)]
+            arguments = ", ".join(values)
+            text = f"def f(c):\n with c:\n  c.g({arguments})\n  g({arguments})\n"
+            try:
+                code = compile_to_marshal(text, version)
+            except LookupError:
+                pytest.skip("no such interpreter")
+            assert match(header + code, text).status == "match", (positional, named)
+
+
 def test_the_layers_of_an_image_have_their_sources_beside_them(package: Path) -> None:
     layer = io.BytesIO()
     with tarfile.open(fileobj=layer, mode="w:gz") as archive:

@@ -12,17 +12,22 @@ namespace pellucid::verify::lower {
 
 namespace {
 
+bool are_unpacked(const Unit& unit, std::span<const NodeId> args,
+                  std::span<const NodeId> keywords) {
+  return std::any_of(args.begin(), args.end(),
+                     [&](NodeId arg) { return unit.tree.is(arg, Kind::Starred); }) ||
+         std::any_of(keywords.begin(), keywords.end(), [&](NodeId keyword) {
+           return !unit.tree.as<ast::keyword>(keyword).arg.valid();
+         });
+}
+
 // Returns true if the arguments are passed in a tuple and a dictionary (CALL_FUNCTION_EX).
 bool are_large(const Unit& unit, std::span<const NodeId> args, std::span<const NodeId> keywords,
                size_t injected) {
-  const bool starred = std::any_of(args.begin(), args.end(),
-                                   [&](NodeId arg) { return unit.tree.is(arg, Kind::Starred); }) ||
-                       std::any_of(keywords.begin(), keywords.end(), [&](NodeId keyword) {
-                         return !unit.tree.as<ast::keyword>(keyword).arg.valid();
-                       });
   // So many positional arguments become a tuple, and the keyword arguments a dictionary.
-  return starred || (unit.features.limits_stack &&
-                     args.size() + injected + 2 * keywords.size() > kMostOnStack);
+  return are_unpacked(unit, args, keywords) ||
+         (unit.features.limits_stack &&
+          args.size() + injected + 2 * keywords.size() > kMostOnStack);
 }
 
 // Returns true if this is an attribute of a name that the module imports, wherever it stands
@@ -198,10 +203,13 @@ void call_with(Unit& unit, std::span<const NodeId> args, std::span<const NodeId>
 }
 
 bool is_method_call(const Unit& unit, const ast::Call& call) {
-  const auto keywords = unit.tree.items(call.keywords);
-  return unit.tree.is(call.func, Kind::Attribute) && !is_of_import(unit, call.func) &&
-         !are_large(unit, unit.tree.items(call.args), keywords, 0) &&
-         (keywords.empty() || unit.features.methods_with_keywords);
+  const auto args = unit.tree.items(call.args), keywords = unit.tree.items(call.keywords);
+  if (!unit.tree.is(call.func, Kind::Attribute) || is_of_import(unit, call.func)) return false;
+  if (are_unpacked(unit, args, keywords)) return false;
+  if (!keywords.empty() && !unit.features.methods_with_keywords) return false;
+  // Another limit than that of other calls (codegen.c: maybe_optimize_method_call).
+  const size_t slots = args.size() + keywords.size() + (keywords.empty() ? 0 : 1);
+  return !unit.features.limits_stack || slots < kMostOnStack;
 }
 
 void call_method(Unit& unit, const ast::Call& call) {
