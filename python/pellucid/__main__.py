@@ -295,7 +295,7 @@ reaches what can, and ? what depends on other modules. Nothing is loaded."""
 def _add_inspect(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     add = commands.add_parser(
         "inspect",
-        help="show what the source does not show, and what loading a pickle would call",
+        help="show what the source does not show, and what loading calls",
         description=f"{_INSPECT}\n\n{_INPUTS}",
         epilog="exit status: 0 on success, 1 if an input was not code, 2 for wrong usage",
         formatter_class=Help,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <string_view>
 
 #include "archive/inflate.h"
 
@@ -16,7 +17,7 @@ constexpr size_t kDirectoryEntrySize = 46;
 constexpr size_t kLocalSize = 30;
 constexpr size_t kLargeEndSize = 56;
 constexpr size_t kLocatorSize = 20;
-constexpr uint32_t kEndMark = 0x06054b50;
+constexpr std::string_view kEndMark = "PK\5\6";
 constexpr uint32_t kLargeEndMark = 0x06064b50;
 constexpr uint32_t kLocatorMark = 0x07064b50;
 constexpr uint32_t kEntryMark = 0x02014b50;
@@ -46,10 +47,13 @@ size_t end_record(std::span<const uint8_t> archive) {
   if (archive.size() < kEndSize) return archive.size();
   const size_t last = archive.size() - kEndSize;
   const size_t first = last - std::min<size_t>(last, 0xffff);
-  for (size_t at = last + 1; at-- > first;) {
-    if (number(archive, at, 4) == kEndMark) return at;
+  // Forwards, since that is a fast search for the first byte: any `.pyc` is searched.
+  const std::string_view text(reinterpret_cast<const char*>(archive.data()), archive.size());
+  size_t found = archive.size();
+  for (size_t at = text.find(kEndMark, first); at <= last; at = text.find(kEndMark, at + 1)) {
+    found = at;
   }
-  return archive.size();
+  return found;
 }
 
 // Where the entries of an archive are.

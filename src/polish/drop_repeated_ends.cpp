@@ -16,7 +16,8 @@ using ast::NodeId;
 
 namespace {
 
-constexpr size_t kLongest = 4;  // statements that are copied
+constexpr size_t kLongest = 4;     // statements that are copied
+constexpr size_t kMostOwners = 8;  // that are looked into from one statement: each is one of many
 constexpr ast::Kinds kOwners = {Kind::If, Kind::With, Kind::Try};
 
 // `copy`: at the end of an arm. Where columns are known, a jump without a place was not written.
@@ -46,7 +47,7 @@ void drop_copies(ast::Tree& tree, NodeId statement, std::span<const NodeId> rest
   const bool is_quiet = starts.known() && is_quiet_jump(tree, rest);
   std::vector<NodeId> todo{statement};
   std::vector<List> lists;
-  while (!todo.empty()) {
+  for (size_t i = 0; i < kMostOwners && !todo.empty(); ++i) {
     const NodeId owner = todo.back();
     todo.pop_back();
     if (!kOwners.has(tree.kind(owner)) || !(is_quiet || tree.is(owner, Kind::If))) continue;

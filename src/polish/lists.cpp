@@ -18,7 +18,6 @@ namespace {
 
 // Those whose bodies are finished before the body around them.
 constexpr Kinds kDefinitions = {Kind::FunctionDef, Kind::ClassDef};
-constexpr Kinds kFunctions = {Kind::FunctionDef, Kind::ClassDef, Kind::Lambda};
 
 // Those with lists of statements that belong to the body around them, or of clauses with such. What
 // has no structure is not rewritten as a statement, but what is in its lists is.

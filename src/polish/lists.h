@@ -12,6 +12,10 @@
 
 namespace pellucid::polish {
 
+// What has a body that is other code.
+inline constexpr ast::Kinds kFunctions = {ast::Kind::FunctionDef, ast::Kind::ClassDef,
+                                          ast::Kind::Lambda};
+
 // A list of statements: a field of the compound statement (or clause) that holds it.
 struct Place {
   ast::NodeId owner;

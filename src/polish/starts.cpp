@@ -214,16 +214,53 @@ Starts::Jump Starts::in_clause(NodeId handler) const {
 
 // What the instructions of a node have in common with the tests and caches after them is their
 // place; a dropped value, too, has that of its statement.
-Starts::Next Starts::after(NodeId node) const {
-  uint32_t last = 0;
-  bool any = false;
-  for (const NodeId each : own_nodes(tree_, {node})) {
-    const ast::Where at = tree_.where(each);
-    if (at.code.valid() || at.offset / 2 >= places_.size()) continue;
-    last = std::max(last, at.offset / 2);
-    any = true;
+// Returns one more than the last unit of what a node holds; 0: none is known. A statement may be
+// asked for at each level of those around it, so those in it are remembered: what steps move or
+// drop later does not change them.
+uint32_t Starts::end_of(NodeId root) const {
+  struct Part {
+    NodeId node;
+    size_t around;
+    uint32_t end;
+  };
+  std::vector<Part> parts;
+  std::vector<std::pair<NodeId, size_t>> todo{{root, 0}};
+  while (!todo.empty()) {
+    const auto [node, around] = todo.back();
+    todo.pop_back();
+    const Kind kind = tree_.kind(node);
+    const auto known = kWithLists.has(kind) ? ends_.find(node.value) : ends_.end();
+    if (known != ends_.end()) {
+      parts.push_back({node, around, known->second});
+      continue;
+    }
+    const uint32_t unit = unit_of(node);
+    const size_t here = parts.size();
+    parts.push_back({node, around, unit == kNoUnit ? 0 : unit + 1});
+    const bool is_function = kFunctions.has(kind);
+    for (const ast::ChildField& field : ast::child_fields_of(kind)) {
+      if (is_function && field.suite == ast::Suite::Body) continue;
+      const uint32_t slot = tree_[node].slots[field.slot];
+      if (!field.is_list) {
+        if (NodeId(slot).valid()) todo.emplace_back(NodeId(slot), here);
+        continue;
+      }
+      for (const NodeId item : tree_.items(ast::ListId(slot))) {
+        if (item.valid()) todo.emplace_back(item, here);
+      }
+    }
   }
-  Next next = any ? next_place(last) : Next();
+  for (size_t i = parts.size(); i-- > 0;) {
+    const Part& part = parts[i];
+    if (kWithLists.has(tree_.kind(part.node))) ends_[part.node.value] = part.end;
+    parts[part.around].end = std::max(parts[part.around].end, part.end);
+  }
+  return parts[0].end;
+}
+
+Starts::Next Starts::after(NodeId node) const {
+  const uint32_t end = end_of(node);
+  Next next = end > 0 ? next_place(end - 1) : Next();
   // What ends a `for` has the place of its header.
   const bool is_for = next.unit > 0 && tree_.is(node, Kind::For);
   return is_for && next.columns == own(node) ? next_place(next.unit) : next;

@@ -10,6 +10,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "ast/tree.h"
@@ -121,6 +122,7 @@ class Starts {
 
  private:
   const Header& header() const;
+  uint32_t end_of(ast::NodeId root) const;
   Next next_place(uint32_t unit) const;
 
   bool has_more_than_jumps(int32_t line) const;
@@ -153,9 +155,10 @@ class Starts {
   Statements body_;
   Source source_;
   const object::Places& places_;
-  mutable std::array<Found, 32> found_{};  // by the last bits of the node's number
-  mutable std::optional<Header> header_;   // once it was asked for
-  mutable std::vector<int32_t> lines_;     // lines with more than a jump, sorted; filled on demand
+  mutable std::array<Found, 32> found_{};                // by the last bits of the node's number
+  mutable std::optional<Header> header_;                 // once it was asked for
+  mutable std::unordered_map<uint32_t, uint32_t> ends_;  // end_of(), by number
+  mutable std::vector<int32_t> lines_;  // lines with more than a jump, sorted; filled on demand
 };
 
 }  // namespace pellucid::polish

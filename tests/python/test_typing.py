@@ -48,7 +48,10 @@ decompilation: pellucid.Decompilation = found
 verdict: pellucid.Verdict = found.verdict
 matched: pellucid.Match = pellucid.match(b"", "x = 1", optimize=0)
 session_of: Callable[[pellucid.Session], list[pellucid.Frame]] = lambda s: s.of(pellucid.Frame)
+ported: pellucid.Ported = pellucid.port(b"", version=(3, 8))
+ported_pickle: pellucid.PortedPickle = pellucid.port_pickle(b"")
 raised = (pellucid.CannotStandIn, pellucid.CannotTry, pellucid.NotADump, pellucid.NotALog)
+unported = pellucid.CannotPort
 pellucid.torch.dump_graph, pellucid.torch.find_difference, pellucid.torch.find_nan
 pellucid.torch.debug, pellucid.torch.NanReport, pellucid.torch.prepare_debug
 pellucid.torch.install, pellucid.torch.uninstall

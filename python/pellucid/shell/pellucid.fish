@@ -99,7 +99,7 @@ complete -c pellucid -n '_shtab_pellucid_using dump' -l color -xka "auto always 
 complete -c pellucid -n '_shtab_pellucid_using dump' -s q -l quiet -d 'print results, warnings and errors, but no progress and no summary'
 complete -c pellucid -n '_shtab_pellucid_using dump' -l no-pager -d 'do not page long output on a terminal'
 complete -c pellucid -n '_shtab_pellucid_using dump; and test $_shtab_pellucid_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'what to read'
-complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a inspect -d 'show what the source does not show, and what loading a pickle would call'
+complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a inspect -d 'show what the source does not show, and what loading calls'
 complete -c pellucid -n '_shtab_pellucid_using inspect' -s h -l help -d 'show this help message and exit'
 complete -c pellucid -n '_shtab_pellucid_using inspect' -l carve -d 'read every code object at any place of each file, such as in a memory dump, a program or a cache, instead of files and archives'
 complete -c pellucid -n '_shtab_pellucid_using inspect' -l python-version -xka "3.8 3.9 3.10 3.11 3.12 3.13 3.14 3.15" -d 'Python version of the files (default: the header'"'"'s, or the one that fits)'
