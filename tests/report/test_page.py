@@ -364,7 +364,7 @@ def test_hostile_text(tmp_path: Path, open_page: Callable[..., Any]) -> None:
     page.wait_for_timeout(100)
     assert "<!--" in page.locator("#graph").inner_text()
     page.locator("#graph .more").click()
-    assert page.locator("#whole").is_visible()
+    page.locator("#whole").wait_for()
 
 
 def test_ranks_on_one_page(tmp_path: Path, open_page: Callable[..., Any]) -> None:

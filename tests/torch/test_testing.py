@@ -180,6 +180,13 @@ def test_a_snapshot_is_written_kept_and_shows_what_changed(project, tmp_path):
     assert "Captured pellucid" not in told  # it is said once
     assert (tmp_path / ".pytest_cache/d/pellucid/test_it/test_step/page.html").is_file()
 
+    (tmp_path / name).write_text("[]")
+    assert f"{tmp_path / name} is not a snapshot" in project("-k", "test_step")
+
+
+@pytest.mark.thorough
+def test_a_snapshot_shows_what_is_new_alone_and_what_is_gone(project, tmp_path):
+    (tmp_path / "program.py").write_text(BREAKS)
     assert "1 passed" in project("-k", "test_step", "--pellucid-update")
     text = BREAKS.replace("    return", "    if y.sum() > 3:\n        y = y + 1\n    return")
     (tmp_path / "program.py").write_text(text)
@@ -187,9 +194,6 @@ def test_a_snapshot_is_written_kept_and_shows_what_changed(project, tmp_path):
     assert "program.py:9   if y.sum() > 3:" in told and "program.py:7" not in told
     (tmp_path / "program.py").write_text(CLEAN)
     assert "-  graph break  program.py   if y.sum() > 0:" in project("-k", "test_step")
-
-    (tmp_path / name).write_text("[]")
-    assert f"{tmp_path / name} is not a snapshot" in project("-k", "test_step")
 
 
 def test_a_capture_is_named_after_its_test_and_shown_if_the_test_fails(project, tmp_path):
