@@ -312,7 +312,8 @@ def test_a_wheel_has_its_sources_beside_them(package: Path) -> None:
 
 
 def test_a_string_after_the_docstring_is_none_without_it() -> None:
-    text = "class C:\n    'one'\n    'two'\n    def f(self):\n        'three'\n"
+    text = "'zero'\nfrom __future__ import annotations\n"
+    text += "class C:\n    'one'\n    'two'\n    def f(self):\n        'three'\n"
     assert match(compiled(text, 2), text, optimize=2).status == "match"
     assert match(compiled(text, 2), text.replace("def f", "def g"), optimize=2).status == "differs"
 

@@ -46,8 +46,10 @@ class _Folder(ast.NodeTransformer):
     def _body(self, node: Any) -> Any:
         text = ast.get_docstring(node, clean=False)
         if text is not None and self.optimize > 1:
-            # Not deleted: a string after it would become the docstring.
-            node.body[0] = ast.copy_location(ast.Pass(), node.body[0])
+            # Nothing comes before a future import, but a string must not become the docstring.
+            docstring = node.body.pop(0)
+            if not node.body or ast.get_docstring(node, clean=False) is not None:
+                node.body.insert(0, ast.copy_location(ast.Pass(), docstring))
         elif text is not None and self.trims_docstrings:
             node.body[0].value = ast.copy_location(ast.Constant(trimmed(text)), node.body[0])
         return self.generic_visit(node)
