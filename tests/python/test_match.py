@@ -347,6 +347,18 @@ def test_calls_of_any_size_match(version: Tuple[int, int]) -> None:
             assert match(header + code, text).status == "match", (positional, named)
 
 
+def test_managers_in_brackets_are_a_tuple_up_to_38() -> None:
+    text = "with (a(), b()):\n    pass\nwith a(), b():\n    pass\nwith (\n  a,\n  b\n):\n    c()\n"
+    for version in ((3, 8), (3, 9), (3, 12)):
+        try:
+            code = compile_to_marshal(text, version)
+        except LookupError:
+            pytest.skip("no such interpreter")
+        header = _core.header_for(*version)
+        assert header is not None
+        assert match(header + code, text).status == "match", version
+
+
 def test_the_layers_of_an_image_have_their_sources_beside_them(package: Path) -> None:
     layer = io.BytesIO()
     with tarfile.open(fileobj=layer, mode="w:gz") as archive:

@@ -13,12 +13,12 @@ import itertools
 import sys
 import warnings
 from types import CodeType
-from typing import Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 from pellucid import _core
 from pellucid.decompilation import prove_pyc
 from pellucid.errors import DecompileError
-from pellucid.matching.prepare import prepare
+from pellucid.matching.prepare import has_future_annotations, prepare
 from pellucid.verdicts import CodeVerdict
 
 MATCH = "match"
@@ -138,8 +138,12 @@ def _compared(
     unproven = Match(UNPROVEN, first.reason, first.code, version=version)
     try:
         found, verdict = prove_pyc(pyc, "relowered", line_map=False)
-        ours = _compiled(_parse(found.source), version, level)
-        theirs = _compiled(_parse(source), version, level)
+        trees = [_parse(found.source), _parse(source)]
+        # With `from __future__ import annotations`, 3.8 and 3.9 look up names in annotations, and
+        # have other texts of them: what differs in these alone is not known to differ.
+        if version < (3, 10) and has_future_annotations(trees[1]):
+            trees = [_Bare().visit(tree) for tree in trees]
+        ours, theirs = (_compiled(tree, version, level) for tree in trees)
     except (DecompileError, SyntaxError, ValueError, RecursionError) as error:
         return unproven._replace(reason=str(error))
     if verdict.status == "unproven":
@@ -154,6 +158,11 @@ def _compared(
     real = [c for c in _unproven(lowered) if not c.reason.startswith(_NOT_LOWERED)]
     for code in _unproven(codes):
         if guessed.get(code.code, "").startswith(_NOT_LOWERED):
+            continue
+        # To 3.9, far apart lines keep the compiler from folding defaults: both then read alike. And
+        # names in annotations that are strings become cells.
+        one, _, other = code.reason.partition(" / ")
+        if version < (3, 10) and (one == other or one.startswith("cell variables")):
             continue
         if not any(_are_related(code.code, other.code) for other in real):
             continue
@@ -184,6 +193,20 @@ def _is_edited(reason: str) -> bool:
     one, _, other = reason.partition(" / ")
     is_same = bool(other) and one.split("(")[0].split()[0] == other.split("(")[0].split()[0]
     return is_same and one[:1].isupper() and " __firstlineno__(" not in reason
+
+
+class _Bare(ast.NodeTransformer):
+    """Drops the annotations of functions."""
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        node.returns = None
+        return self.generic_visit(node)
+
+    visit_AsyncFunctionDef = visit_FunctionDef
 
 
 def _paths(codes: Iterable[CodeVerdict]) -> Set[str]:

@@ -39,6 +39,7 @@ def prepare(
 class _Folder(ast.NodeTransformer):
     def __init__(self, version: Tuple[int, int], optimize: int, stringizes: bool) -> None:
         self.trims_docstrings = version >= (3, 13)
+        self.takes_tuples = version < (3, 9)
         self.folds_late = self.mixes_complex = version >= (3, 14)
         self.optimize = optimize
         self.stringizes = stringizes
@@ -55,6 +56,19 @@ class _Folder(ast.NodeTransformer):
         return self.generic_visit(node)
 
     visit_ClassDef = _body
+
+    def _with(self, node: Any) -> Any:
+        # To 3.8, `with (a, b):` has one manager: a tuple.
+        first = node.items[0].context_expr
+        width = len("with ") if isinstance(node, ast.With) else len("async with ")
+        is_in_brackets = first.lineno > node.lineno or first.col_offset > node.col_offset + width
+        are_bare = all(item.optional_vars is None for item in node.items)
+        if self.takes_tuples and len(node.items) > 1 and are_bare and is_in_brackets:
+            parts = ast.Tuple([item.context_expr for item in node.items], ast.Load())
+            node.items = [ast.withitem(ast.copy_location(parts, first), None)]
+        return self.generic_visit(node)
+
+    visit_With = visit_AsyncWith = _with
 
     def visit_FunctionDef(self, node: Any) -> Any:
         if node.returns is not None:
@@ -271,3 +285,13 @@ _UNARY: Dict[Type[ast.unaryop], Callable[[Any], Any]] = {
     ast.Not: operator.not_,
     ast.Invert: operator.invert,
 }
+
+
+def has_future_annotations(tree: ast.Module) -> bool:
+    """Return true if a module has ``from __future__ import annotations``."""
+    return any(
+        isinstance(node, ast.ImportFrom)
+        and node.module == "__future__"
+        and any(alias.name == "annotations" for alias in node.names)
+        for node in tree.body
+    )

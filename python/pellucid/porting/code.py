@@ -19,7 +19,7 @@ from pellucid.decompilation import Decompilation, prove_pyc
 from pellucid.errors import CannotPort
 from pellucid.interpreters import compiling
 from pellucid.matching.judge import lowered
-from pellucid.matching.prepare import trimmed
+from pellucid.matching.prepare import has_future_annotations, trimmed
 from pellucid.verdicts import Verdict
 
 Version = Tuple[int, int]
@@ -167,7 +167,7 @@ def _notes(tree: ast.Module, original: Version) -> Iterator[str]:
     def is_between(*version: int) -> bool:
         return min(original, _RUNNING) < version <= max(original, _RUNNING)
 
-    if is_between(3, 14) and not _imports_annotations(tree):
+    if is_between(3, 14) and not has_future_annotations(tree):
         for line in _lines(tree, _has_annotations):
             yield (
                 f"line {line}: annotations are evaluated with the definition up to Python 3.13, "
@@ -188,15 +188,6 @@ def _notes(tree: ast.Module, original: Version) -> Iterator[str]:
 
 def _lines(tree: ast.AST, is_meant: Callable[[ast.AST], bool]) -> Iterator[int]:
     return (getattr(node, "lineno", 1) for node in ast.walk(tree) if is_meant(node))
-
-
-def _imports_annotations(tree: ast.Module) -> bool:
-    return any(
-        isinstance(node, ast.ImportFrom)
-        and node.module == "__future__"
-        and any(alias.name == "annotations" for alias in node.names)
-        for node in tree.body
-    )
 
 
 def _has_annotations(node: ast.AST) -> bool:
