@@ -112,7 +112,7 @@ def _unpack(kind: str, packed: bytes, most: int) -> bytes:
         return unpacked
     except MemoryError:
         raise
-    except Exception as error:  # each module has an exception of its own
+    except Exception as error:  # each module has its own exception
         raise DecompileError(f"damaged in its archive: {lowered(error)}") from error
 
 

@@ -10,6 +10,7 @@ import ast
 import difflib
 import dis
 import itertools
+import re
 import sys
 import warnings
 from types import CodeType
@@ -191,8 +192,8 @@ def _is_edited(reason: str) -> bool:
     lowered source has the line of a class, which a function in it may read.
     """
     one, _, other = reason.partition(" / ")
-    is_same = bool(other) and one.split("(")[0].split()[0] == other.split("(")[0].split()[0]
-    return is_same and one[:1].isupper() and " __firstlineno__(" not in reason
+    words = [re.split(r"[ (]", half)[0] for half in (one, other)]
+    return words[0] == words[1] and one[:1].isupper() and " __firstlineno__(" not in reason
 
 
 class _Bare(ast.NodeTransformer):
