@@ -27,7 +27,9 @@ SMALL = 1000
 # Arms, and what is skipped, nest: thousands may become a loop over a state, after both attempts.
 NESTED = ["elif", "if-continue", "try-in-loop", "if-continue-in-with", "if-return-in-with",
           "try-as-return"]  # fmt: skip
-SMALL_OF = {**dict.fromkeys(NESTED, 400), "comparisons": 8000}
+# From some 4000 on, two of the shapes that no compiler makes are given up on: linear before and after.
+SMALL_OF = {**dict.fromkeys(NESTED, 400), "comparisons": 8000,
+            **dict.fromkeys(SHAPES, 2000), "nested-tests": 5000, "wide-unpackings": 5000}  # fmt: skip
 MOST = 8.0
 MOST_COUNTED = 5.0
 
@@ -171,27 +173,18 @@ def test_four_times_the_statements_take_about_four_times_as_many_instructions_to
     assert (many - none) / (few - none) <= MOST_COUNTED
 
 
-@pytest.mark.usefixtures("valgrind")
-# What is verified is decompiled first: the plain run tells which of both grows.
-@pytest.mark.parametrize(
-    "options",
-    [
-        pytest.param([], id="plain", marks=pytest.mark.thorough),
-        pytest.param(["--verify"], id="verified"),
-    ],
-)
+@pytest.mark.parametrize("options", [[], ["--verify"]], ids=["plain", "verified"])
 @pytest.mark.parametrize("shape", sorted(set(SHAPES) - {SQUARE}))
-def test_four_times_what_no_compiler_makes_takes_about_four_times_as_many_instructions(
+def test_four_times_what_no_compiler_makes_takes_about_four_times_as_long(
     shape: str, options: Sequence[str], tmp_path: Path
 ) -> None:
-    sizes = {tmp_path / f"{n}.pyc": n for n in (2, 300, 1200)}
+    few = SMALL_OF[shape]
+    sizes = {tmp_path / f"{n}.pyc": n for n in (few, 4 * few)}
     assemble(str(need("python3.8")), shape, sizes)
-    command = [str(need("native")), "decompile", "--no-verify", "--jobs", "1", *options]
-    none, few, many = (instructions([*command, str(path)]) for path in sizes)
-    assert (many - none) / (few - none) <= MOST_COUNTED
+    compare_times(shape, [*options, "--jobs", "1"], *sizes)
 
 
-# A crash would be a negative number, and memory that grows with the square would be gigabytes.
+# A crash leaves no peak to be read, and memory that grows with the square would be gigabytes.
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_no_compiler_makes_has_no_size_that_breaks_the_decompiler(
@@ -199,11 +192,9 @@ def test_what_no_compiler_makes_has_no_size_that_breaks_the_decompiler(
 ) -> None:
     path = tmp_path / "large.pyc"
     assemble(str(need("python3.8")), shape, {path: 20000})
-    command = [str(need("native")), "decompile", "--verify", "--jobs", "1"]
-    done = subprocess.run([*command, str(path)], stdout=subprocess.DEVNULL, check=False)
-    assert done.returncode in (0, 1, 3)
     for tier in ("--no-verify", "--verify"):
-        used = peak([*command, tier], str(path), tmp_path)
+        command = [str(need("native")), "decompile", "--jobs", "1", tier]
+        used = peak(command, str(path), tmp_path)
         assert used is not None and used < 512 * 1024
 
 
@@ -231,22 +222,27 @@ def compare_memory(family: str, version: str, options: Sequence[str], tmp_path: 
 
 def compare_sizes(family: str, options: Sequence[str], tmp_path: Path) -> None:
     python = str(need("python3.11"))
-    command = [str(need("native")), "decompile", "--no-verify", *options]
     few = SMALL_OF.get(family, SMALL)
-    paths = {n: tmp_path / f"{n}.pyc" for n in (few, 4 * few)}
     source = FAMILIES[family].source
-    assert len(compile_sources(python, {path: source(n) for n, path in paths.items()})) == 2
+    sources = {tmp_path / f"{n}.pyc": source(n) for n in (few, 4 * few)}
+    assert compile_sources(python, sources) == list(sources)
+    compare_times(family, options, *sources)
+
+
+def compare_times(name: str, options: Sequence[str], small: Path, large: Path) -> None:
+    """Fail if a file takes much more than four times what one of a quarter of its size takes."""
+    command = [str(need("native")), "decompile", "--no-verify", *options]
     ratio = 0.0
     # One look is mostly enough.
     for times in (1, 3, 3):
-        small = min(spent([*command, *[str(paths[few])] * 4]) for _ in range(times)) / 4
-        large = min(spent([*command, str(paths[4 * few])]) for _ in range(times))
-        ratio = large / max(small, 1e-3)
+        few = min(spent([*command, *[str(small)] * 4]) for _ in range(times)) / 4
+        many = min(spent([*command, str(large)]) for _ in range(times))
+        ratio = many / max(few, 1e-3)
         if ratio <= MOST:
             return
     if shutil.which("valgrind"):
-        fewer, more = (instructions([*command, str(path)]) for path in paths.values())
+        fewer, more = (instructions([*command, str(path)]) for path in (small, large))
         ratio = more / fewer
         if ratio <= MOST_COUNTED:
             return
-    pytest.fail(f"{family}: {ratio:.1f} times as long")
+    pytest.fail(f"{name}: {ratio:.1f} times as long")

@@ -38,7 +38,7 @@ class _Pickler(pickle._Pickler):
 
 
 def _make():
-    """Stand for types.FunctionType, whose module says that it is in builtins."""
+    """Replace types.FunctionType, whose __module__ is builtins."""
 
 
 with open("model.pkl", "wb") as file:
