@@ -7,6 +7,7 @@ since evaluating a symbolic size would add a guard to its compile.
 
 from __future__ import annotations
 
+import functools
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Iterator
@@ -158,6 +159,7 @@ def _constant(graph: Any, name: str) -> Value:
 def _modules(graph: Any) -> Iterator[tuple[str, ModulePath]]:
     """Yield the module path of each node in a module; a backward node has its forward node's."""
     SHAPES.has("modules of a graph's operations")
+    written = functools.lru_cache(maxsize=None)(as_written)  # many operations are in one module
     for node in graph.graph.nodes:
         stack = next(filter(None, map(node.meta.get, MODULE_KEYS)), None)
         if not isinstance(stack, dict) or node.op in ("placeholder", "output"):
@@ -166,7 +168,7 @@ def _modules(graph: Any) -> Iterator[tuple[str, ModulePath]]:
         for entry in stack.values():
             if isinstance(entry, tuple) and len(entry) == 2:
                 name = getattr(entry[1], "__name__", str(entry[1]).rpartition(".")[2])
-                path.append((as_written(str(entry[0])), name))
+                path.append((written(str(entry[0])), name))
         if path:
             yield node.name, tuple(path)
 
