@@ -53,8 +53,8 @@ CPP_LAYERS: Dict[str, List[str]] = {
 # makes an object::Module of live code.
 CPP_TOPS: Dict[str, List[str]] = {
     "cli": ["archive"],
-    # Live code objects, and the syntax trees of Python's own parser.
-    "python": ["ast", "object", "archive"],
+    # Live code objects, the syntax trees of Python's own parser, and the values of pickles.
+    "python": ["ast", "object", "pickle", "archive"],
     # The verdict's words of the native binary.
     "web": ["archive", "cli"],
 }
@@ -89,12 +89,13 @@ TORCH_ONLY_IN = (
 )
 TORCH_INTERNALS_ONLY_IN = ("pellucid.torch.taps",)
 TORCH_INTERNALS = ("torch._", "torch.fx._", "torch.utils._")
-# The decompiler's face, and what asks whether bytes are code or a table.
+# The decompiler's face, and what asks whether bytes are code, a table or a pickle.
 USES_EXTENSION = (
     "pellucid.decompilation",
     "pellucid.recompile",
     "pellucid.containers",
     "pellucid.following",
+    "pellucid.pickle_tree",
     "pellucid.matching.judge",
     "pellucid.porting",
     "pellucid.commands",
@@ -126,6 +127,14 @@ PYTHON_LAYERS: Dict[str, List[str]] = {
         "pellucid.report",
         "pellucid.torch.text",
         "pellucid.torch.capture",
+    ],
+    "pellucid.torch.artifacts": [
+        *_WRITTEN,
+        "pellucid.findings",
+        "pellucid.report",
+        "pellucid.torch.text",
+        "pellucid.torch.capture",
+        "pellucid.torch.logs",
     ],
     "pellucid.torch.api": [
         *_WRITTEN,

@@ -61,6 +61,7 @@ class CodeFinder {
       const Function* const function = described == described_.end() ? nullptr : described->second;
       if (nested_.contains(id) && function == nullptr) {
         FoundCode nested;
+        nested.value = ValueId(id);
         nested.offset = offset_of(ValueId(id));
         nested.is_nested = true;
         found.push_back(std::move(nested));
@@ -129,6 +130,7 @@ class CodeFinder {
   void add_bytes(ValueId id, std::string_view bytes, uint64_t offset) {
     if (!begins_like_code(bytes) || bytes_of_.contains(id.value)) return;
     FoundCode code;
+    code.value = id;
     code.offset = offset;
     code.bytes.assign(bytes.begin(), bytes.end());
     if (!spend(code.bytes.size())) return;
@@ -185,6 +187,7 @@ class CodeFinder {
 
   FoundCode too_old(ValueId id, const CodeParts& parts) const {
     FoundCode code;
+    code.value = id;
     code.layout = Layout::Until310;
     code.offset = offset_of(id);
     code.name = object::front_of(graph_.text(parts.name), kLongestName);
@@ -194,6 +197,7 @@ class CodeFinder {
 
   FoundCode constructed(ValueId id, const CodeParts& parts) {
     FoundCode code;
+    code.value = id;
     code.offset = offset_of(id);
     code.layout = parts.is_since_311 ? Layout::Since311 : Layout::Until310;
     const ValueId name = parts.qualname.valid() ? parts.qualname : parts.name;

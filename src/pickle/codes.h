@@ -25,6 +25,7 @@ enum class Layout : uint8_t {
 
 struct FoundCode {
   std::string name;     // the qualified name of its function, or its own
+  ValueId value;        // the call, or the bytes
   uint64_t offset = 0;  // in the input: of the call, or of the bytes
   Layout layout = Layout::AsFound;
   std::vector<uint8_t> bytes;

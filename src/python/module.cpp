@@ -16,6 +16,7 @@
 #include "python/files.h"
 #include "python/from_code.h"
 #include "python/from_tree.h"
+#include "python/pickles.h"
 #include "python/types.h"
 
 namespace nb = nanobind;
@@ -339,6 +340,7 @@ NB_MODULE(_core, m) {
         nb::arg("keeps_lines"));
   m.def("pyc_version", &pyc_version, nb::arg("data"));
   add_archives(m);
+  add_pickles(m);
   m.def("header_for", &header_for, nb::arg("major"), nb::arg("minor"));
   m.def("holds_code", &holds_code, nb::arg("data"));
   m.def("long_constants", &long_constants, nb::arg("data"), nb::arg("least"),
