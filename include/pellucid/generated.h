@@ -47,9 +47,10 @@ Result<LiveDecompilation> decompile_live(const object::Module& module,
                                          const object::Facts& facts = {});
 
 // decompile() in these forms only: no other forms are tried for code that is not proven, and the
-// verdict ignores a doubt of the version.
+// verdict ignores a doubt of the version. `facts` is what the caller knows about a program that is
+// one generated function, which they name as nested.
 Result<Decompilation> decompile_in_forms(const Program& program, const DecompileOptions& options,
-                                         const FormsByPath& forms);
+                                         const FormsByPath& forms, const object::Facts& facts = {});
 
 // What may differ when two live code objects are compared.
 struct Allowance {
@@ -65,7 +66,8 @@ Result<Dump> dump_live(const object::Module& module, std::string_view stage);
 
 // Compares a program with the tree of a source, which is lowered for the program's version. Spends
 // the tree's module, in which the tree was made (object::new_module).
-Result<Verdict> compare_with_source(const Program& original, ast::Tree& tree, ast::NodeId top);
+Result<Verdict> compare_with_source(const Program& original, ast::Tree& tree, ast::NodeId top,
+                                    const object::Facts& facts = {});
 
 // The code objects of a program.
 const object::Module& module_of(const Program& program);

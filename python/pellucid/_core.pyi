@@ -95,6 +95,7 @@ def decompile_pyc(
     line_map: bool = True,
     strict: bool = False,
     syntax: Optional[Tuple[int, int]] = None,
+    facts: Optional[Dict[str, List[str]]] = None,
 ) -> Decompiled: ...
 def subject_of(
     data: bytes, version: Optional[Tuple[int, int]] = None
@@ -129,7 +130,10 @@ def relower_pyc(
     strict: bool = False,
 ) -> Tuple[_Status, List[_CodeVerdict]]: ...
 def compare_source(
-    pyc: bytes, parsed: ast.Module, version: Optional[Tuple[int, int]] = None
+    pyc: bytes,
+    parsed: ast.Module,
+    version: Optional[Tuple[int, int]] = None,
+    facts: Optional[Dict[str, List[str]]] = None,
 ) -> Tuple[_Status, List[_CodeVerdict]]: ...
 def function_name(name: str) -> str: ...
 def with_comments(source: str, comments: List[Tuple[int, str]], keeps_lines: bool) -> str: ...

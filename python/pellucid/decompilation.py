@@ -434,9 +434,10 @@ def _file(
     line_map: bool = True,
     strict: bool = False,
     syntax: Optional[Tuple[int, int]] = None,
+    facts: Optional[Dict[str, List[str]]] = None,
 ) -> Decompilation:
     raw = _core.decompile_pyc(
-        data, keep_lines, unstructured, forms, version, relower, line_map, strict, syntax
+        data, keep_lines, unstructured, forms, version, relower, line_map, strict, syntax, facts
     )
     how = {"_unstructured": unstructured, "_forms": forms, "_wanted": version, "_strict": strict}
     return _result(raw, None, data, **how)
@@ -474,6 +475,22 @@ def prove_pyc(
         found = _file(data, {}, keep_lines, True, *how)
         return found, verdict_of(found, tier)
     return proven_form(lambda forms: _file(data, forms, keep_lines, False, *how), tier)
+
+
+def prove_generated(
+    data: bytes, version: Tuple[int, int], facts: Dict[str, List[str]]
+) -> "Tuple[Decompilation, Verdict]":
+    """Decompile marshalled code of a function that a program generated, with what is known of it.
+
+    The source is in the syntax of the running Python, and no interpreter is needed. The facts name
+    the function as nested (see `src/object/facts.h`). Raises what `decompile_pyc` raises.
+    """
+
+    def written(forms: "Dict[str, int]") -> Decompilation:
+        how = (version, True, True, False, sys.version_info[:2], facts)
+        return _file(data, forms, False, False, *how)
+
+    return proven_form(written, "relowered")
 
 
 def contents_of(data: bytes, version: Optional[Tuple[int, int]] = None) -> Dict[str, Any]:

@@ -33,7 +33,7 @@ struct Options {
   bool strict = false;  // and compare what handles interruptions
   bool search = false;  // then try other forms of unproven code
   Forms forms = {};     // to begin with
-  object::Facts facts;  // about the code, if it is program-generated
+  object::Facts facts;  // about the code, if it is program-generated; the verdict builds on them
   std::string doubt;    // why the version is a guess: then no verdict is better than unproven
   std::optional<object::Version> syntax = {};  // that the text may use; by default the module's
 };

@@ -97,7 +97,8 @@ Output written_without(const Request& request, const Forms& forms, Broken broken
   note_opaques(module, out);
   note_renamed(module, out);
   if (request.options.verify && tree.is(top, ast::Kind::Module)) {
-    out.verdict = relowered(request.graphs, tree, top, request.options.strict);
+    const Options& options = request.options;
+    out.verdict = relowered(request.graphs, tree, top, options.strict, options.facts);
     doubt_unsayable(source, request.root, *out.verdict);
   }
   return out;

@@ -27,7 +27,8 @@ verify::Verdict not_there(const object::Module& module, verify::Tier tier) {
 
 }  // namespace
 
-verify::Verdict relowered(flow::Graphs& graphs, ast::Tree& tree, ast::NodeId top, bool is_strict) {
+verify::Verdict relowered(flow::Graphs& graphs, ast::Tree& tree, ast::NodeId top, bool is_strict,
+                          const object::Facts& facts) {
   const object::Module& module = graphs.module();
   // Of a large module, the graphs of the text take the place of these.
   graphs.free_rest();
@@ -46,6 +47,8 @@ verify::Verdict relowered(flow::Graphs& graphs, ast::Tree& tree, ast::NodeId top
   lowered.module.root = there;
   verify::Options options = options_of(module);
   options.strict = is_strict;
+  options.facts = facts;
+  options.extra_locals = !facts.empty();
   return verify::compare(graphs, module.subject(), lowered, options);
 }
 

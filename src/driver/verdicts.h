@@ -12,9 +12,10 @@
 namespace pellucid::driver {
 
 // Returns the verdict of the second tier on the tree made of a module. Spends the tree's module
-// (verify::relower).
+// (verify::relower). With facts, locals of program-generated code may be missing, and new ones
+// there.
 verify::Verdict relowered(flow::Graphs& graphs, ast::Tree& tree, ast::NodeId top,
-                          bool is_strict = false);
+                          bool is_strict = false, const object::Facts& facts = {});
 
 // Returns the verdict of the first tier: on what was read and the code that its text compiles to.
 verify::Verdict compare_recompiled(const object::Module& original, const object::Module& again,

@@ -74,12 +74,13 @@ Result<LiveDecompilation> decompile_live(const object::Module& module,
 }
 
 Result<Decompilation> decompile_in_forms(const Program& program, const DecompileOptions& options,
-                                         const FormsByPath& forms) {
+                                         const FormsByPath& forms, const object::Facts& facts) {
   return guarded([&] {
     const driver::Input& input = Access::input(program);
     driver::Options own = own_options(options);
     own.search = false;
     own.forms = own_forms(input.module, forms);
+    own.facts = facts;
     return decompiled(input, own, options.remarks);
   });
 }
@@ -105,10 +106,11 @@ std::vector<std::string> subject_path(const Program& program) {
 
 std::vector<std::string> paths_of(const object::Module& module) { return driver::paths_of(module); }
 
-Result<Verdict> compare_with_source(const Program& original, ast::Tree& tree, ast::NodeId top) {
+Result<Verdict> compare_with_source(const Program& original, ast::Tree& tree, ast::NodeId top,
+                                    const object::Facts& facts) {
   return guarded([&]() -> Result<Verdict> {
     flow::Graphs graphs(Access::input(original).module);
-    return public_verdict(driver::relowered(graphs, tree, top));
+    return public_verdict(driver::relowered(graphs, tree, top, false, facts));
   });
 }
 

@@ -173,7 +173,7 @@ nb::tuple as_tuple(const Verdict& found) {
 
 Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructured,
                          const nb::dict& forms, const MaybeVersion& version, bool verify,
-                         bool line_map, bool strict, const MaybeVersion& syntax) {
+                         bool line_map, bool strict, const MaybeVersion& syntax, nb::handle facts) {
   const Program program = read_input(data, version);
   DecompileOptions options = options_of(keep_lines, unstructured);
   options.syntax = version_of(syntax);
@@ -181,8 +181,9 @@ Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructur
   options.verify = verify;
   options.strict = strict;
   const FormsByPath wanted = by_path(forms);
-  const Decompilation found =
-      value_or_raise(without_gil([&] { return decompile_in_forms(program, options, wanted); }));
+  const object::Facts known = facts_of(facts);
+  const Decompilation found = value_or_raise(
+      without_gil([&] { return decompile_in_forms(program, options, wanted, known); }));
   Decompiled made = as_python(found, program.version(), line_map);
   for (const std::string& line : found.remarks) made.remarks.append(text(line));
   for (const std::string& line : found.hidden) made.hidden.append(text(line));
@@ -270,7 +271,8 @@ nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const nb::dict& f
 }
 
 // Returns the verdict on a file and a source, an ast.Module that any version of Python has parsed.
-nb::tuple compare_source(const nb::bytes& pyc, nb::handle parsed, const MaybeVersion& version) {
+nb::tuple compare_source(const nb::bytes& pyc, nb::handle parsed, const MaybeVersion& version,
+                         nb::handle facts) {
   const Program original = read_input(pyc, version);
   const object::Module& read = module_of(original);
   object::Module module = object::new_module(read.version);
@@ -280,8 +282,9 @@ nb::tuple compare_source(const nb::bytes& pyc, nb::handle parsed, const MaybeVer
   module.root = object::CodeId(size_t{0});
   ast::Tree tree(module);
   const ast::NodeId top = from_tree(parsed, tree);
+  const object::Facts known = facts_of(facts);
   return as_tuple(
-      value_or_raise(without_gil([&] { return compare_with_source(original, tree, top); })));
+      value_or_raise(without_gil([&] { return compare_with_source(original, tree, top, known); })));
 }
 
 nb::str with_comments(const nb::str& source, const nb::list& given, bool keeps_lines) {
@@ -317,7 +320,7 @@ NB_MODULE(_core, m) {
   m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false,
         nb::arg("unstructured") = false, nb::arg("forms") = nb::dict(),
         nb::arg("version") = nb::none(), nb::arg("verify") = false, nb::arg("line_map") = true,
-        nb::arg("strict") = false, nb::arg("syntax") = nb::none());
+        nb::arg("strict") = false, nb::arg("syntax") = nb::none(), nb::arg("facts") = nb::none());
   m.def("subject_of", &subject_of, nb::arg("data"), nb::arg("version") = nb::none());
   m.def("stages", &stages);
   m.def("dump_code", &dump_code, nb::arg("code"), nb::arg("stage"));
@@ -332,7 +335,7 @@ NB_MODULE(_core, m) {
   m.def("relower_pyc", &relower_pyc, nb::arg("pyc"), nb::arg("unstructured") = false,
         nb::arg("forms") = nb::dict(), nb::arg("version") = nb::none(), nb::arg("strict") = false);
   m.def("compare_source", &compare_source, nb::arg("pyc"), nb::arg("parsed"),
-        nb::arg("version") = nb::none());
+        nb::arg("version") = nb::none(), nb::arg("facts") = nb::none());
   m.def(
       "function_name", [](const nb::str& name) { return text(function_name(name)); },
       nb::arg("name"));

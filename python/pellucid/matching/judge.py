@@ -14,7 +14,7 @@ import re
 import sys
 import warnings
 from types import CodeType
-from typing import Any, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 from pellucid import _core
 from pellucid.decompilation import prove_pyc
@@ -110,15 +110,20 @@ def _parse(source: Union[str, bytes]) -> ast.Module:
 
 
 def lowered(
-    pyc: bytes, source: Union[str, bytes], level: int, version: Tuple[int, int]
+    pyc: bytes,
+    source: Union[str, bytes],
+    level: int,
+    version: Tuple[int, int],
+    facts: Optional[Dict[str, List[str]]] = None,
 ) -> List[CodeVerdict]:
     """Compare the `.pyc` with the source, lowered for its version.
 
+    With facts, it is one generated function; see `prove_generated`.
     Raises SyntaxError if the running Python cannot parse the source.
     """
     try:
         tree = prepare(_parse(source), version, level)
-        return [CodeVerdict(*code) for code in _core.compare_source(pyc, tree, version)[1]]
+        return [CodeVerdict(*code) for code in _core.compare_source(pyc, tree, version, facts)[1]]
     except RecursionError:
         return [CodeVerdict("unproven", "<module>", f"{_NOT_LOWERED} it nests too deep", 0, 0)]
 
