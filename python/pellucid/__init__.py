@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """pellucid opens the opaque box of the PyTorch compiler.
 
-`decompile`, `decompile_ex`, `match`, `port`, `port_pickle`, `load`, `find`, `compare` and `report`
-do not need PyTorch. What works on `torch.compile` does (`prepare_debug`, `debug`, `find_nan`,
-`find_difference`, `try_remedy`, `install`, `uninstall`). Each name is loaded on first use.
+`decompile`, `decompile_ex`, `match`, `port`, `port_pickle`, `import_log`, `open_artifact`, `load`,
+`find`, `compare` and `report` do not need PyTorch. What works on `torch.compile` does
+(`prepare_debug`, `debug`, `find_nan`, `find_difference`, `try_remedy`, `install`, `uninstall`).
+Each name is loaded on first use.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any, Dict, List
 
 from pellucid._version import __version__
-from pellucid.errors import CannotPort, CannotStandIn, CannotTry, DecompileError, NotADump, NotALog
+from pellucid.errors import (
+    CannotPort,
+    CannotStandIn,
+    CannotTry,
+    DecompileError,
+    NotADump,
+    NotALog,
+    NotAnArtifact,
+)
 
 if TYPE_CHECKING:
     from pellucid import code_transform as code_transform
@@ -43,6 +52,7 @@ if TYPE_CHECKING:
         prepare_debug,
         uninstall,
     )
+    from pellucid.torch.artifacts.read import open_artifact
     from pellucid.torch.logs.folder import import_log
     from pellucid.torch.model import events
     from pellucid.torch.model.capture import Capture
@@ -87,6 +97,7 @@ _LAZY: Dict[str, str] = {
     "install": "pellucid.torch",
     "load": "pellucid.torch.store.load",
     "match": "pellucid.matching.judge",
+    "open_artifact": "pellucid.torch.artifacts.read",
     "port": "pellucid.porting.code",
     "port_pickle": "pellucid.porting.pickles",
     "prepare_debug": "pellucid.torch",
@@ -115,6 +126,7 @@ __all__ = [
     "NanReport",
     "NotADump",
     "NotALog",
+    "NotAnArtifact",
     "Ported",
     "PortedPickle",
     "Recompile",
@@ -137,6 +149,7 @@ __all__ = [
     "install",
     "load",
     "match",
+    "open_artifact",
     "port",
     "port_pickle",
     "prepare_debug",

@@ -19,6 +19,7 @@ from pellucid.errors import CannotPrint
 from pellucid.matching.command import add_match
 from pellucid.report.command import add_report
 from pellucid.shell.command import add_shell
+from pellucid.torch.artifacts.command import add_open
 from pellucid.torch.commands import add_explain, add_find_difference, add_find_nan, explain
 from pellucid.torch.logs.command import add_import
 
@@ -354,6 +355,7 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
     add_explain(commands, Help)
     add_import(commands, Help)
+    add_open(commands, Help)
     add_find_difference(commands, Help)
     add_find_nan(commands, Help)
     add_diff(commands, Help)

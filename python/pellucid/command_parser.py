@@ -22,6 +22,7 @@ GROUPS = {
         "find-difference",
         "find-nan",
         "import",
+        "open",
     ),
     "Decompile": ("decompile", "inspect", "match", "dis", "dump", "corpus", "textconv"),
 }

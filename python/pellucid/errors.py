@@ -65,6 +65,15 @@ class NotALog(ValueError):
         self.reason = reason
 
 
+class NotAnArtifact(ValueError):
+    """A file is not compiled code that PyTorch saved; the message says which, and why."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        super().__init__(f"{file}: {reason}")
+        self.file = file
+        self.reason = reason
+
+
 class CannotTry(ValueError):
     """A remedy cannot be applied or the program cannot be run again; the message says why."""
 

@@ -26,6 +26,7 @@ reveal_type(pellucid.decompile_pyc(b"").source)  # str
 reveal_type(pellucid.report("a", Path("b"), out="page.html", redact=True))  # pathlib.Path
 reveal_type(pellucid.load("a"))  # pellucid.torch.model.capture.Capture
 reveal_type(pellucid.import_log("a", "b"))  # pathlib.Path
+reveal_type(pellucid.open_artifact("a", "b"))  # pathlib.Path
 reveal_type(pellucid.find_nan(len, ()))  # pellucid.torch.api.nan.NanReport
 reveal_type(pellucid.find_difference(len, ()))  # pellucid.torch.model.differences.Difference
 reveal_type(pellucid.dump_graph("a", None))  # Union[pathlib.Path, None]
@@ -51,7 +52,7 @@ session_of: Callable[[pellucid.Session], list[pellucid.Frame]] = lambda s: s.of(
 ported: pellucid.Ported = pellucid.port(b"", version=(3, 8))
 ported_pickle: pellucid.PortedPickle = pellucid.port_pickle(b"")
 raised = (pellucid.CannotStandIn, pellucid.CannotTry, pellucid.NotADump, pellucid.NotALog)
-unported = pellucid.CannotPort
+unported, unread = pellucid.CannotPort, pellucid.NotAnArtifact
 pellucid.torch.dump_graph, pellucid.torch.find_difference, pellucid.torch.find_nan
 pellucid.torch.debug, pellucid.torch.NanReport, pellucid.torch.prepare_debug
 pellucid.torch.install, pellucid.torch.uninstall

@@ -51,6 +51,7 @@ LOAD = """
 with pellucid.prepare_debug("dump"):
     f, g = loaded("poly.aot"), loaded("poly.aot")
     print(watch(f, torch.ones(6)).tolist(), watch(g, torch.ones(6)).tolist())
+pellucid.open_artifact("poly.aot", "opened")
 import glob, runpy
 failing = runpy.run_path(sorted(glob.glob("dump/full_code_for_*.py"))[0])["guards_L0_0"].failing
 right, wrong = (failing({"x": torch.ones(n)}, {}) for n in (6, 7))
@@ -211,6 +212,14 @@ def test_what_is_loaded_from_a_file(run):
     check(capture, ran, "loaded", 2)
     assert [frame.key.id for frame in capture.of(Frame)] == ["L0/0", "L1/0"]
     assert {span.key.id for span in capture.spans} == {"L0/0", "L1/0"}
+    # The same guards, read without loading the function.
+    opened = load(capture.directory.parent / "opened")
+    (read,), (loaded, _) = (
+        [entry for entries in each.caches.values() for entry in entries]
+        for each in (opened, capture)
+    )
+    assert [(g.kind, g.source) for g in read.guards] == [(g.kind, g.source) for g in loaded.guards]
+    assert opened.of(Frame)[0].source == capture.of(Frame)[0].source
     assert "1 of 1 line compiled" in explanation([capture], find(capture))
     assert all("  return (x * x" in capture.text(f.file) for f in capture.of(Frame))
     # The guards of a file say what torch's say, though they were made in another process.

@@ -14,7 +14,7 @@ from typing import Any, Callable, Generic, Iterable, Sequence, TypeVar
 
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.dynamo_names import broken_function
-from pellucid.torch.model.events import Frame, Link, Log, Place, Source
+from pellucid.torch.model.events import Artifact, Frame, Link, Log, Place, Source
 from pellucid.torch.model.expressions import walk
 from pellucid.torch.model.failures import is_own
 
@@ -48,7 +48,7 @@ class Program:
         self._capture = capture
         self.memory: dict[tuple[str, Any], Any] = {}
         self._frames = {frame.file: frame for frame in capture.of(Frame)}
-        self._is_of_log = bool(capture.of(Log))
+        self._is_of_file = bool(capture.of(Log) or capture.of(Artifact))
         self._sources: dict[str, list[Source]] = {}
         for source in capture.of(Source):
             self._sources.setdefault(source.file, []).append(source)
@@ -69,8 +69,8 @@ class Program:
                 found += [""] * (part.first - 1 - len(found))
                 found[part.first - 1 :] = part.text.split("\n")
             return tuple(found)
-        if self._is_of_log:
-            return ()  # the log's author named the file: do not read it
+        if self._is_of_file:
+            return ()  # the author of a log or artifact named the file: do not read it
         # The dump lacks the program's text: read the file, unless it changed after the capture.
         try:
             made = os.stat(str(self._capture.directory / _RECORD)).st_mtime
@@ -94,7 +94,7 @@ class Program:
     @_kept
     def tree(self, file: str) -> ast.Module | None:
         """Return the syntax tree of a file; None if this Python cannot parse it."""
-        if self._is_of_log and any(not part.sha256 for part in self._sources.get(file, ())):
+        if self._is_of_file and any(not part.sha256 for part in self._sources.get(file, ())):
             return None  # single lines quoted in a log, not the whole file
         try:
             return ast.parse("\n".join(self.lines(file)) + "\n") if self.lines(file) else None

@@ -12,6 +12,7 @@ from pellucid.findings.kinds.ranks import is_folder, parting_of, settings_apart
 from pellucid.findings.lines import break_place
 from pellucid.torch.model.capture import Capture
 from pellucid.torch.model.events import (
+    Artifact,
     Break,
     CacheUse,
     Frame,
@@ -59,7 +60,11 @@ def usual_first(
 
 def _digest(capture: Capture) -> bytes:
     digest = hashlib.sha256()
-    kept = [event for event in capture.events if not isinstance(event, (Log, Metrics, Problem))]
+    kept = [
+        event
+        for event in capture.events
+        if not isinstance(event, (Artifact, Log, Metrics, Problem))
+    ]
     settings = [(name, v) for name, v in capture.configuration.items() if not is_folder(v)]
     events = [(type(event).__name__, astuple(event)) for event in kept]
     caches = {number: [*map(astuple, versions)] for number, versions in capture.caches.items()}

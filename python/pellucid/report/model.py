@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from pellucid.findings import find
 from pellucid.findings.counts import Counts, counts_of
 from pellucid.findings.lines import UserFile, nodes_of, user_files
 from pellucid.torch.model.capture import Capture, first_graphs, place_of_versions
 from pellucid.torch.model.events import (
+    Artifact,
     AutogradCompile,
     CacheUse,
     Frame,
@@ -277,6 +278,7 @@ def rest_of(view: View) -> Dict[str, Any]:
                 for g in capture.of(Log)
                 for w in g.lacks
             ),
+            *(row for saved in capture.of(Artifact) for row in _rows_of(saved)),
             *([p.where, p.what, p.detail] for p in capture.of(Problem)),
         ],
         "skipped": [
@@ -288,6 +290,14 @@ def rest_of(view: View) -> Dict[str, Any]:
         "others": list(capture.others),
         "schema": capture.schema,
     }
+
+
+def _rows_of(saved: Artifact) -> Iterator[List[str]]:
+    """Yield what a capture that was read from saved code lacks."""
+    where = f"read from {saved.name}"
+    yield from ([where, f"it lacks {what}", ""] for what in saved.lacks)
+    yield from ([where, f"not shown: {what}", ""] for what in saved.notes)
+    yield from ([where, f"a guard that torch dropped: {what}", ""] for what in saved.dropped)
 
 
 def tables_of(capture: Capture) -> List[List[Any]]:

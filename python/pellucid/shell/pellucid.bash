@@ -5,7 +5,7 @@
 #    source ~/.local/share/bash_completion/pellucid
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
-_shtab_pellucid_subparsers=(decompile dis dump inspect run explain import find-difference find-nan diff demo report corpus match textconv completion help)
+_shtab_pellucid_subparsers=(decompile dis dump inspect run explain import open find-difference find-nan diff demo report corpus match textconv completion help)
 
 _shtab_pellucid_decompile_option_strings=(-h --help -o --out --force --verify --verify=recompiled --verify=relowered --verify=strict --no-verify --keep-lines --unstructured --follow --certificate --carve --python-version --jobs --json --color -q --quiet --no-pager)
 _shtab_pellucid_dis_option_strings=(-h --help --carve --python-version --color -q --quiet --no-pager)
@@ -14,6 +14,7 @@ _shtab_pellucid_inspect_option_strings=(-h --help --carve --python-version --jso
 _shtab_pellucid_run_option_strings=(-h --help --out --calls --progress -m --color -q --quiet --no-pager)
 _shtab_pellucid_explain_option_strings=(-h --help --json --fail-on --kinds --try --limit --color -q --quiet --no-pager)
 _shtab_pellucid_import_option_strings=(-h --help --source --lenient --color -q --quiet --no-pager)
+_shtab_pellucid_open_option_strings=(-h --help --color -q --quiet --no-pager)
 _shtab_pellucid_find_difference_option_strings=(-h --help --reference --rtol --atol --cure --json --color -q --quiet --no-pager)
 _shtab_pellucid_find_nan_option_strings=(-h --help --color -q --quiet --no-pager)
 _shtab_pellucid_diff_option_strings=(-h --help --json -o --out --color -q --quiet --no-pager)
@@ -36,6 +37,7 @@ _shtab_pellucid_run_pos_0_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_run___out_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_explain_pos_0_COMPGEN=_shtab_compgen_dirs
 _shtab_pellucid_import_pos_1_COMPGEN=_shtab_compgen_dirs
+_shtab_pellucid_open_pos_1_COMPGEN=_shtab_compgen_dirs
 _shtab_pellucid_find_difference_pos_0_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_find_nan_pos_0_COMPGEN=_shtab_compgen_files
 _shtab_pellucid_diff_pos_0_COMPGEN=_shtab_compgen_dirs
@@ -64,6 +66,7 @@ _shtab_pellucid_inspect___color_choices=(auto always never)
 _shtab_pellucid_run___color_choices=(auto always never)
 _shtab_pellucid_explain___color_choices=(auto always never)
 _shtab_pellucid_import___color_choices=(auto always never)
+_shtab_pellucid_open___color_choices=(auto always never)
 _shtab_pellucid_find_difference___reference_choices=(float64)
 _shtab_pellucid_find_difference___color_choices=(auto always never)
 _shtab_pellucid_find_nan___color_choices=(auto always never)
@@ -76,8 +79,8 @@ _shtab_pellucid_match___color_choices=(auto always never)
 _shtab_pellucid_textconv___color_choices=(auto always never)
 _shtab_pellucid_completion_pos_0_choices=(bash zsh fish)
 _shtab_pellucid_completion___color_choices=(auto always never)
-_shtab_pellucid_help_pos_0_choices=(decompile dis dump inspect run explain import find-difference find-nan diff demo report corpus match textconv completion help)
-_shtab_pellucid_pos_0_choices=(decompile dis dump inspect run explain import find-difference find-nan diff demo report corpus match textconv completion help)
+_shtab_pellucid_help_pos_0_choices=(decompile dis dump inspect run explain import open find-difference find-nan diff demo report corpus match textconv completion help)
+_shtab_pellucid_pos_0_choices=(decompile dis dump inspect run explain import open find-difference find-nan diff demo report corpus match textconv completion help)
 _shtab_pellucid___color_choices=(auto always never)
 
 _shtab_pellucid_decompile_pos_0_nargs=+
@@ -142,6 +145,11 @@ _shtab_pellucid_import___lenient_nargs=0
 _shtab_pellucid_import__q_nargs=0
 _shtab_pellucid_import___quiet_nargs=0
 _shtab_pellucid_import___no_pager_nargs=0
+_shtab_pellucid_open__h_nargs=0
+_shtab_pellucid_open___help_nargs=0
+_shtab_pellucid_open__q_nargs=0
+_shtab_pellucid_open___quiet_nargs=0
+_shtab_pellucid_open___no_pager_nargs=0
 _shtab_pellucid_find_difference__h_nargs=0
 _shtab_pellucid_find_difference___help_nargs=0
 _shtab_pellucid_find_difference___cure_nargs=0

@@ -50,7 +50,7 @@ function _shtab_pellucid_using
   test "$_shtab_pellucid_cmdpath" = "$argv"
 end
 
-set -g _shtab_pellucid_commands decompile dis dump inspect run explain import find-difference find-nan diff demo report corpus match textconv completion help
+set -g _shtab_pellucid_commands decompile dis dump inspect run explain import open find-difference find-nan diff demo report corpus match textconv completion help
 set -g _shtab_pellucid_opts_with_value --address --atol --certificate --color --dot --engine --fail-on --jobs --limit --max-size --memory --out --python-version --reference --rtol --sarif --seconds --source --stage --trace -o
 
 complete -c pellucid -e
@@ -137,6 +137,12 @@ complete -c pellucid -n '_shtab_pellucid_using import' -l color -xka "auto alway
 complete -c pellucid -n '_shtab_pellucid_using import' -s q -l quiet -d 'print results, warnings and errors, but no progress and no summary'
 complete -c pellucid -n '_shtab_pellucid_using import' -l no-pager -d 'do not page long output on a terminal'
 complete -c pellucid -n '_shtab_pellucid_using import; and test $_shtab_pellucid_npos -eq 1' -ka "(__fish_complete_directories)" -d 'write the capture to this directory'
+complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a open -d 'turn compiled code that PyTorch saved into a capture and its page'
+complete -c pellucid -n '_shtab_pellucid_using open' -s h -l help -d 'show this help message and exit'
+complete -c pellucid -n '_shtab_pellucid_using open' -l color -xka "auto always never" -d 'use colors (default: auto, if the output is a terminal and NO_COLOR is not set)'
+complete -c pellucid -n '_shtab_pellucid_using open' -s q -l quiet -d 'print results, warnings and errors, but no progress and no summary'
+complete -c pellucid -n '_shtab_pellucid_using open' -l no-pager -d 'do not page long output on a terminal'
+complete -c pellucid -n '_shtab_pellucid_using open; and test $_shtab_pellucid_npos -eq 1' -ka "(__fish_complete_directories)" -d 'write the capture to this directory'
 complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a find-difference -d 'find the first operation where compiled code and eager disagree'
 complete -c pellucid -n '_shtab_pellucid_using find-difference' -s h -l help -d 'show this help message and exit'
 complete -c pellucid -n '_shtab_pellucid_using find-difference' -l reference -xka "float64" -d 'also report which result is closer to one computed in this type'
@@ -223,4 +229,4 @@ complete -c pellucid -n '_shtab_pellucid_using completion' -l no-pager -d 'do no
 complete -c pellucid -n '_shtab_pellucid_using completion; and test $_shtab_pellucid_npos -eq 0' -ka "bash zsh fish" -d shell
 complete -c pellucid -n '_shtab_pellucid_using; and test $_shtab_pellucid_npos -eq 0' -a help -d 'show the help of a command'
 complete -c pellucid -n '_shtab_pellucid_using help' -s h -l help -d 'show this help message and exit'
-complete -c pellucid -n '_shtab_pellucid_using help; and test $_shtab_pellucid_npos -eq 0' -ka "decompile dis dump inspect run explain import find-difference find-nan diff demo report corpus match textconv completion help" -d COMMAND
+complete -c pellucid -n '_shtab_pellucid_using help; and test $_shtab_pellucid_npos -eq 0' -ka "decompile dis dump inspect run explain import open find-difference find-nan diff demo report corpus match textconv completion help" -d COMMAND

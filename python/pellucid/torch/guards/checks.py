@@ -322,7 +322,7 @@ def TENSOR_MATCH(
     """Return true if a tensor is like the one compiled for; None stands for any number.
 
     ``device`` is the device's index, ``keys`` the dispatch keys with the thread's included and
-    excluded keys applied.
+    excluded keys applied, or the number as which torch saves those of a tensor.
     """
     if isinstance(kept, int):
         if id(type(value)) != kept:
@@ -330,7 +330,8 @@ def TENSOR_MATCH(
     elif cls not in (type_name(type(value)), type(value).__qualname__):
         return False
     told = guard_state.dispatch_keys(value)
-    if told is not None and told != keys:
+    wanted = guard_state.keys_of_number(int(keys)) if keys.isdigit() else keys
+    if None not in (told, wanted) and told != wanted:
         return False
     return (
         str(value.dtype) == dtype

@@ -44,7 +44,7 @@ class Context:
     names: Mapping[str, Any]
     """The values of the names in torch's text, as torch itself resolves them."""
     keep: Callable[[Any], str]
-    """Keep an object in the process; returns the expression for it."""
+    """Keep an object in the process; returns the expression for it, empty if nothing is kept."""
     type_name: Callable[[int], str]
     """Returns the name of the class with an id, for a torch whose text lacks it."""
 
@@ -75,6 +75,7 @@ def translate(leaf: Leaf, manager: Manager, value: str, context: Context) -> Tra
 def asked(leaf: Leaf, value: str, kept: str) -> str:
     """Return the call that lets torch's own leaf decide about a value."""
     shown = scrub(" and ".join(map(expression, leaf.parts)))
+    kept = kept or "None"
     if leaf.kind == "EQUALS_MATCH":
         return f"{leaf.kind}({value}, {kept}, {shown!r})"
     return f"LEAF_GUARD({leaf.kind!r}, {value}, {kept}, {shown!r})"
@@ -166,7 +167,7 @@ def _type(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Contex
     name = named[1] if named else to.type_name(identity)
     if "." not in name and named:
         return f"{leaf.kind}({value}, {name!r})"
-    return f"{leaf.kind}({value}, {name!r}, {to.keep(identity)})"
+    return f"{leaf.kind}({value}, {name!r}{_kept(to, identity)})"
 
 
 def _identity(
@@ -181,7 +182,13 @@ def _identity(
             return f"{leaf.kind}({value}, {repr(one)!r})"
     named = _CLASS.match(found["type"] or "")
     name = named[1] if named else class_name(manager.type)
-    return f"{leaf.kind}({value}, {name!r}, {to.keep(identity)})"
+    return f"{leaf.kind}({value}, {name!r}{_kept(to, identity)})"
+
+
+def _kept(to: Context, identity: int) -> str:
+    """Return the argument that has an object's id; empty for the id of another process."""
+    kept = to.keep(identity)
+    return kept and f", {kept}"
 
 
 def _no_hint(text: str) -> str:
@@ -287,7 +294,7 @@ def _tensor(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Cont
     # Loaded code was compiled elsewhere: the value there is a stand-in of a different class.
     known = getattr(manager.type, "__name__", "") == found["cls"].rpartition(".")[2]
     cls = class_name(manager.type) if known else found["cls"]
-    kept = f", {to.keep(id(manager.type))}" if known else ""
+    kept = _kept(to, id(manager.type)) if known else ""
     return (
         f"{leaf.kind}({value}, {cls!r}{kept}, dtype='torch.{found['dtype']}', "
         f"device={found['device']}, requires_grad={found['grad']}, size={found['size']}, "
@@ -315,7 +322,7 @@ def _device(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Cont
 
 def _modes(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Context) -> str:
     # The text does not name the modes.
-    return f"{leaf.kind}({to.keep(leaf.handle)})"
+    return f"{leaf.kind}({to.keep(leaf.handle) or None})"
 
 
 def _level(leaf: Leaf, manager: Manager, value: str, texts: list[str], to: Context) -> str | None:

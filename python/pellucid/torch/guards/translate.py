@@ -79,6 +79,21 @@ def translate(
     return Translation(tuple(writer.body), tuple(writer.guards), kept, tuple(writer.forms))
 
 
+def translate_tree(
+    top: Manager, last: list[Leaf], slug: str, names: Mapping[str, Any]
+) -> Translation:
+    """Translate a tree that was read from a file, and its guards that torch checks last.
+
+    Nothing of the process that wrote it is kept.
+    """
+    writer = _Writer(top, slug, names, lambda _: "object")
+    writer.is_here = False
+    writer.tree(top)
+    writer.epilogue(last)
+    kept = Kept(None, (), writer.shown)
+    return Translation(tuple(writer.body), tuple(writer.guards), kept, tuple(writer.forms))
+
+
 class _Writer:
     def __init__(
         self, owner: Any, slug: str, names: Mapping[str, Any], type_name: Callable[[int], str]
@@ -86,6 +101,7 @@ class _Writer:
         self._owner = weakref.ref(owner)
         self.ways: Ways = {}
         self.files: Container[str] = ()
+        self.is_here = True
         self.body: list[str] = []
         self.forms: dict[str, None] = {}
         self.guards: list[Guard] = []
@@ -262,6 +278,8 @@ class _Writer:
             self.body.append(as_comment(line.replace("\n", " ")))
 
     def _keep(self, item: Any) -> str:
+        if not self.is_here:
+            return ""
         self.keeps.append(item)
         return f"{self._kept}[{len(self.keeps) - 1}]"
 

@@ -14,11 +14,10 @@ from ..model.dynamo_names import broken_function
 from ..model.events import Break, CacheEntry, CompileKey, Frame, Link, Place, Recompile, Verdict
 from ..model.names import as_comment, is_resumed, label
 from ..store.session import Session
-from ..text.dump import frame_status, recompile_lines, transformed_name, valid
+from ..text.dump import RUNS, frame_status, recompile_lines, transformed_name, valid
 from ..text.full_code import full_code_name
 
 NO_BYTECODE = "a log has no bytecode"
-_RUNS = "# This file is what runs: breakpoints set in it are hit."
 _RAN = "# This file is what ran in the process that wrote the log."
 _PROOF = re.compile(r"proven (\w+)\Z")
 
@@ -59,7 +58,7 @@ class Frames:
             proof = _PROOF.search(text.partition("\n")[0])
             told = f", which says: proven {proof[1]}" if proof else ""
             verdict = Verdict("unproven", f"it is from a capture made together with the log{told}")
-            text = text.replace(_RUNS, _RAN, 1)
+            text = text.replace(RUNS, _RAN, 1)
         session.write(name, valid(text))
         links = () if verdict.status == "failed" else _links(text, place)
         frame = Frame(key, number, place, None, verdict, name, swapped=False, links=links)

@@ -10,6 +10,7 @@ from typing import Any
 
 from pellucid.brief import one_line
 
+from .artifact import Artifact as Artifact
 from .keys import IN_FILE, SPARSE
 from .keys import CompileKey as CompileKey  # re-exported: events are identified by it
 from .keys import Place as Place

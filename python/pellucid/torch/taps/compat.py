@@ -386,6 +386,11 @@ TABLE: tuple[Capability, ...] = (
         "the guards of dumped files do not compare dispatch keys",
     ),
     Capability(
+        "key_set",
+        ("torch._C:DispatchKeySet",),
+        "the guards of saved functions do not compare dispatch keys",
+    ),
+    Capability(
         "keys_added",
         ("torch._C:_dispatch_tls_local_include_set",),
         "the guards of dumped files do not compare dispatch keys",

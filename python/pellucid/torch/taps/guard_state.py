@@ -63,8 +63,21 @@ def dispatch_keys(tensor: Any) -> str | None:
     of, added, left_out = map(_probe.get, ("dispatch_keys", "keys_added", "keys_left_out"))
     if of is None or added is None or left_out is None:
         return None
-    text = str((of(tensor) | added()) - left_out())
-    return text.partition("(")[2].rpartition(")")[0]
+    return _names((of(tensor) | added()) - left_out())
+
+
+def keys_of_number(number: int) -> str | None:
+    """Return the dispatch keys that torch saves as a number, in a thread without settings."""
+    key_set, keys = _probe.get("key_set"), name("_C").DispatchKey
+    if key_set is None:
+        return None
+    usual = key_set(keys.BackendSelect) | key_set(keys.ADInplaceOrView)
+    found = _names(key_set.from_raw_repr(number) | usual).split(", ")
+    return ", ".join(key for key in found if not key.startswith("Autocast"))
+
+
+def _names(keys: Any) -> str:
+    return str(keys).partition("(")[2].rpartition(")")[0]
 
 
 def strides(tensor: Any) -> Any:

@@ -34,6 +34,7 @@ from .graph_main import main_text
 STAGES: Mapping[str, str] = {
     "pre_insert_deferred_runtime_asserts": "the graph before size checks are inserted",
     "captured": "the graph that Dynamo captured",
+    "exported": "the graph of the exported program",
     "before_pre_grad": "the captured graph as Inductor receives it",
     "after_pre_grad": "the captured graph after Inductor's passes before autograd",
     "joint": "forward and backward in one graph, before they are split",
@@ -134,6 +135,10 @@ def valid(text: str) -> str:
     return "# torch prints this text, which is not valid Python.\n" + as_comment(text) + "\n"
 
 
+RUNS = "# This file is what runs: breakpoints set in it are hit."
+"""The line in the head of a transformed file that runs."""
+
+
 # -- transformed code ------------------------------------------------------------------------------
 
 
@@ -166,7 +171,7 @@ def transformed_text(
     if running:
         head.append(f"NOT RUNNING from this file: {running}")
     else:
-        head.append("This file is what runs: breakpoints set in it are hit.")
+        head.append(RUNS[2:])
     for stop in breaks:
         if stop.title:
             head.append(f"graph break: {stop.title}")
@@ -295,6 +300,7 @@ def frame_status(frame: Frame) -> str:
     if frame.before:
         return f"{frame.verdict.status}, compiled before the capture: Dynamo's code runs"
     runs = "runs from its file" if frame.swapped else "Dynamo's code runs"
+    runs = "" if frame.way in SAVED else runs
     return ", ".join(filter(None, (frame.verdict.status, WAYS.get(frame.way, frame.way), runs)))
 
 
@@ -303,8 +309,12 @@ WAYS = {
     "loaded": "loaded from a file",
     "package": "loaded from PyTorch's cache",
     "export": "exported",
+    "saved": "read from a saved function",
+    "saved package": "read from a saved package",
 }
 """The origins of code that Dynamo did not generate for a call."""
+SAVED = ("saved", "saved package")
+"""Those of code that was read from a file without loading it."""
 
 
 def only_graphs(number: int, inside: str) -> str:

@@ -31,6 +31,7 @@ from ..model.origin import Origin
 from .dump import frame_status, is_python, recompile_lines, valid
 from .full_code_names import global_names, names_bound, names_of, names_of_guards
 
+_AHEAD = ("ahead of time", "loaded", "saved")
 _DEF = re.compile(r"^((?:async )?def )(\w+)(?=\()", re.MULTILINE)
 
 
@@ -81,7 +82,7 @@ def full_code_text(
         head.append("torch has no cache entry for it now, so there are no guards to show.")
     free = () if code is None else code.co_freevars
     otherwise = "torch compiles a new one or, beyond its limit, runs the original"
-    if held and all(frames[entry.key].way in ("ahead of time", "loaded") for entry in held):
+    if held and all(frames[entry.key].way in _AHEAD for entry in held):
         otherwise = "torch raises an error, because nothing is compiled at the call"
     guards = [_guards(entry) for entry in versions]
     functions = [_version(frames[entry.key], name, free) for entry in versions]
@@ -111,7 +112,9 @@ def _forms(entry: CacheEntry) -> Iterable[str]:
 def _guards(entry: CacheEntry) -> str:
     slug = entry.key.slug
     only_here = sum(guard.expression is None for guard in entry.guards)
-    note = f"; {only_here} only in the process of the capture" if only_here else ""
+    where = "only in the process of the capture"
+    where = where if entry.kept is not None else "held to be true, as no file can decide them"
+    note = f"; {only_here} {where}" if only_here else ""
     count = f"{counted(len(entry.guards), 'guard')} of [{entry.key}]"
     lines = [
         f'kept_{slug} = objects(globals(), "{slug}")  # objects compared by identity',

@@ -14,6 +14,7 @@ from pellucid.findings.text import one_line
 
 from ..model.capture import count_graphs, place_of_versions
 from ..model.events import (
+    Artifact,
     AutogradCompile,
     BackwardFailure,
     Break,
@@ -85,13 +86,20 @@ _TOLD = 12
 
 
 def _log(session: Session) -> str:
-    """Return the origin of a capture imported from a log, and what the log lacks."""
+    """Return the origin of a capture that was made from a file, and what the file lacks."""
     lines: list[str] = []
     for log in session.of(Log):
         lines.append(f"Created from {log.lines} lines of `{log.name}`. The log does not contain:\n")
         lines += [f"- {what}" for what in log.lacks]
         if log.notes:
             lines += ["\nThe log itself:\n", *(f"- {note}" for note in log.notes)]
+    for saved in session.of(Artifact):
+        lines.append(f"Read from `{saved.name}`, {saved.kind}. The file does not contain:\n")
+        lines += [f"- {what}" for what in saved.lacks]
+        if saved.notes:
+            lines += ["\nNot shown:\n", *(f"- {scrub(note)}" for note in saved.notes)]
+        if saved.dropped:
+            lines += ["\nGuards that torch dropped:\n", *(f"- {each}" for each in saved.dropped)]
     return "\n".join([*lines, ""]) if lines else ""
 
 

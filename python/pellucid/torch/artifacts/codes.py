@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The code objects in a pickle of torch's: as code of this Python, which is never run.
+
+torch saves a code object field by field.  CPython trusts the fields of a code object, so those of a
+file become one only if its instructions are whole.  All other code, and that of another version of
+Python, is decompiled, and its proven source compiled: see :mod:`pellucid.porting.code`.
+"""
+
+from __future__ import annotations
+
+import marshal
+import opcode
+import sys
+from types import CodeType
+from typing import Mapping, NamedTuple, Optional
+
+from pellucid.errors import DecompileError
+from pellucid.pickle_tree import Node
+from pellucid.porting.code import port
+
+Version = Optional["tuple[int, int]"]
+_RUNNING = sys.version_info[:2]
+_DEEPEST = 50
+
+
+class Read(NamedTuple):
+    """A code object that was read."""
+
+    code: CodeType
+    is_ported: bool
+    """Whether it is not the code in the file, but code that does the same."""
+
+
+def code_of(node: Node, version: Version) -> Read:
+    """Return the code object that a value is; it is read once.
+
+    Args:
+        node: a ``SerializedCode``, or the call that makes a code object of one.
+        version: the Python that wrote it; None if unknown.
+
+    Raises:
+        DecompileError: it is not a code object.
+        CannotPort: it is of another version of Python, and this one cannot express it.
+    """
+    return node.tree.once("code", node.number, lambda: _read(node, version))
+
+
+def _read(node: Node, version: Version) -> Read:
+    data = node.tree.core.code(node.number)
+    if data is None or node.get("co_code") is None:
+        raise DecompileError("not a code object")
+    if version == _RUNNING and _is_whole(node, 0):
+        code = marshal.loads(data)  # the core wrote these bytes, from checked fields
+        if isinstance(code, CodeType):
+            return Read(code, False)
+    return Read(port(data, version=version).code, True)
+
+
+def _is_whole(node: Node, depth: int) -> bool:
+    """Return true if each instruction of a code object, and of those in it, is there to its end."""
+    code, consts = node.get("co_code"), node.get("co_consts")
+    if code is None or consts is None or depth > _DEEPEST:
+        return False
+    data = code.value if code.kind == "bytes" else b"\0"
+    at = 0
+    while at + 1 < len(data):
+        if data[at] not in _CACHES:
+            return False
+        at += 2 + 2 * _CACHES[data[at]]
+    nested = (each for each in consts.items if each.get("co_code") is not None)
+    return at == len(data) and all(_is_whole(each, depth + 1) for each in nested)
+
+
+def _caches() -> Mapping[int, int]:
+    """Return the number of inline caches after each instruction that a compiler writes."""
+    found = dict.fromkeys((n for name, n in opcode.opmap.items() if _is_written(name)), 0)
+    sizes = getattr(opcode, "_inline_cache_entries", {})
+    if isinstance(sizes, Mapping):  # by name since 3.13
+        found.update(
+            (opcode.opmap[name], size) for name, size in sizes.items() if name in opcode.opmap
+        )
+    else:
+        found.update((number, size) for number, size in enumerate(sizes) if number in found)
+    return found
+
+
+def _is_written(name: str) -> bool:
+    return not name.startswith("INSTRUMENTED_")
+
+
+_CACHES = _caches()

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``pellucid open ARTIFACT DIR``: the subcommand."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from pellucid.errors import NotADump, NotAnArtifact, complain
+from pellucid.terminal import inform, is_quiet
+
+_DESCRIPTION = """\
+Turn compiled code that PyTorch saved into a capture with a page: the functions as proven source,
+their guards as runnable Python, the graphs and the text of the kernels. ARTIFACT is a function that
+save_compiled_function wrote, a cache folder (caching_precompile) or an entry of one, what
+save_cache_artifacts returned, a .pt2, or what torch.compiler.precompile wrote. Neither PyTorch nor
+the Python that wrote it is needed. Nothing is unpickled, imported or executed."""
+
+_EPILOG = """\
+exit status: 0 on success, 1 if PyTorch saves no compiled code like ARTIFACT or DIR cannot be
+written (standard error gives the reason), 2 for wrong usage"""
+
+
+def add_open(commands: Any, formatter: Any) -> None:
+    """Add the subcommand to ``pellucid``."""
+    add = commands.add_parser(
+        "open",
+        help="turn compiled code that PyTorch saved into a capture and its page",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=formatter,
+    )
+    add.add_argument("artifact", metavar="ARTIFACT", help="the file, or a folder of torch's cache")
+    add.add_argument("directory", metavar="DIR", help="write the capture to this directory")
+    add.set_defaults(command=_open)
+
+
+def _open(arguments: argparse.Namespace) -> int:
+    from ..model.events import Artifact
+    from ..store.load import load_all
+    from .read import open_artifact, summary
+
+    try:
+        page = open_artifact(arguments.artifact, arguments.directory)
+        (capture,) = load_all(arguments.directory)
+    except (NotAnArtifact, NotADump) as error:
+        complain("open", str(error))
+        return 1
+    except OSError as error:
+        complain(str(error.filename or arguments.directory), str(error.strerror or error).lower())
+        return 1
+    if not is_quiet():
+        print(summary(capture))
+    for saved in capture.of(Artifact):
+        for note in saved.notes:
+            complain(saved.name, note)
+    inform(str(page))
+    return 0

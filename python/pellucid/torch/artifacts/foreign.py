@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dynamo's code of another version of Python: source that is proven without that Python.
+
+It is decompiled as :mod:`..dynamo.rewrite` does it for live code, with the same facts.  The proof
+lowers the source for the version of the bytecode, and needs no interpreter.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, Mapping, Sequence
+
+from pellucid.decompilation import prove_generated
+from pellucid.matching.judge import lowered
+from pellucid.pickle_tree import Node
+
+from ..dynamo.generated import facts
+from ..dynamo.local_names import named
+from ..dynamo.rewrite import Rewriting
+from ..dynamo.user_lines import annotate
+from ..model.events import Verdict
+from ..model.names import scrub, stable_globals
+
+_NAMES = ("co_names", "co_varnames", "co_cellvars", "co_freevars")
+
+
+@dataclass
+class _Shape:
+    """What facts need to know of a code object."""
+
+    co_name: str
+    co_names: tuple[str, ...]
+    co_varnames: tuple[str, ...]
+    co_cellvars: tuple[str, ...]
+    co_freevars: tuple[str, ...]
+    co_consts: tuple[Any, ...] = ()
+
+
+def rewrite_foreign(
+    node: Node,
+    version: tuple[int, int],
+    original: CodeType,
+    tag: str,
+    graphs: Sequence[str],
+    resumed: Mapping[str, CodeType],
+) -> Rewriting:
+    """Return the source of a transformed frame; no verdict is better than that of its bytecode.
+
+    Args:
+        node: the ``SerializedCode``.
+        version: the Python that wrote it.
+        original: the program's function, as code of this Python.
+        tag: the slug of its compile id.
+        graphs: the printed graphs that it calls.
+        resumed: the code of the resume functions that it calls, by name.
+    """
+    try:
+        return _rewritten(node, version, original, tag, graphs, resumed)
+    except Exception as error:  # the artifact decides what is in the code
+        reason = f"{type(error).__name__}: {str(error).strip() or 'no message'}"
+        return Rewriting(original, None, Verdict("failed", scrub(reason)))
+
+
+def _rewritten(
+    node: Node,
+    version: tuple[int, int],
+    original: CodeType,
+    tag: str,
+    graphs: Sequence[str],
+    resumed: Mapping[str, CodeType],
+) -> Rewriting:
+    data = node.tree.core.code(node.number)
+    if data is None:
+        raise ValueError("not a code object")
+    shape = _Shape(node.text("co_name"), **{name: names_in(node, name) for name in _NAMES})
+    made: Any = shape
+    known = facts(original, made)
+    known["nested"] = [shape.co_name]
+    data = _alone(data, node.text("co_qualname"), shape.co_name)
+    found, verdict = prove_generated(data, version, known)
+    text = annotate(named(found.source, known["temporaries"], {}), original, graphs, resumed)
+    is_proven = verdict.status != "unproven"
+    if is_proven and text != found.source and not _holds(data, text, version, known):
+        text = found.source
+    shown = stable_globals(shape.co_names, re.findall(r"\w+", text), tag)
+    if shown:
+        names = "|".join(map(re.escape, sorted(shown, key=len, reverse=True)))
+        text = re.sub(rf"\b(?:{names})\b", lambda match: shown[match[0]], text)
+    told = Verdict(verdict.status, "" if is_proven else scrub(verdict.reason))
+    return Rewriting(original, text, told)
+
+
+def _alone(data: bytes, qualified: str, name: str) -> bytes:
+    """Return marshalled code without the class or function around it.
+
+    Dynamo's names begin with two underscores, which a class would mangle.
+
+    >>> _alone(b"\\x03A.fx\\x01f", "A.f", "f")
+    b'\\x01fx\\x01f'
+    """
+    old, new = qualified.encode("utf-8", "surrogatepass"), name.encode("utf-8", "surrogatepass")
+    for size in (4, 1):
+        with contextlib.suppress(OverflowError):
+            before = len(old).to_bytes(size, "little") + old
+            if data.count(before) == 1:
+                return data.replace(before, len(new).to_bytes(size, "little") + new)
+    return data
+
+
+def _holds(data: bytes, text: str, version: tuple[int, int], known: dict[str, list[str]]) -> bool:
+    try:
+        return all(v.status != "unproven" for v in lowered(data, text, 0, version, known))
+    except SyntaxError:
+        return False
+
+
+def names_in(node: Node, name: str) -> tuple[str, ...]:
+    """Return a tuple of names among the fields of a code object."""
+    found = node.get(name)
+    return tuple(str(each.value) for each in (found.items if found is not None else ()))

@@ -1,0 +1,359 @@
+"""`pellucid open`: compiled code that torch saved becomes a capture; nothing in it runs."""
+
+import base64
+import gzip
+import json
+import pickle
+import random
+import runpy
+import subprocess
+import sys
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any, Dict, List
+
+import pellucid
+import pytest
+import torch
+from pellucid import events
+from pellucid.errors import DecompileError, NotAnArtifact
+from pellucid.findings import find
+from pellucid.torch.artifacts.compiled import backends_in, functions_in
+from pellucid.torch.artifacts.guards import entry_of
+from pellucid.torch.artifacts.parts import parts_of
+from pellucid.torch.model.events import CompileKey
+from support import compiles, run_env
+
+SAVED = Path(__file__).parent / "saved"
+PROGRAM = Path(__file__).parent / "programs" / "saved.py"
+RELEASES = ("2.13", "2.15")
+GUARDS = [
+    "LAMBDA_GUARD",
+    "GLOBAL_STATE",
+    "TORCH_FUNCTION_MODE_STACK",
+    "DEFAULT_DEVICE",
+]
+
+
+def saved(name: str) -> bytes:
+    return gzip.decompress((SAVED / f"{name}.gz").read_bytes())
+
+
+@pytest.fixture(scope="module", params=RELEASES)
+def function(request: Any, tmp_path_factory: Any) -> "tuple[str, pellucid.Capture]":
+    folder = tmp_path_factory.mktemp("function")
+    (folder / "gate.aot").write_bytes(saved(f"function-{request.param}"))
+    pellucid.open_artifact(folder / "gate.aot", folder / "dump")
+    return request.param, pellucid.load(folder / "dump")
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: Any) -> pellucid.Capture:
+    folder = tmp_path_factory.mktemp("package")
+    (folder / "cache").mkdir()
+    (folder / "cache" / "entry").write_bytes(saved("package-2.13"))
+    (folder / "cache" / "lock").write_bytes(b"")
+    pellucid.open_artifact(folder / "cache", folder / "dump")
+    return pellucid.load(folder / "dump")
+
+
+def problems(capture: pellucid.Capture) -> List[str]:
+    return [f"{each.where}: {each.what}" for each in capture.of(events.Problem)]
+
+
+# --- what is in a saved function ------------------------------------------------------------------
+
+
+def test_its_frame_is_proven_source(function: Any) -> None:
+    _, capture = function
+    (frame,) = capture.of(pellucid.Frame)
+    assert problems(capture) == []
+    assert str(frame.key) == "L0/0" and frame.way == "saved"
+    assert (frame.place.file, frame.place.line, frame.place.function) == ("saved.py", 7, "gate")
+    assert frame.verdict.proven
+    text = capture.text(frame.file)
+    assert "__compiled_fn_L0_0(x)[0]" in text and "nothing in it has run" in text
+    assert 'x = x * options["scale"] + len(' in text  # the user's line is in the artifact
+
+
+def test_its_guards_are_python_that_decides(function: Any) -> None:
+    release, capture = function
+    ((entry,),) = capture.caches.values()
+    assert [guard.kind for guard in entry.guards[:4]] == GUARDS
+    decided = {guard.kind for guard in entry.guards if guard.expression is not None}
+    assert {"TENSOR_MATCH", "EQUALS_MATCH", "TYPE_MATCH", "LENGTH_CHECK"} <= decided
+    assert all(guard.place is None or guard.place.file == "saved.py" for guard in entry.guards)
+    if not torch.__version__.startswith(release):
+        return  # another torch has other settings in its state
+    scope = runpy.run_path(str(capture.directory / "full_code_for_gate_L0.py"))
+    guards, options = scope["guards_L0_0"], {"scale": 2.0, "names": ["a", "b"]}
+    threads = torch.get_num_threads()
+    with torch.no_grad():
+        torch.set_num_threads(next(_threads(entry)))
+
+        def failing(x: Any, limit: Any, given: Any) -> str:
+            found = guards.failing({"x": x, "limit": limit, "options": given}, {})
+            return "" if found is None else str(found.kind or found.source)
+
+        try:
+            assert failing(torch.ones(4, 3), 7, options) == ""
+            assert failing(torch.ones(5, 3), 7, options) == "TENSOR_MATCH"
+            assert failing(torch.ones(4, 3).double(), 7, options) == "TENSOR_MATCH"
+            assert failing(torch.ones(4, 3), 8, options) == "EQUALS_MATCH"
+            assert failing(torch.ones(4, 3), 7, {**options, "scale": 3.0}) == "EQUALS_MATCH"
+            assert failing(torch.ones(4, 3), 7, {**options, "names": ["a"]}) == "LENGTH_CHECK"
+            assert failing(torch.ones(4, 3), 7, {"scale": 2.0}) != ""
+        finally:
+            torch.set_num_threads(threads)
+    with torch.enable_grad():
+        assert failing(torch.ones(4, 3), 7, options) == "GLOBAL_STATE"
+
+
+def _threads(entry: Any) -> Any:
+    """Yield the number of threads that a guard on the state of the process expects."""
+    for guard in entry.guards:
+        if guard.kind == "GLOBAL_STATE":
+            yield json.loads(guard.text.partition(" against ")[2])["num_threads"]
+
+
+def test_its_graphs_and_kernels_are_text(function: Any) -> None:
+    _, capture = function
+    stages = [graph.stage for graph in capture.of(pellucid.Graph)]
+    assert stages == ["inference", "after_post_grad_inference", "inductor_inference"]
+    (kernel,) = capture.of(events.KernelFile)
+    assert "extern" in capture.text(kernel.file) and kernel.calls
+    assert [compiles(path) for path in capture.directory.glob("*.py")] == [""] * 5
+
+
+def test_the_page_and_the_findings_are_those_of_a_capture(function: Any) -> None:
+    _, capture = function
+    assert [finding.kind for finding in find(capture)] == []
+    assert (capture.directory / "page.html").stat().st_size > 10_000
+    (source,) = capture.of(events.Source)
+    assert source.text == PROGRAM.read_text(encoding="utf-8")
+    (artifact,) = capture.of(events.Artifact)
+    assert (artifact.name, artifact.kind.split()[:2]) == ("gate.aot", ["a", "function"])
+    assert any("guards that torch dropped" in each for each in artifact.lacks)
+    assert "Read from `gate.aot`" in capture.text("index.md")
+    assert capture.versions["torch"].startswith(RELEASES)
+
+
+# --- the other kinds ------------------------------------------------------------------------------
+
+
+def test_a_package_has_each_version_of_each_function(package: pellucid.Capture) -> None:
+    assert problems(package) == []
+    frames = package.of(pellucid.Frame)
+    assert [str(frame.key) for frame in frames] == ["L0/0", "L0/1", "L1/0", "L1/1"]
+    assert all(frame.verdict.proven for frame in frames)
+    assert {frame.parent for frame in frames[2:]} == {"L0/1"}  # the last that calls it
+    assert any(link.kind == "resume" for link in frames[0].links)
+    sizes = [guard.text for entry in package.caches[0] for guard in entry.guards]
+    assert any("size=[6]" in text for text in sizes) and any("size=[None]" in t for t in sizes)
+    assert any(">= 2" in text or "2 <=" in text for text in sizes)  # the shape guard
+
+
+def test_a_package_of_another_python_is_read(tmp_path: Path) -> None:
+    (tmp_path / "entry").write_bytes(saved("package-2.15"))
+    pellucid.open_artifact(tmp_path / "entry", tmp_path / "dump")
+    capture = pellucid.load(tmp_path / "dump")
+    assert problems(capture) == []
+    assert [frame.verdict.proven for frame in capture.of(pellucid.Frame)] == [True] * 4
+
+
+def bundle(**contents: bytes) -> bytes:
+    """Return contents as torch's save_cache_artifacts does."""
+
+    def sized(data: bytes) -> bytes:
+        return len(data).to_bytes(8, "big") + data
+
+    body = (1).to_bytes(8, "big")
+    for kind, data in contents.items():
+        body += sized(base64.b64encode(kind.encode())) + (1).to_bytes(8, "big")
+        body += sized(base64.b64encode(b"key")) + sized(data)
+    return zlib.crc32(body).to_bytes(4, "big") + body
+
+
+def test_a_bundle_has_what_its_entries_have(package: pellucid.Capture, tmp_path: Path) -> None:
+    data = bundle(precompile=saved("package-2.13"), autotune=b"{}")
+    (tmp_path / "mega").write_bytes(data)
+    pellucid.open_artifact(tmp_path / "mega", tmp_path / "dump")
+    made = pellucid.load(tmp_path / "dump")
+    assert made.of(pellucid.Frame) == package.of(pellucid.Frame)
+    assert made.caches == package.caches
+
+
+def test_an_exported_program_is_a_graph(tmp_path: Path) -> None:
+    def tensor(name: str) -> Dict[str, Any]:
+        return {"as_tensor": {"name": name}}
+
+    stack = 'File "m.py", line 3, in forward\n    return x.sum(dim=[0])'
+    node = {
+        "target": "torch.ops.aten.sum.dim_IntList",
+        "inputs": [
+            {"name": "self", "arg": tensor("x"), "kind": 1},
+            {"name": "dim", "arg": {"as_ints": [0]}, "kind": 2},
+        ],
+        "outputs": [tensor("total")],
+        "metadata": {"stack_trace": stack},
+    }
+    sizes = [{"as_expr": {"expr_str": "Symbol('s0', integer=True)"}}, {"as_int": 3}]
+    graph = {
+        "inputs": [tensor("x")],
+        "outputs": [tensor("total")],
+        "nodes": [node],
+        "tensor_values": {"x": {"dtype": 7, "sizes": sizes}},
+    }
+    with zipfile.ZipFile(tmp_path / "m.pt2", "w") as archive:
+        archive.writestr("m/models/model.json", json.dumps({"graph_module": {"graph": graph}}))
+        archive.writestr("m/data/aotinductor/model/c1.wrapper.cpp", "int main() {}\n")
+        archive.writestr("m/data/aotinductor/model/c1.so", b"\x7fELF")
+    pellucid.open_artifact(tmp_path / "m.pt2", tmp_path / "dump")
+    made = pellucid.load(tmp_path / "dump")
+    assert problems(made) == []
+    exported, program = made.of(pellucid.Graph)
+    text = made.text(exported.file)
+    assert 'def forward(self, x: "f32[s0, 3]"):' in text
+    assert "# File: m.py:3 in forward, code: return x.sum(dim=[0])" in text
+    assert "total = torch.ops.aten.sum.dim_IntList(x, dim=[0])" in text
+    assert "int main() {}" in made.text(program.file) and program.file.endswith(".cpp")
+    (artifact,) = made.of(events.Artifact)
+    assert artifact.notes == ("data/aotinductor/model/c1.so: machine code, 4 bytes",)
+    assert artifact.lacks[0].startswith("frames and guards")
+
+
+def test_a_program_of_precompile_is_shown_with_its_frames(tmp_path: Path) -> None:
+    # The multi-graph form, of which torch 2.15 has the writer only.
+    frames = base64.b64encode(saved("package-2.15")).decode()
+    text = "# Generated by torch.compiler.precompile -- do not edit.\n"
+    text += f"DROPPED_GUARDS = [['ID_MATCH', \"G['f']\"]]\n_FRAMES = {frames!r}\n"
+    (tmp_path / "work.py").write_text(text, encoding="utf-8")
+    pellucid.open_artifact(tmp_path / "work.py", tmp_path / "dump")
+    made = pellucid.load(tmp_path / "dump")
+    assert [graph.stage for graph in made.of(pellucid.Graph)] == ["precompiled"]
+    assert len(made.of(pellucid.Frame)) == 4
+    (artifact,) = made.of(events.Artifact)
+    assert artifact.dropped == ("['ID_MATCH', \"G['f']\"]",)
+    assert "G['f']" in made.text("index.md")
+
+
+# --- nothing runs, and nothing else is read -------------------------------------------------------
+
+WATCHED = """
+import sys
+import pellucid, pellucid.torch.artifacts.read, pellucid.report.files, pellucid.findings
+RAN = []
+def hook(event, arguments):
+    if event in ("os.system", "subprocess.Popen", "os.posix_spawn", "os.exec", "pickle.find_class"):
+        RAN.append((event, arguments))
+    if event == "import" and arguments[0] in ("poison", "torch"):
+        RAN.append((event, arguments[0]))
+    if event == "exec" and getattr(arguments[0], "co_filename", "").startswith(("saved.py", "poi")):
+        RAN.append((event, arguments[0]))
+    if event == "open" and str(arguments[0]).endswith("saved.py"):
+        RAN.append((event, arguments[0]))
+sys.addaudithook(hook)
+for artifact in sys.argv[2:]:
+    pellucid.open_artifact(artifact, sys.argv[1])
+    capture = pellucid.load(sys.argv[1])
+    print(artifact, len(capture.of(pellucid.Frame)), len(capture.of(pellucid.events.Problem)))
+print(RAN, [name for name in ("torch", "poison") if name in sys.modules])
+"""
+
+
+RUNS = b"\x8c\x02os\x8c\x06system\x93\x8c\x09touch ran\x85R"
+IMPORTS = b"\x8c\x06poison\x8c\x03run\x93)R"
+OWN = b"\x8c\x06poison\x8c\x05Class\x93)\x81}\x8c\x01aK\x01sb"
+
+
+def test_a_poisoned_artifact_runs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "poison.py").write_text("open('imported', 'w')", encoding="utf-8")
+    (tmp_path / "saved.py").write_text("SECRET = 1\n" * 20, encoding="utf-8")
+    # The results are dropped, and nothing is remembered: the rest stays as it is.
+    before = b"\x80\x04" + b"".join(each + b"0" for each in (RUNS, IMPORTS, OWN))
+    alone = (
+        b"PT2AOT\x01\x80\x04}(\x8c\x0bruntime_env" + RUNS + b"\x8c\x0doriginal_code" + OWN + b"u."
+    )
+    files = {
+        "function": before + saved("function-2.13")[2:],
+        "entry": before + saved("package-2.13")[2:],
+        "alone": alone,
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    command = [sys.executable, "-c", WATCHED, "dump", "function", "entry", "alone"]
+    done = subprocess.run(command, cwd=tmp_path, env=run_env(), stdout=subprocess.PIPE, text=True)
+    assert done.stdout.splitlines()[:2] == ["function 1 0", "entry 4 0"]
+    assert done.stdout.splitlines()[-1].startswith("[] []"), done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["alone", "dump", "entry", "function", "poison.py", "saved.py"]
+    )
+    texts = [path.read_bytes() for path in (tmp_path / "dump").iterdir()]
+    assert not any(b"SECRET" in text for text in texts)
+
+
+def test_code_that_is_cut_off_does_not_become_a_code_object(tmp_path: Path) -> None:
+    data = saved("package-2.13")
+    tree = parts_of(_written(tmp_path, data))[0].trees[0]
+    codes = [node for node in tree.objects("SerializedCode") if node.get("co_code")]
+    for node in codes:  # the last instruction loses its inline cache, or becomes one with some
+        instructions = node.fields["co_code"].value
+        broken = instructions[:-2] + b"\xab\x01"
+        pellucid.open_artifact(
+            _written(tmp_path, data.replace(instructions, broken)), tmp_path / "dump"
+        )
+    assert len(codes) > 5
+
+
+def _written(folder: Path, data: bytes) -> Path:
+    path = folder / "entry"
+    path.write_bytes(data)
+    return path
+
+
+def test_damaged_artifacts_are_read_or_refused(tmp_path: Path) -> None:
+    rng = random.Random(11)
+    read = 0
+    for name in ("function-2.13", "package-2.13", "function-2.15"):
+        for _ in range(60):
+            data = bytearray(saved(name))
+            for _ in range(rng.randint(1, 6)):
+                data[rng.randrange(len(data))] = rng.randrange(256)
+            try:
+                parts = parts_of(_written(tmp_path, bytes(data)))
+            except NotAnArtifact:
+                continue
+            trees = [tree for part in parts for tree in part.trees]
+            backends_in(trees)
+            for versions in functions_in(trees):
+                for version in versions:
+                    try:
+                        entry_of(CompileKey("L0/0"), version.guards)
+                    except DecompileError:
+                        continue
+                    read += 1
+    assert read > 60
+
+
+def test_what_torch_does_not_save_is_refused(tmp_path: Path, capsys: Any) -> None:
+    from pellucid.__main__ import main
+
+    path = tmp_path / "file"
+    for data in (b"", b"text", b"PK\x03\x04", pickle.dumps(1)[:-1], bundle()[:-1]):
+        path.write_bytes(data)
+        with pytest.raises(NotAnArtifact, match="file: "):
+            pellucid.open_artifact(path, tmp_path / "dump")
+    assert main(["open", str(path), str(tmp_path / "dump")]) == 1
+    assert main(["open", str(tmp_path / "none"), str(tmp_path / "dump")]) == 1
+    assert "no such file" in capsys.readouterr().err
+    assert not (tmp_path / "dump").exists()
+
+
+def test_the_command_says_what_it_found(tmp_path: Path, capsys: Any) -> None:
+    from pellucid.__main__ import main
+
+    assert main(["open", str(_written(tmp_path, saved("package-2.13"))), str(tmp_path / "d")]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("4 compiled versions (4 proven), ")
+    assert said.err.rstrip().endswith("page.html")
