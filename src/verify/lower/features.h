@@ -26,6 +26,7 @@ struct Features {
   bool annotations_in_tuple;  // those of a function; before: a dict of constant keys
   bool repeats_loop_test;     // loop inversion: the test of a `while` is repeated at its end
   bool folds_within_walrus;   // constants are folded in the value of a walrus
+  bool loads_empty_tuple;     // the one of `f(**a)` is a constant
 
   // -- 3.11 -------------------------------------------------------------------------------------
   bool exceptions_are_one_value;   // on the stack; before: type, value and traceback
@@ -116,7 +117,7 @@ constexpr Features features_of(object::Version version) {
 
   f.limits_stack = f.annotations_in_tuple = minor >= 10;
   f.repeats_loop_test = minor >= 10 && minor <= 13;
-  f.folds_within_walrus = minor >= 10;
+  f.folds_within_walrus = f.loads_empty_tuple = minor >= 10;
 
   f.exceptions_are_one_value = f.joins_long_strings = f.patterns_have_lines = minor >= 11;
   f.swaps = f.matches_are_none_or_value = f.methods_with_keywords = minor >= 11;

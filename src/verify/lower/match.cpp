@@ -76,6 +76,12 @@ class Matcher {
   }
   Label failure() { return failure(on_top_ + stores_.size()); }
   void fail_unless_true() { unit_.emit.branch(false, failure()); }
+  void fail_unless_none(bool is_none) {
+    if (unit_.features.tests_none_by_opcode) return unit_.emit.branch_none(!is_none, failure());
+    load_none(unit_);
+    unit_.emit.op(Op::IsOp, is_none ? 0 : 1);
+    fail_unless_true();
+  }
 
   void drop(const std::vector<Label>& failures) {
     for (size_t i = failures.size(); i-- > 1;) {
@@ -139,10 +145,13 @@ class Matcher {
         expression(unit_, tree_.as<ast::MatchValue>(node).value);
         unit_.emit.op(Op::Compare, static_cast<uint32_t>(bytecode::CompareOperator::Eq));
         return fail_unless_true();
-      case Kind::MatchSingleton:
-        load(unit_, tree_.as<ast::MatchSingleton>(node).value);
+      case Kind::MatchSingleton: {
+        const ConstId value = tree_.as<ast::MatchSingleton>(node).value;
+        if (unit_.module[value].kind == object::ConstKind::None) return fail_unless_none(true);
+        load(unit_, value);
         unit_.emit.op(Op::IsOp, 0);
         return fail_unless_true();
+      }
       case Kind::MatchSequence:
         return sequence(tree_.items(tree_.as<ast::MatchSequence>(node).patterns));
       case Kind::MatchMapping:
@@ -244,9 +253,7 @@ class Matcher {
   // Fails if None is on top instead of a tuple (3.11+).
   void check_found() {
     unit_.emit.op(Op::Copy, 1);
-    load_none(unit_);
-    unit_.emit.op(Op::IsOp, 1);
-    fail_unless_true();
+    fail_unless_none(false);
   }
 
   // Matches the items of the tuple on top, which is popped (3.10).

@@ -165,7 +165,8 @@ Unit::Unit(Program& of, Unit* around, ScopeId id, CodeId made)
 
 void build_tuple(Unit& unit, uint32_t count) {
   const std::vector<ConstId> items = unit.emit.take_constants(count);
-  if (items.empty()) return unit.emit.op(Op::BuildTuple, count);
+  const bool is_constant = count > 0 ? !items.empty() : unit.features.loads_empty_tuple;
+  if (!is_constant) return unit.emit.op(Op::BuildTuple, count);
   unit.emit.op(Op::LoadConst, unit.constants.tuple(items).value);
 }
 
