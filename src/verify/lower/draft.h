@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/append.h"
 #include "flow/graph.h"
 #include "verify/lower/features.h"
 
@@ -57,7 +58,7 @@ class Draft {
     DraftBlock& to = blocks_[block.index()];
     if (instr.op == Op::Swap || instr.op == Op::StoreFast) note_store(to, instr);
     ++to.count;
-    instrs_.push_back(instr);
+    append_to(instrs_, instr);
   }
   // Returns the instructions of the block that was placed last.
   std::span<const Instr> code_of(Label block) { return code_of(blocks_[block.index()]); }

@@ -67,9 +67,7 @@ void Emitter::op(Op op, uint32_t a, uint32_t b) {
     --here_.exceptions;
   }
   const bool is_local = bytecode::facts_of(op).operand == bytecode::Operand::Local;
-  if (is_local && is_known_.insert(a).second) {
-    locals_.push_back(Symbol(a));
-  }
+  if (is_local && seen_locals_.insert(Symbol(a))) locals_.push_back(Symbol(a));
   if (!live_) return;
   draft_.append(current_, made);
 }

@@ -7,12 +7,12 @@
 #pragma once
 
 #include <functional>
-#include <unordered_set>
 #include <vector>
 
 #include "flow/graph.h"
 #include "verify/lower/draft.h"
 #include "verify/lower/features.h"
+#include "verify/lower/seen.h"
 
 namespace pellucid::verify::lower {
 
@@ -120,7 +120,7 @@ class Emitter {
   Position here_;
   bool live_ = true;
   std::vector<Symbol> locals_;
-  std::unordered_set<uint32_t> is_known_;  // the same, by Symbol
+  Seen seen_locals_;  // the same
 };
 
 }  // namespace pellucid::verify::lower

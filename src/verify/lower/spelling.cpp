@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/lower/spelling.h"
 
-#include <algorithm>
-#include <array>
 #include <initializer_list>
 #include <span>
 #include <string_view>
@@ -15,6 +13,7 @@
 #include "verify/lower/features.h"
 #include "verify/lower/name_rules.h"
 #include "verify/lower/place.h"
+#include "verify/lower/seen.h"
 #include "verify/lower/shapes.h"
 
 namespace pellucid::verify::lower {
@@ -28,25 +27,6 @@ using ast::Tree;
 // CPython's MAXINDENT and CO_MAXBLOCKS.
 constexpr uint32_t kMostIndents = 100;
 constexpr uint32_t kMostBlocks = 20;
-
-// The names of a list that were seen. Most lists have few.
-class Seen {
- public:
-  // Returns true if the name was not seen before.
-  bool insert(ast::field::Name name) {
-    const auto end = few_.begin() + count_;
-    if (std::find(few_.begin(), end, name) != end) return false;
-    if (count_ == kFew) return many_.insert(name).second;
-    few_[count_++] = name;
-    return true;
-  }
-
- private:
-  static constexpr size_t kFew = 8;
-  std::array<ast::field::Name, kFew> few_;
-  uint32_t count_ = 0;  // of these
-  std::unordered_set<ast::field::Name> many_;
-};
 
 class Rules {
  public:
