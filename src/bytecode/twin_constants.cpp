@@ -35,6 +35,7 @@ class Keys {
   explicit Keys(const object::Module& module) : module_(module) {}
 
   uint64_t of(ConstId id) {
+    if (module_[id].items.empty()) return outer_key(module_[id]);
     std::vector<ConstId> todo{id};
     while (!todo.empty()) {
       const ConstId last = todo.back();
