@@ -2,7 +2,6 @@
 #include "archive/pyinstaller.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -14,7 +13,7 @@ namespace pellucid::archive {
 
 namespace {
 
-constexpr std::array<uint8_t, 8> kMagic = {'M', 'E', 'I', 0x0c, 0x0b, 0x0a, 0x0b, 0x0e};
+constexpr std::string_view kMagic = "MEI\x0c\x0b\x0a\x0b\x0e";
 constexpr size_t kCookieSize = 88;
 constexpr size_t kEntrySize = 18;
 constexpr size_t kHeaderSize = 16;  // of a .pyc
@@ -113,6 +112,9 @@ std::optional<Cookie> find_cookie(Span bytes) {
   const size_t least =
       is_executable(bytes) ? 0 : bytes.size() - std::min<size_t>(bytes.size(), 1 << 16);
   Span before = bytes.subspan(least);
+  // Few files have it, which a search from the start finds out far sooner.
+  const std::string_view text(reinterpret_cast<const char*>(before.data()), before.size());
+  if (text.find(kMagic) == std::string_view::npos) return std::nullopt;
   for (;;) {
     const auto found = std::find_end(before.begin(), before.end(), kMagic.begin(), kMagic.end());
     if (found == before.end()) return std::nullopt;
