@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/append.h"
 #include "bytecode/traits.h"
 #include "bytecode/varint.h"
 
@@ -133,14 +134,17 @@ bool set_lines(const object::Code& code, std::span<RawInstr> instrs) {
 object::Places places_of(const object::Code& code) {
   if (code.version.minor < 11) return {};
   const size_t units = code.bytecode.size() / 2;
-  std::vector<object::SourcePlace> places(units);
+  std::vector<object::Places::Run> runs;
+  runs.reserve(code.linetable.size() / 2);
   bool any = false;
   const bool complete = each_location(code, [&](const Location& found) {
     any = any || found.place.columns.begin != object::kNoColumn;
-    const size_t end = std::min(found.end, units);
-    for (size_t unit = found.begin; unit < end; ++unit) places[unit] = found.place;
+    if (found.begin >= units) return;
+    append_to(runs, {found.place, static_cast<uint32_t>(std::min(found.end, units))});
   });
   if (!any || !complete) return {};
+  // What a table that is too short leaves out has no place.
+  runs.push_back({{}, static_cast<uint32_t>(units)});
   std::vector<uint32_t> nops, leaves;
   const TraitsTable& traits = traits_of(code.version);
   const std::span<const uint8_t> bytes = code.bytecode;
@@ -151,7 +155,7 @@ object::Places places_of(const object::Code& code) {
     }
     at += opcode.length;
   }
-  return {std::move(places), std::move(nops), std::move(leaves)};
+  return {std::move(runs), std::move(nops), std::move(leaves)};
 }
 
 }  // namespace pellucid::bytecode

@@ -2,8 +2,22 @@
 #include "object/places.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pellucid::object {
+
+Places::Places(std::vector<Run> runs, std::vector<uint32_t> nops, std::vector<uint32_t> leaves)
+    : runs_(std::move(runs)), nops_(std::move(nops)), leaves_(std::move(leaves)) {
+  run_of_.resize(runs_.empty() ? 0 : runs_.back().end);
+  uint32_t unit = 0;
+  for (size_t i = 0; i < runs_.size(); ++i) {
+    for (; unit < runs_[i].end; ++unit) run_of_[unit] = static_cast<uint32_t>(i);
+  }
+  for (size_t i = runs_.size(); i-- > 1;) {
+    Run& before = runs_[i - 1];
+    if (before.place.columns == runs_[i].place.columns) before.end = runs_[i].end;
+  }
+}
 
 bool Places::is_nop(uint32_t unit) const {
   return std::binary_search(nops_.begin(), nops_.end(), unit);
@@ -31,18 +45,6 @@ bool Places::is_left_before(uint32_t unit) const {
 uint32_t Places::last_leaving(uint32_t unit) const {
   const auto next = std::lower_bound(leaves_.begin(), leaves_.end(), unit);
   return next == leaves_.begin() ? kNoUnit : *(next - 1);
-}
-
-uint32_t Places::end_of_place(uint32_t unit) const {
-  if (ends_.empty()) {
-    uint32_t end = size();
-    ends_.resize(end);
-    for (uint32_t at = end; at-- > 0;) {
-      if (at + 1 < ends_.size() && !is_same(at, at + 1)) end = at + 1;
-      ends_[at] = end;
-    }
-  }
-  return ends_[unit];
 }
 
 }  // namespace pellucid::object

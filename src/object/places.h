@@ -36,17 +36,23 @@ class Places {
   // Not the number of any code unit.
   static constexpr uint32_t kNoUnit = 0xffffffffu;
 
+  // Consecutive units of one place, up to `end`.
+  struct Run {
+    SourcePlace place;
+    uint32_t end;
+  };
+
   Places() = default;
-  // `nops`, `leaves`: the units that hold a NOP; a jump without a condition, a return or a raise.
-  Places(std::vector<SourcePlace> units, std::vector<uint32_t> nops, std::vector<uint32_t> leaves)
-      : units_(std::move(units)), nops_(std::move(nops)), leaves_(std::move(leaves)) {}
+  // `runs`: of all units, in order. `nops`, `leaves`: the units that hold a NOP; a jump without a
+  // condition, a return or a raise.
+  Places(std::vector<Run> runs, std::vector<uint32_t> nops, std::vector<uint32_t> leaves);
 
   // Without columns nothing is known: before 3.11, with `-X no_debug_ranges`, for a broken table.
-  bool known() const { return !units_.empty(); }
-  uint32_t size() const { return static_cast<uint32_t>(units_.size()); }
+  bool known() const { return !run_of_.empty(); }
+  uint32_t size() const { return static_cast<uint32_t>(run_of_.size()); }
   // Units past the end have no place.
   SourcePlace at(uint32_t unit) const {
-    return unit < units_.size() ? units_[unit] : SourcePlace();
+    return unit < run_of_.size() ? runs_[run_of_[unit]].place : SourcePlace();
   }
   Columns columns(uint32_t unit) const { return at(unit).columns; }
 
@@ -72,12 +78,12 @@ class Places {
 
   // Returns the first code unit after one that has another place; that after the last one if there
   // is none.
-  uint32_t end_of_place(uint32_t unit) const;
+  uint32_t end_of_place(uint32_t unit) const { return runs_[run_of_[unit]].end; }
 
  private:
-  std::vector<SourcePlace> units_;
+  std::vector<Run> runs_;         // each up to the end of those with the same columns
+  std::vector<uint32_t> run_of_;  // by unit
   std::vector<uint32_t> nops_, leaves_;
-  mutable std::vector<uint32_t> ends_;  // end_of_place() of each unit; filled on demand
 };
 
 }  // namespace pellucid::object
