@@ -218,35 +218,35 @@ Starts::Jump Starts::in_clause(NodeId handler) const {
 // asked for at each level of those around it, so those in it are remembered: what steps move or
 // drop later does not change them.
 uint32_t Starts::end_of(NodeId root) const {
-  struct Part {
-    NodeId node;
-    size_t around;
-    uint32_t end;
-  };
-  std::vector<Part> parts;
-  std::vector<std::pair<NodeId, size_t>> todo{{root, 0}};
-  while (!todo.empty()) {
-    const auto [node, around] = todo.back();
-    todo.pop_back();
+  // (Kept lists: most searches are short.)
+  std::vector<Part>& parts = parts_;
+  parts.clear();
+  todo_.assign(1, {root, 0});
+  while (!todo_.empty()) {
+    auto [node, here] = todo_.back();
+    todo_.pop_back();
     const Kind kind = tree_.kind(node);
-    const auto known = kWithLists.has(kind) ? ends_.find(node.value) : ends_.end();
-    if (known != ends_.end()) {
-      parts.push_back({node, around, known->second});
-      continue;
+    if (parts.empty() || kWithLists.has(kind)) {
+      const auto known = kWithLists.has(kind) ? ends_.find(node.value) : ends_.end();
+      parts.push_back({node, here, known != ends_.end() ? known->second : end_of_unit(node)});
+      if (known != ends_.end()) continue;
+      here = parts.size() - 1;
+    } else {
+      parts[here].end = std::max(parts[here].end, end_of_unit(node));
     }
-    const uint32_t unit = unit_of(node);
-    const size_t here = parts.size();
-    parts.push_back({node, around, unit == kNoUnit ? 0 : unit + 1});
     const bool is_function = kFunctions.has(kind);
     for (const ast::ChildField& field : ast::child_fields_of(kind)) {
       if (is_function && field.suite == ast::Suite::Body) continue;
-      const uint32_t slot = tree_[node].slots[field.slot];
-      if (!field.is_list) {
-        if (NodeId(slot).valid()) todo.emplace_back(NodeId(slot), here);
-        continue;
-      }
-      for (const NodeId item : tree_.items(ast::ListId(slot))) {
-        if (item.valid()) todo.emplace_back(item, here);
+      const NodeId one(tree_[node].slots[field.slot]);
+      for (const NodeId child :
+           field.is_list ? tree_.items(ast::ListId(one.value)) : std::span(&one, 1)) {
+        if (!child.valid()) continue;
+        // Every second node is one without children.
+        if (ast::child_fields_of(tree_.kind(child)).empty()) {
+          parts[here].end = std::max(parts[here].end, end_of_unit(child));
+        } else {
+          todo_.emplace_back(child, here);
+        }
       }
     }
   }

@@ -123,6 +123,11 @@ class Starts {
  private:
   const Header& header() const;
   uint32_t end_of(ast::NodeId root) const;
+  // Returns one more than the code unit of a node; 0: it is not known.
+  uint32_t end_of_unit(ast::NodeId node) const {
+    const uint32_t unit = unit_of(node);
+    return unit == kNoUnit ? 0 : unit + 1;
+  }
   Next next_place(uint32_t unit) const;
 
   bool has_more_than_jumps(int32_t line) const;
@@ -151,6 +156,13 @@ class Starts {
     size_t changes = 0;  // of the tree, then
   };
 
+  // A statement within what end_of() is asked of, or that itself.
+  struct Part {
+    ast::NodeId node;
+    size_t around;  // the part that it is in
+    uint32_t end;
+  };
+
   const ast::Tree& tree_;
   Statements body_;
   Source source_;
@@ -158,6 +170,8 @@ class Starts {
   mutable std::array<Found, 32> found_{};                // by the last bits of the node's number
   mutable std::optional<Header> header_;                 // once it was asked for
   mutable std::unordered_map<uint32_t, uint32_t> ends_;  // end_of(), by number
+  mutable std::vector<Part> parts_;                      // of end_of(), as is todo_
+  mutable std::vector<std::pair<ast::NodeId, size_t>> todo_;
   mutable std::vector<int32_t> lines_;  // lines with more than a jump, sorted; filled on demand
 };
 
