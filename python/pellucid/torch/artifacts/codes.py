@@ -75,6 +75,8 @@ def _caches() -> Mapping[int, int]:
     """Return the number of inline caches after each instruction that a compiler writes."""
     found = dict.fromkeys((n for name, n in opcode.opmap.items() if _is_written(name)), 0)
     sizes = getattr(opcode, "_inline_cache_entries", {})
+    if not sizes and _RUNNING >= (3, 11):
+        return {}  # then no code is known to be whole
     if isinstance(sizes, Mapping):  # by name since 3.13
         found.update(
             (opcode.opmap[name], size) for name, size in sizes.items() if name in opcode.opmap

@@ -72,13 +72,20 @@ def open_artifact(artifact: str | os.PathLike[str], directory: str | os.PathLike
     return report(directory)
 
 
+class _Answers(Answers):
+    """Answers without a torch: that of this process, if there is one, is not imported."""
+
+    def computed_again(self) -> None:
+        return None
+
+
 class _Reading:
     """Reads the parts of an artifact into a session."""
 
     def __init__(self, session: Session, parts: list[Parts]) -> None:
         self._session = session
         self._parts = parts
-        self._answers = Answers()
+        self._answers = _Answers()
         trees = [tree for part in parts for tree in part.trees]
         session.versions, version = system_of(trees)
         self._functions = functions_in(trees)

@@ -71,6 +71,10 @@ class Process:
         """
         return outcomes.failure(kind)
 
+    def computed_again(self) -> frozenset[str] | None:
+        """Return the operations that torch recomputes in a backward pass; None if unknown."""
+        return hooks.computed_again()
+
     def thread(self) -> int:
         """Return the id of the thread that an event comes from."""
         return threading.get_ident()

@@ -88,7 +88,7 @@ def on_record(
             if stage == "captured":
                 keep_sources(session, key, module)
             elif stage == "backward":
-                add_saved(session, graph, _sizes(session, key))
+                add_saved(session, graph, _sizes(session, key), process)
     return None
 
 

@@ -8,7 +8,8 @@ from typing import Any
 from ..model.events import CompileKey, Graph, Saved
 from ..model.saved import returned_names, saved_by
 from ..store.session import Session
-from ..taps import graph_hooks, hooks
+from ..taps import graph_hooks
+from .process import Process
 
 
 def keep_sources(session: Session, key: CompileKey, module: Any | None) -> None:
@@ -17,7 +18,7 @@ def keep_sources(session: Session, key: CompileKey, module: Any | None) -> None:
         session.input_sources[key] = graph_hooks.sources_of_inputs(module)
 
 
-def add_saved(session: Session, backward: Graph, symbols: dict[str, int]) -> None:
+def add_saved(session: Session, backward: Graph, symbols: dict[str, int], process: Process) -> None:
     """Record the tensors saved for a backward graph that was just written."""
     nodes = session.nodes.get(backward.file, ())
     wanted = {node.name for node in nodes if node.op == "placeholder"}
@@ -37,7 +38,7 @@ def add_saved(session: Session, backward: Graph, symbols: dict[str, int]) -> Non
             returned_names(graph.text),
             symbols,
             session.input_sources.get(backward.key, ()),
-            hooks.computed_again(),
+            process.computed_again(),
         )
         event = Saved(backward.key, graph.file, backward.file, given, tensors)
         if event not in session.of(Saved):
