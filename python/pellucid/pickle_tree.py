@@ -39,6 +39,7 @@ class Tree:
         if root is None:
             raise DecompileError(self.core.failure or "no value", self.core.end)
         self.root = Node(self, root)
+        self._objects: list[tuple[str, Node]] | None = None
         self._known: dict[tuple[str, int], Any] = {}
 
     def once(self, what: str, number: int, find: Callable[[], T]) -> T:
@@ -55,9 +56,11 @@ class Tree:
 
     def objects(self, *classes: str) -> Iterator[Node]:
         """Yield the objects of classes with these names, in the order in which they are made."""
-        for node in self.nodes():
-            if node.kind == "call" and node.cls.rpartition(".")[2] in classes:
-                yield node
+        if self._objects is None:
+            self._objects = [
+                (node.cls.rpartition(".")[2], node) for node in self.nodes() if node.kind == "call"
+            ]
+        yield from (node for name, node in self._objects if name in classes)
 
     def nested(self) -> Iterator[bytes]:
         """Yield the bytes in this pickle that begin like a pickle."""

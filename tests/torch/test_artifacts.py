@@ -1,6 +1,8 @@
 """`pellucid open`: compiled code that torch saved becomes a capture; nothing in it runs."""
 
 import base64
+import contextlib
+import dataclasses
 import gzip
 import json
 import pickle
@@ -19,9 +21,11 @@ import torch
 from pellucid import events
 from pellucid.errors import DecompileError, NotAnArtifact
 from pellucid.findings import find
+from pellucid.pickle_tree import Tree
 from pellucid.torch.artifacts.compiled import backends_in, functions_in
 from pellucid.torch.artifacts.guards import entry_of
 from pellucid.torch.artifacts.parts import parts_of
+from pellucid.torch.artifacts.sources import source_of
 from pellucid.torch.model.events import CompileKey
 from support import compiles, run_env
 
@@ -137,6 +141,57 @@ def test_the_page_and_the_findings_are_those_of_a_capture(function: Any) -> None
     assert any("guards that torch dropped" in each for each in artifact.lacks)
     assert "Read from `gate.aot`" in capture.text("index.md")
     assert capture.versions["torch"].startswith(RELEASES)
+
+
+# What a source needs: its fields that have no default.
+FIELDS = {
+    "local_name": "x",
+    "global_name": "g",
+    "member": "cell_contents",
+    "index": 3,
+    "idx": 1,
+    "idx_key": 0,
+    "ind": 0,
+    "is_int": True,
+}
+# Those that no guard is about, and one that only a trace can make.
+UNGUARDED = {
+    "ChainedSource",
+    "RandomValueSource",
+    "EphemeralSource",
+    "ConstantSource",
+    "ImportSource",
+}
+
+
+def test_sources_have_torchs_texts() -> None:
+    import torch._dynamo.source as sources
+    from torch._guards import Source
+
+    base = sources.AttrSource(sources.LocalSource("self"), "0")
+    key = sources.ConstDictKeySource(base, 2)
+    made = [sources.TensorPropertySource(base, each, n) for n, each in enumerate(_properties())]
+    made += [sources.DefaultsSource(base, "k", is_kw=True), sources.DictGetItemSource(base, key)]
+    made += [sources.GetItemSource(base, slice(1, None)), sources.DictGetItemSource(base, "a{b")]
+    for cls in vars(sources).values():
+        if not isinstance(cls, type) or not issubclass(cls, Source) or cls.__name__ in UNGUARDED:
+            continue
+        fields = [field for field in dataclasses.fields(cls) if field.init]
+        needed = [f.name for f in fields if f.default is dataclasses.MISSING]
+        if {*needed} <= {"base", *FIELDS}:
+            made.append(cls(**{name: FIELDS.get(name, base) for name in needed}))
+    assert len(made) > 40
+    texts = {}
+    for source in made:
+        with contextlib.suppress(NotImplementedError):  # it cannot be guarded on
+            texts[type(source).__name__, source.name] = source_of(Tree(pickle.dumps(source)).root)
+    assert {(cls, found.text) for (cls, _), found in texts.items()} == set(texts)
+
+
+def _properties() -> Any:
+    from torch._dynamo.source import TensorProperty
+
+    return [TensorProperty.SIZE, TensorProperty.STRIDE]
 
 
 # --- the other kinds ------------------------------------------------------------------------------
@@ -319,6 +374,16 @@ def test_a_poisoned_artifact_runs_nothing(tmp_path: Path) -> None:
     assert [tensor.name for tensor in event.tensors] == ["primals_1"]
     texts = [path.read_bytes() for path in (tmp_path / "dump").iterdir()]
     assert not any(b"SECRET" in text for text in texts)
+
+
+def test_names_of_dynamo_for_other_modules_prove_nothing(tmp_path: Path) -> None:
+    data = saved("package-2.13").replace(b"torch._dynamo.utils", b"poison.dynamo.utils")
+    pellucid.open_artifact(_written(tmp_path, data), tmp_path / "dump")
+    capture = pellucid.load(tmp_path / "dump")
+    frames = capture.of(pellucid.Frame)
+    assert {frame.verdict.status for frame in frames} == {"failed"} and len(frames) == 4
+    assert "would be poison.dynamo.utils" in frames[0].verdict.reason
+    assert not any("import poison" in path.read_text() for path in capture.directory.glob("*.py"))
 
 
 def test_code_that_is_cut_off_does_not_become_a_code_object(tmp_path: Path) -> None:

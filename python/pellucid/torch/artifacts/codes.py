@@ -50,7 +50,10 @@ def _read(node: Node, version: Version) -> Read:
     if data is None or node.get("co_code") is None:
         raise DecompileError("not a code object")
     if version == _RUNNING and _is_whole(node, 0):
-        code = marshal.loads(data)  # the core wrote these bytes, from checked fields
+        try:
+            code = marshal.loads(data)  # the core wrote these bytes, from checked fields
+        except (ValueError, TypeError, EOFError, SystemError) as error:
+            raise DecompileError(f"not a code object of this Python: {error}") from error
         if isinstance(code, CodeType):
             return Read(code, False)
     return Read(port(data, version=version).code, True)

@@ -114,6 +114,10 @@ class Frames:
         self, key: CompileKey, variant: Variant, original: Read, graphs: Sequence[str]
     ) -> tuple[Rewriting, Mapping[str, CodeType]]:
         """Return a version's source, and the code of the resume functions that it calls."""
+        for held, module in variant.modules.items():
+            # The proof builds on what Dynamo installs under its names.
+            if held != "__import_" + module.replace(".", "_dot_"):
+                raise CannotPort(f"{held} would be {module}, unlike in Dynamo's own code")
         if not original.is_ported:
             code, scope = code_of(variant.code, self._version).code, dict(self._resumes)
             origin = Origin(original.code, key.slug, {}, scope)

@@ -36,7 +36,7 @@ _TEXTS: Mapping[str, str] = {
     "AttrProxySource": "{0}.get_base()",
     "GetItemSource": "{0}[{1}]",
     "DictGetItemSource": "{0}[{1}]",
-    "DictSubclassGetItemSource": "dict.__getitem__({0}, {1})",
+    "DictSubclassGetItemSource": "{0}[{1}]",
     "ListGetItemSource": "list.__getitem__({0}, {1})",
     "ConstDictKeySource": "list(dict.keys({0}))[{1}]",
     "NonSerializableSetGetItemSource": "list({0})[{1}]",
@@ -50,6 +50,7 @@ _TEXTS: Mapping[str, str] = {
     "UnwrapCollectiveTensorSource": "___unwrap_async_collective_tensor({0})",
     "FloatTensorSource": "___as_tensor({0})",
     "CallMethodItemSource": "{0}.item()",
+    "CurrentStreamSource": "___get_current_stream({0})",
     "GlobalStateSource": "",
     "ShapeEnvSource": "",
     "BackwardStateSource": "",
@@ -62,6 +63,7 @@ _ACCESSORS: Mapping[str, str] = {
     "LocalSource": "DictGetItemGuardAccessor",
     "GlobalSource": "DictGetItemGuardAccessor",
     "DictGetItemSource": "DictGetItemGuardAccessor",
+    "DictSubclassGetItemSource": "DictGetItemGuardAccessor",
     "ClosureSource": "ClosureGuardAccessor",
     "CodeSource": "CodeGuardAccessor",
     "TupleIteratorGetItemSource": "TupleIteratorGetItemAccessor",
@@ -69,6 +71,7 @@ _ACCESSORS: Mapping[str, str] = {
     "IndexedSource": "IndexedGuardAccessor",
 }
 _BY_TEXT = "text"
+_DICT_ITEMS = ("DictGetItemSource", "DictSubclassGetItemSource")
 _PROPERTIES = ("size()[{0}]", "stride()[{0}]", "storage_offset()")
 
 
@@ -119,9 +122,10 @@ def _read(node: Node, depth: int) -> Source:
         parts = args[1].items  # the class slice, and its arguments
         key = f"slice{parts[1].plain()!r}" if len(parts) > 1 else "…"
         return Source(f"{shown[0]}[{key}]", base, access, key)
-    if access == "DictGetItemGuardAccessor" and len(args) > 1 and base is not None:
-        access = _BY_TEXT if args[1].cls.endswith("Source") else access
     form = _TEXTS.get(name, "{0}" if base is not None else "…")
+    if name in _DICT_ITEMS and len(args) > 1 and args[1].cls.endswith("Source"):
+        access = _BY_TEXT  # the key is one of the dict's own, by its number
+        form = "dict.__getitem__({0}, {1})" if "Subclass" in name else form
     return Source(form.format(*shown, *[""] * 3), base, access, key)
 
 

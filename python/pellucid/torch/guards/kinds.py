@@ -27,6 +27,7 @@ _TENSOR = re.compile(
     r"size=(?P<size>\[.*\]), stride=(?P<stride>\[.*\])\)\Z",
     re.DOTALL,
 )
+_KEPT = re.compile(r"[ (]kept_\w+\[")
 _CLASS = re.compile(r"<class '([^']+)'>\Z")
 _UNMARKED = (
     "_dynamo_dynamic_indices",
@@ -64,7 +65,8 @@ def translate(leaf: Leaf, manager: Manager, value: str, context: Context) -> Tra
     if make is not None and texts:
         call = make(leaf, manager, value, texts, context)
         if call is not None:
-            return Translated(call, "kept" not in call or leaf.kind in _DESCRIBED)
+            is_kept = _KEPT.search(call) is not None
+            return Translated(call, not is_kept or leaf.kind in _DESCRIBED)
     if leaf.kind in _ALSO_AS_WORDED:
         inside = [reworded(text, manager.source, value, context.names) for text in texts]
         if texts and None not in inside:
