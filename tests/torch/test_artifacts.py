@@ -341,11 +341,17 @@ class AOTAutogradResult:
     """By its name, what torch's cache keeps of a graph and its backward pass."""
 
 
+class _GraphModulePickleData:
+    """By its name, what torch saves of a graph for the backend `eager`."""
+
+
 def trained() -> bytes:
     made: Any = AOTAutogradResult()
     made.aot_joint_graph_str = made.aot_forward_graph_str = FORWARD
     made.aot_backward_graph_str = BACKWARD
-    return pickle.dumps(made)
+    graph: Any = _GraphModulePickleData()
+    graph.gm_dict = {"_code": "\n\ndef forward(self, x):\n    return (x,)\n    "}
+    return pickle.dumps([made, graph])
 
 
 def test_a_poisoned_artifact_runs_nothing(tmp_path: Path) -> None:
@@ -370,8 +376,11 @@ def test_a_poisoned_artifact_runs_nothing(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1].startswith("[] []"), done.stdout
     there = {path.name for path in tmp_path.iterdir()}
     assert there == {*files, "dump", "poison.py", "saved.py"}
-    (event,) = pellucid.load(tmp_path / "dump").of(events.Saved)  # the last one's
+    last = pellucid.load(tmp_path / "dump")
+    (event,) = last.of(events.Saved)
     assert [tensor.name for tensor in event.tensors] == ["primals_1"]
+    stages = [graph.stage for graph in last.of(pellucid.Graph)]
+    assert stages == ["joint", "forward", "backward", "captured"]
     texts = [path.read_bytes() for path in (tmp_path / "dump").iterdir()]
     assert not any(b"SECRET" in text for text in texts)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass, field
 from typing import Iterable, Iterator
 
@@ -111,6 +112,8 @@ def _texts(node: Node | None) -> dict[str, str]:
 class Backend:
     """What torch made of one graph."""
 
+    captured: str = ""
+    """Dynamo's graph, if the backend is given that and keeps it."""
     joint: str = ""
     forward: str = ""
     backward: str = ""
@@ -119,7 +122,8 @@ class Backend:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.joint or self.forward or self.backward or self.programs)
+        graphs = self.captured or self.joint or self.forward or self.backward
+        return not (graphs or self.programs)
 
 
 def backends_in(trees: Iterable[Tree]) -> list[tuple[str, Backend]]:
@@ -138,6 +142,12 @@ def backends_in(trees: Iterable[Tree]) -> list[tuple[str, Backend]]:
             inside.update(node.number for node in graphs)
             name = named.get(result.number) or _owner(tree)
             found.append((name, _backend(result, graphs)))
+        for module in tree.objects("_GraphModulePickleData"):
+            fields = module.get("gm_dict")
+            code = "" if fields is None else fields.text("_code").strip("\n")
+            if code:
+                text = f"class GraphModule(torch.nn.Module):\n{textwrap.indent(code, '    ')}\n"
+                found.append((_owner(tree), Backend(captured=text)))
         for graph in tree.objects(*GRAPHS):
             if graph.number not in inside:
                 found.append(("", _backend(None, [graph])))

@@ -11,7 +11,7 @@ import contextlib
 import re
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any, Mapping, Sequence
+from typing import Any, Iterable, Mapping, Sequence
 
 from pellucid.decompilation import prove_generated
 from pellucid.matching.judge import lowered
@@ -22,7 +22,7 @@ from ..dynamo.local_names import named
 from ..dynamo.rewrite import Rewriting
 from ..dynamo.user_lines import annotate
 from ..model.events import Verdict
-from ..model.names import scrub, stable_globals
+from ..model.names import definable, scrub, stable_globals
 
 _NAMES = ("co_names", "co_varnames", "co_cellvars", "co_freevars")
 
@@ -78,8 +78,9 @@ def _rewritten(
     shape = _Shape(node.text("co_name"), **{name: names_in(node, name) for name in _NAMES})
     made: Any = shape
     known = facts(original, made)
-    known["nested"] = [shape.co_name]
-    data = _alone(data, node.text("co_qualname"), shape.co_name)
+    name = definable(shape.co_name)
+    known["nested"] = [name]
+    data = _alone(data, (node.text("co_qualname"), shape.co_name), name)
     found, verdict = prove_generated(data, version, known)
     text = annotate(named(found.source, known["temporaries"], {}), original, graphs, resumed)
     is_proven = verdict.status != "unproven"
@@ -93,20 +94,22 @@ def _rewritten(
     return Rewriting(original, text, told)
 
 
-def _alone(data: bytes, qualified: str, name: str) -> bytes:
-    """Return marshalled code without the class or function around it.
+def _alone(data: bytes, names: Iterable[str], name: str) -> bytes:
+    """Return marshalled code under a name that a function can have, without what is around it.
 
-    Dynamo's names begin with two underscores, which a class would mangle.
+    Dynamo's names begin with two underscores, which a class would mangle; a lambda has no name.
 
-    >>> _alone(b"\\x03A.fx\\x01f", "A.f", "f")
+    >>> _alone(b"\\x03A.fx\\x01f", ["A.f", "f"], "f")
     b'\\x01fx\\x01f'
     """
-    old, new = qualified.encode("utf-8", "surrogatepass"), name.encode("utf-8", "surrogatepass")
-    for size in (4, 1):
-        with contextlib.suppress(OverflowError):
-            before = len(old).to_bytes(size, "little") + old
-            if data.count(before) == 1:
-                return data.replace(before, len(new).to_bytes(size, "little") + new)
+    new = name.encode("utf-8", "surrogatepass")
+    for old in (each.encode("utf-8", "surrogatepass") for each in dict.fromkeys(names)):
+        for size in (4, 1) if old not in (b"", new) else ():
+            with contextlib.suppress(OverflowError):
+                before = len(old).to_bytes(size, "little") + old
+                if 0 < data.count(before) <= 2:  # of this code, and of no other in it
+                    data = data.replace(before, len(new).to_bytes(size, "little") + new)
+                    break
     return data
 
 

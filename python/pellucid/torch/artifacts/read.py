@@ -41,6 +41,7 @@ _NO_FRAMES: Mapping[str, str] = {
 }
 _GUARDS = "guards that torch dropped when it saved, such as those on globals and modules"
 _IDS = "the objects that guards compare by identity: a guard has the class only"
+_NO_GRAPHS = "graphs of some functions: a backend such as aot_eager does not save them"
 _NO_CODE = "frames and guards: these are graphs, which the code that calls them is not part of"
 
 
@@ -121,6 +122,7 @@ class _Reading:
         return self._session.key(own_id(LOADED, self._nameless - 1))
 
     def _graphs(self, key: CompileKey, backend: Backend) -> None:
+        self._send(key, "dynamo_output_graph", backend.captured)
         self._send(key, "aot_joint_graph", backend.joint)
         self._send(key, "aot_forward_graph", backend.forward)
         self._send(key, "aot_backward_graph", backend.backward)
@@ -156,8 +158,11 @@ class _Reading:
 
     def _told(self, part: Parts) -> Artifact:
         lacks = [_NO_FRAMES.get(part.kind, _NO_CODE)]
-        if self._session.of(Frame):
-            lacks = [_GUARDS, _IDS] if not part.dropped else [_IDS]
+        frames = self._session.of(Frame)
+        if frames:
+            lacks = [_IDS] if part.dropped else [_GUARDS, _IDS]
+            if not all(self._session.of(Graph, frame.key) for frame in frames):
+                lacks.append(_NO_GRAPHS)
         return Artifact(
             part.name,
             part.kind,
