@@ -180,9 +180,16 @@ void call_unpacked(Unit& unit, std::span<const NodeId> args, std::span<const Nod
 }  // namespace
 
 void call(Unit& unit, uint32_t arguments) {
+  const Features& features = unit.features;
+  const bool has_two_slots =
+      features.callees_have_two_slots && (arguments > 0 || !features.null_before_callee);
   // The first argument takes the place of the NULL.
-  const bool shares = unit.features.callees_have_two_slots && arguments > 0;
-  unit.emit.op(Op::Call, shares ? arguments - 1 : arguments, shares ? 2 : 1);
+  if (arguments == 0) {
+    null_after_callee(unit);
+  } else if (has_two_slots) {
+    --arguments;
+  }
+  unit.emit.op(Op::Call, arguments, has_two_slots ? 2 : 1);
 }
 
 void null_before_callee(Unit& unit) {

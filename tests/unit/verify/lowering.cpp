@@ -29,6 +29,10 @@ struct Lowering : print::TreeMaker {
   }
 };
 
+bool has(const flow::Graph& graph, Op op) {
+  return std::ranges::any_of(graph.instrs, [&](const flow::Instr& it) { return it.op == op; });
+}
+
 bool tests_none(const flow::Graph& graph) {
   return std::ranges::any_of(graph.blocks, [](const flow::Block& block) {
     return block.exit.kind == flow::ExitKind::BranchNone;
@@ -40,10 +44,18 @@ TEST("since 3.10 the empty tuple of `f(**a)` is a constant") {
     Lowering l(minor);
     const NodeId rest = l.tree.add(ast::keyword{Symbol(), l.name("a")});
     const NodeId call = l.tree.add(ast::Call{l.name("f"), l.tree.list({}), l.tree.list({rest})});
-    const flow::Graph graph = l.of(l.statement(call));
-    const bool builds = std::ranges::any_of(
-        graph.instrs, [](const flow::Instr& instr) { return instr.op == Op::BuildTuple; });
-    EXPECT_EQ(builds, minor < 10);
+    EXPECT_EQ(has(l.of(l.statement(call)), Op::BuildTuple), minor < 10);
+  }
+}
+
+TEST("since 3.13 a NULL is above the function of type parameters when it is called") {
+  for (const uint8_t minor : {12, 13, 15}) {
+    Lowering l(minor);
+    const Symbol t = l.tree.intern("T");
+    const NodeId parameter = l.tree.add(ast::TypeVar{t, NodeId(), NodeId()});
+    const NodeId alias =
+        l.tree.add(ast::TypeAlias{l.name("X"), l.tree.list({parameter}), l.name("T")});
+    EXPECT_EQ(has(l.of(alias), Op::PushNull), minor >= 13);
   }
 }
 
