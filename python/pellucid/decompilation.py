@@ -485,12 +485,19 @@ def prove_generated(
     The source is in the syntax of the running Python, and no interpreter is needed. The facts name
     the function as nested (see `src/object/facts.h`). Raises what `decompile_pyc` raises.
     """
+    return proven_form(lambda forms: _generated(data, version, facts, forms), "relowered")
 
-    def written(forms: "Dict[str, int]") -> Decompilation:
-        how = (version, True, True, False, sys.version_info[:2], facts)
-        return _file(data, forms, False, False, *how)
 
-    return proven_form(written, "relowered")
+def usual_source(data: bytes, version: Tuple[int, int], facts: Dict[str, List[str]]) -> str:
+    """Return the source of `prove_generated` in the usual form, proven or not."""
+    return _generated(data, version, facts, {}).source
+
+
+def _generated(
+    data: bytes, version: Tuple[int, int], facts: Dict[str, List[str]], forms: "Dict[str, int]"
+) -> Decompilation:
+    how = (version, True, True, False, sys.version_info[:2], facts)
+    return _file(data, forms, False, False, *how)
 
 
 def contents_of(data: bytes, version: Optional[Tuple[int, int]] = None) -> Dict[str, Any]:

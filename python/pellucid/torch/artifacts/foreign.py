@@ -7,13 +7,14 @@ lowers the source for the version of the bytecode, and needs no interpreter.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import re
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Iterable, Mapping, Sequence
 
-from pellucid.decompilation import prove_generated
+from pellucid.decompilation import prove_generated, usual_source
 from pellucid.matching.judge import lowered
 from pellucid.pickle_tree import Node
 
@@ -82,16 +83,44 @@ def _rewritten(
     known["nested"] = [name]
     data = _alone(data, (node.text("co_qualname"), shape.co_name), name)
     found, verdict = prove_generated(data, version, known)
-    text = annotate(named(found.source, known["temporaries"], {}), original, graphs, resumed)
-    is_proven = verdict.status != "unproven"
-    if is_proven and text != found.source and not _holds(data, text, version, known):
-        text = found.source
+    source, status = found.source, verdict.status
+    if shape.co_freevars:
+        usual = _mentioning(usual_source(data, version, known), name, shape.co_freevars)
+        if usual != source and _holds(data, usual, version, known):
+            source, status = usual, "equivalent"
+    text = annotate(named(source, known["temporaries"], {}), original, graphs, resumed)
+    is_proven = status != "unproven"
+    if is_proven and text != source and not _holds(data, text, version, known):
+        text = source
     shown = stable_globals(shape.co_names, re.findall(r"\w+", text), tag)
     if shown:
         names = "|".join(map(re.escape, sorted(shown, key=len, reverse=True)))
         text = re.sub(rf"\b(?:{names})\b", lambda match: shown[match[0]], text)
-    told = Verdict(verdict.status, "" if is_proven else scrub(verdict.reason))
-    return Rewriting(original, text, told)
+    return Rewriting(original, text, Verdict(status, "" if is_proven else scrub(verdict.reason)))
+
+
+def _mentioning(source: str, name: str, free: Iterable[str]) -> str:
+    """Return a source whose function keeps the free variables that Dynamo's code does not use.
+
+    >>> print(_mentioning("def outer(a, b):\\n    def f():\\n        return a\\n", "f", ["a", "b"]))
+    def outer(a, b):
+        def f():
+            if False:
+                b
+            return a
+    <BLANKLINE>
+    """
+    defined = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef))
+    function = next((node for node in defined if node.name == name), None)
+    if function is None:
+        return source
+    used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    lines, at = source.split("\n"), function.body[0].lineno - 1
+    indent = " " * function.body[0].col_offset
+    unused = [f"{indent}    {each}" for each in free if each not in used]
+    return "\n".join(
+        [*lines[:at], *([f"{indent}if False:", *unused] if unused else []), *lines[at:]]
+    )
 
 
 def _alone(data: bytes, names: Iterable[str], name: str) -> bytes:
