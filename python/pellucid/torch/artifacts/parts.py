@@ -89,7 +89,8 @@ def parts_of(path: Path) -> list[Parts]:
     if not path.is_dir():
         return [_of_file(path)]
     files = list(_files(path))
-    chosen = [file for file in files if file.name == _ENTRY] or files
+    # An entry has the graphs, too. In other caches each graph is a pickle, beside machine code.
+    chosen = [file for file in files if file.name == _ENTRY] or filter(_begins_like_one, files)
     found = []
     for file in sorted(chosen):
         try:
@@ -99,6 +100,11 @@ def parts_of(path: Path) -> list[Parts]:
     if not found:
         raise NotAnArtifact(str(path), "no file in this folder holds code that torch compiled")
     return found
+
+
+def _begins_like_one(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return begin_of(stream.read(16)) is not None
 
 
 def _files(folder: Path) -> Iterator[Path]:

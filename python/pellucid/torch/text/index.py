@@ -93,13 +93,19 @@ def _log(session: Session) -> str:
         lines += [f"- {what}" for what in log.lacks]
         if log.notes:
             lines += ["\nThe log itself:\n", *(f"- {note}" for note in log.notes)]
+    alike: dict[tuple[str, tuple[str, ...]], list[Artifact]] = {}
     for saved in session.of(Artifact):
-        lines.append(f"Read from `{saved.name}`, {saved.kind}. The file does not contain:\n")
-        lines += [f"- {what}" for what in saved.lacks]
-        if saved.notes:
-            lines += ["\nNot shown:\n", *(f"- {scrub(note)}" for note in saved.notes)]
-        if saved.dropped:
-            lines += ["\nGuards that torch dropped:\n", *(f"- {each}" for each in saved.dropped)]
+        alike.setdefault((saved.kind, saved.lacks), []).append(saved)
+    for (kind, lacks), files in alike.items():
+        names = ", ".join(f"`{file.name}`" for file in files[:_TOLD])
+        names += f" and {len(files) - _TOLD} more" if len(files) > _TOLD else ""
+        which = "It does" if len(files) == 1 else "They do"
+        told = f"Read from {names}, {kind}. {which} not contain:"
+        lines += ["\n" + told if lines else told, "", *(f"- {what}" for what in lacks)]
+        notes = [f"- {scrub(note)}" for file in files for note in file.notes]
+        lines += ["\nNot shown:\n", *notes] if notes else []
+        dropped = [f"- {each}" for file in files for each in file.dropped]
+        lines += ["\nGuards that torch dropped:\n", *dropped] if dropped else []
     return "\n".join([*lines, ""]) if lines else ""
 
 
