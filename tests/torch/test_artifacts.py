@@ -396,6 +396,17 @@ def test_names_of_dynamo_for_other_modules_prove_nothing(tmp_path: Path) -> None
     assert not any("import poison" in path.read_text() for path in capture.directory.glob("*.py"))
 
 
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the code is that of Python 3.11")
+def test_a_constant_that_only_loading_can_make_has_a_name(tmp_path: Path) -> None:
+    data = saved("package-2.13").replace(b"\x8c\x07between", b"cos\nab\n)R")
+    pellucid.open_artifact(_written(tmp_path, data), tmp_path / "dump")
+    capture = pellucid.load(tmp_path / "dump")
+    frames = capture.of(pellucid.Frame)
+    assert [frame.verdict.proven for frame in frames] == [True] * 4
+    text = capture.text(frames[0].file)
+    assert "# _const_Opaque: <os.ab object>\n" in text and "(_const_Opaque, flush=True)" in text
+
+
 def test_code_that_is_cut_off_does_not_become_a_code_object(tmp_path: Path) -> None:
     data = saved("package-2.13")
     tree = parts_of(_written(tmp_path, data))[0].trees[0]

@@ -12,7 +12,7 @@ import marshal
 import opcode
 import sys
 from types import CodeType
-from typing import Mapping, NamedTuple, Optional
+from typing import Any, Mapping, NamedTuple, Optional
 
 from pellucid.errors import DecompileError
 from pellucid.pickle_tree import Node
@@ -21,6 +21,14 @@ from pellucid.porting.code import port
 Version = Optional["tuple[int, int]"]
 _RUNNING = sys.version_info[:2]
 _DEEPEST = 50
+# What CodeType takes, in its order.
+_FIELDS = ["argcount", "posonlyargcount", "kwonlyargcount", "nlocals", "stacksize", "flags"]
+_FIELDS += ["code", "consts", "names", "varnames", "filename", "name", "qualname", "firstlineno"]
+_FIELDS += ["linetable", "exceptiontable", "freevars", "cellvars"]
+if _RUNNING < (3, 11):
+    _FIELDS = [name for name in _FIELDS if name not in ("qualname", "exceptiontable")]
+if _RUNNING < (3, 10):
+    _FIELDS[_FIELDS.index("linetable")] = "lnotab"
 
 
 class Read(NamedTuple):
@@ -46,17 +54,42 @@ def code_of(node: Node, version: Version) -> Read:
 
 
 def _read(node: Node, version: Version) -> Read:
-    data = node.tree.core.code(node.number)
-    if data is None or node.get("co_code") is None:
+    if node.get("co_code") is None:
         raise DecompileError("not a code object")
-    if version == _RUNNING and _is_whole(node, 0):
-        try:
-            code = marshal.loads(data)  # the core wrote these bytes, from checked fields
-        except (ValueError, TypeError, EOFError, SystemError) as error:
-            raise DecompileError(f"not a code object of this Python: {error}") from error
-        if isinstance(code, CodeType):
-            return Read(code, False)
+    is_safe = version == _RUNNING and _is_whole(node, 0)
+    try:
+        data = node.tree.core.code(node.number)
+        if data is None:
+            raise DecompileError("not a code object")
+        if is_safe:
+            return Read(_code(marshal.loads(data)), False)  # written by the core, from its fields
+    except DecompileError:  # marshal has no bytes for a constant, such as a torch.Size
+        if not is_safe:
+            raise
+        return Read(_made(node), False)
+    except (ValueError, TypeError, EOFError, SystemError) as error:
+        raise DecompileError(f"not a code object of this Python: {error}") from error
     return Read(port(data, version=version).code, True)
+
+
+def _code(value: object) -> CodeType:
+    if not isinstance(value, CodeType):
+        raise TypeError("it is something else")
+    return value
+
+
+def _made(node: Node) -> CodeType:
+    """Return code with stand-ins for the objects among its constants."""
+    consts = (
+        _made(each) if each.get("co_code") is not None else each.plain()
+        for each in node.fields["co_consts"].items
+    )
+    try:
+        fields: list[Any] = [node.fields[f"co_{name}"].plain() for name in _FIELDS]
+        fields[_FIELDS.index("consts")] = tuple(consts)
+        return CodeType(*fields)
+    except (ValueError, TypeError, KeyError, SystemError) as error:
+        raise DecompileError(f"not a code object of this Python: {error}") from error
 
 
 def _is_whole(node: Node, depth: int) -> bool:

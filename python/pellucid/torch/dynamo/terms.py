@@ -86,6 +86,8 @@ def described(value: Any) -> str:
         return f"torch.Size({list(tuple.__iter__(value))!r})"
     if (kind.__module__, kind.__name__) in (("torch", "device"), ("torch", "dtype")):
         return f"torch.{str(repr(value)).replace('torch.', '')}"
+    if (kind.__module__, kind.__name__) == ("pellucid.pickle_tree", "Opaque"):
+        return repr(value)[:_LONGEST]
     text = _literal(value)
     if text is not None and len(text) <= _LONGEST:
         return text
