@@ -25,6 +25,8 @@ _DEEPEST = 50
 _FIELDS = ["argcount", "posonlyargcount", "kwonlyargcount", "nlocals", "stacksize", "flags"]
 _FIELDS += ["code", "consts", "names", "varnames", "filename", "name", "qualname", "firstlineno"]
 _FIELDS += ["linetable", "exceptiontable", "freevars", "cellvars"]
+_INTERFACE = ["argcount", "posonlyargcount", "kwonlyargcount", "flags", "varnames", "filename"]
+_INTERFACE += ["name", "firstlineno", "freevars", "cellvars"]
 if _RUNNING < (3, 11):
     _FIELDS = [name for name in _FIELDS if name not in ("qualname", "exceptiontable")]
 if _RUNNING < (3, 10):
@@ -70,6 +72,30 @@ def _read(node: Node, version: Version) -> Read:
     except (ValueError, TypeError, EOFError, SystemError) as error:
         raise DecompileError(f"not a code object of this Python: {error}") from error
     return Read(port(data, version=version).code, True)
+
+
+def outline_of(node: Node) -> CodeType:
+    """Return code that has the interface, name and place of a code object, and does nothing.
+
+    Raises:
+        DecompileError: the fields are not those of a code object.
+    """
+    return node.tree.once("outline", node.number, lambda: _outline(node))
+
+
+def _outline(node: Node) -> CodeType:
+    try:
+        fields = {f"co_{name}": node.fields[f"co_{name}"].plain() for name in _INTERFACE}
+        return _NOTHING.replace(co_nlocals=len(fields["co_varnames"]), **fields)
+    except (ValueError, TypeError, KeyError, SystemError) as error:
+        raise DecompileError(f"not a code object: {error}") from error
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+
+_NOTHING = _nothing.__code__
 
 
 def _code(value: object) -> CodeType:

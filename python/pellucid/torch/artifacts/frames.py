@@ -26,7 +26,7 @@ from ..store.session import Session
 from ..text.dump import RUNS, transformed_name, transformed_text, valid
 from ..text.full_code import full_code_name, full_code_text
 from ..text.full_code_names import bindings
-from .codes import Read, Version, code_of
+from .codes import Read, Version, code_of, outline_of
 from .compiled import Variant
 from .foreign import names_in, rewrite_foreign
 from .guards import entry_of
@@ -75,22 +75,30 @@ class Frames:
 
     def _add_resumes(self, variant: Variant) -> None:
         for name in variant.resumes:
-            with contextlib.suppress(CannotPort, DecompileError, ValueError, TypeError):
-                code = code_of(variant.original, self._version).code
+            with contextlib.suppress(DecompileError, ValueError, TypeError):
+                code = self._original(variant).code
                 if not code.co_freevars:
                     self._resumes[name] = FunctionType(code, {})
+
+    def _original(self, variant: Variant) -> Read:
+        """Return the code of the program's function, or its outline if this Python has no other."""
+        try:
+            return code_of(variant.original, self._version)
+        except (CannotPort, DecompileError):
+            return Read(outline_of(variant.original), True)
 
     def _write(self, key: CompileKey, number: int, variant: Variant) -> None:
         session, way = self._session, AHEAD if variant.is_ahead else PACKAGE
         captured = first_graphs(session.of(Graph, key))
         try:
-            original = code_of(variant.original, self._version)
+            original = self._original(variant)
             texts = [graph.text for graph in captured]
             rewriting, resumed = self._rewrite(key, variant, original, texts)
         except (CannotPort, DecompileError) as error:
             self._refuse(key, number, variant, str(error), way)
             return
-        self._originals.setdefault(number, original.code)
+        is_outline = original.code is outline_of(variant.original)
+        self._originals.setdefault(number, None if is_outline else original.code)
         place = place_of(original.code)
         session.record(Started(key, place))
         name = session.claim(transformed_name(key, place.function), (key, number))

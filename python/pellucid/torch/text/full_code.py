@@ -28,7 +28,7 @@ from ..model.dynamo_names import renamed
 from ..model.events import CacheEntry, CompileKey, Frame, Place, Recompile
 from ..model.names import as_comment, definable, identifier, label
 from ..model.origin import Origin
-from .dump import frame_status, is_python, recompile_lines, valid
+from .dump import SAVED, frame_status, is_python, recompile_lines, valid
 from .full_code_names import global_names, names_bound, names_of, names_of_guards
 
 _AHEAD = ("ahead of time", "loaded", "saved")
@@ -73,7 +73,9 @@ def full_code_text(
             head.append(f"  [{key}] {frames[key].file}: {why}")
     if recompiles:
         head += ["Recompiled because:", *("  " + line for line in recompile_lines(recompiles))]
-    if code is None:
+    if code is None and {frame.way for frame in frames.values()} <= {*SAVED}:
+        head.append("The original function is not shown: this Python has no code for it.")
+    elif code is None:
         head.append(
             "The program has released the function, so torch has released its cache entries."
         )
