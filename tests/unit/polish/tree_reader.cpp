@@ -93,7 +93,8 @@ void TreeReader::place(std::istringstream& in) {
   if (!(in >> columns.begin)) return;
   if (!(in >> columns.end)) columns.end = object::kNoColumn;
   where_.offset = static_cast<uint32_t>(2 * places_.size());
-  places_.push_back({where_.line, where_.line, columns});
+  const auto end = static_cast<uint32_t>(places_.size()) + 1;
+  places_.push_back({{where_.line, where_.line, columns}, end});
 }
 
 void TreeReader::list(std::istringstream& in) {

@@ -53,7 +53,7 @@ class TreeReader {
   std::unique_ptr<object::Module> module_;
   std::unique_ptr<ast::Tree> tree_;
   std::vector<uint32_t> stack_;
-  std::vector<object::SourcePlace> places_;
+  std::vector<object::Places::Run> places_;  // each of one code unit
   ast::Where where_;
 };
 
