@@ -35,10 +35,12 @@ struct State {
 
 class Audit {
  public:
-  Audit(const object::Module& module, const bytecode::Stream& stream, const Graph& graph)
+  Audit(const object::Module& module, const bytecode::Stream& stream, const Graph& graph,
+        bool is_generated)
       : code_(module[stream.code]),
         stream_(stream),
         graph_(graph),
+        is_generated_(is_generated),
         traits_(bytecode::traits_of(code_.version)),
         is_straight_(graph.blocks.size() == 1 && graph.handlers.empty() &&
                      !graph.blocks[0].exit.next[0].valid() &&
@@ -52,7 +54,7 @@ class Audit {
   std::optional<Breach> run() {
     if (graph_.unrestored) say("an exception is left as being handled", *graph_.unrestored);
     if (graph_.parted) say(std::string(bytecode::kPartsWhole), *graph_.parted);
-    if (!found_) found_ = takes_kept_slot(graph_);
+    if (!found_) found_ = takes_kept_slot(graph_, is_generated_);
     begin();
     if (is_straight_ && !found_) walk(graph_[BlockId(0u)]);
     if (is_straight_) return found_;
@@ -469,6 +471,7 @@ class Audit {
   const object::Code& code_;
   const bytecode::Stream& stream_;
   const Graph& graph_;
+  const bool is_generated_;
   const bytecode::TraitsTable& traits_;
   const bool is_straight_;  // one block, without a jump to it
   const Order order_;
@@ -492,8 +495,8 @@ class Audit {
 }  // namespace
 
 std::optional<Breach> audit(const object::Module& module, const bytecode::Stream& stream,
-                            const Graph& graph) {
-  return Audit(module, stream, graph).run();
+                            const Graph& graph, bool is_generated) {
+  return Audit(module, stream, graph, is_generated).run();
 }
 
 }  // namespace pellucid::flow

@@ -18,8 +18,9 @@
 
 namespace pellucid::flow {
 
-// Returns the first breach of these rules, and its place.
+// Returns the first breach of these rules, and its place. Program-generated code may keep a slot
+// that what raises takes, if its handler never looks at it.
 std::optional<bytecode::Breach> audit(const object::Module& module, const bytecode::Stream& stream,
-                                      const Graph& graph);
+                                      const Graph& graph, bool is_generated);
 
 }  // namespace pellucid::flow

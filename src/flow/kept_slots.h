@@ -3,7 +3,9 @@
 //
 // CPython unwinds to the handler's slots only from above. How many of the slots that an instruction
 // takes are left when it raises, and which of them are NULL, differs between instructions and
-// versions. So a handler may keep only slots below these, as a compiler's handlers all do.
+// versions. So a handler may keep only slots below these, as a compiler's handlers all do. Dynamo's
+// keep more when a graph breaks within a `with`: what is called is on the stack before the block is
+// entered. They never look at it, and leave the frame, which drops what is left.
 // Private to audit.cpp.
 #pragma once
 
@@ -14,7 +16,8 @@
 
 namespace pellucid::flow {
 
-// Returns the first instruction that may raise and takes or pushes a slot that its handler keeps.
-std::optional<bytecode::Breach> takes_kept_slot(const Graph& graph);
+// Returns the first instruction that may raise and takes or pushes a slot that its handler keeps,
+// except in program-generated code whose handler never looks at such a slot.
+std::optional<bytecode::Breach> takes_kept_slot(const Graph& graph, bool is_generated);
 
 }  // namespace pellucid::flow

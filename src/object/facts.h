@@ -20,7 +20,8 @@ namespace pellucid::object {
 
 struct Facts {
   // Locals that the generator made for itself. They are stack slots with names: they cannot be
-  // observed, and their values may be released earlier, never later.
+  // observed, and their values may be released earlier, never later; while an exception leaves the
+  // frame, so may the values on its stack.
   std::vector<std::string> temporaries;
   // Globals, and attributes of globals ("module.name"), that are bound before the code runs and not
   // rebound while it does. Loading one is not an effect.

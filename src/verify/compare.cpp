@@ -227,7 +227,7 @@ class Comparison {
   std::optional<bytecode::Breach> find_breach(CodeId code, const flow::Graph& graph) {
     const bytecode::Stream& stream = *a_.stream(code);
     auto breach = bytecode::find_breach(a_.module(), stream, is_generated(code));
-    return breach ? breach : flow::audit(a_.module(), stream, graph);
+    return breach ? breach : flow::audit(a_.module(), stream, graph, is_generated(code));
   }
 
   void walk(const flow::Graph& a, const flow::Graph& b, CodeVerdict& verdict, CodePairs& pairs) {

@@ -7,6 +7,7 @@ import types
 import warnings
 
 import pytest
+from breach_cases import ADDED, protected_from
 from pellucid import _core, decompile_ex
 
 FACTS = {
@@ -829,3 +830,31 @@ def test_a_function_whose_name_is_none_is_made_where_it_was():
     assert "def go_on_in_lambda_at_7(c):" in found.source
     inside = [const.co_name for const in found.compile().co_consts if hasattr(const, "co_name")]
     assert inside == ["go_on_in_<lambda>_at_7"]
+
+
+# Dynamo calls what was on the stack before it entered the block of a `with`.
+UNTOUCHED = "def f(a, b):\n    try: g(a)\n    finally: h()\n"
+LOADED = "callee = g\ntry:\n    callee(a)\n    del callee\nfinally:\n    h()"
+
+
+def compiled(source):
+    scope = {}
+    exec(source, scope)
+    return scope["f"].__code__
+
+
+def test_a_handler_of_ours_may_keep_what_a_call_takes_if_it_never_looks_at_it():
+    call = "PRECALL" if sys.version_info[:2] == (3, 11) else "CALL"
+    made = protected_from(call, 2)(compiled(UNTOUCHED))
+    made = made.replace(co_stacksize=made.co_stacksize + 4)
+    for facts, status in ((FACTS, "equivalent"), ({}, "unproven")):
+        found, codes = _core.compare_codes(made, code_of(LOADED), extra_locals=True, facts=facts)
+        assert found == status, codes
+    assert "takes a slot that its handler keeps" in codes[0][2]
+
+
+def test_what_returns_above_such_a_slot_is_not_proven():
+    made = protected_from("BINARY_", 2)(compiled(ADDED))
+    made = made.replace(co_stacksize=made.co_stacksize + 4)
+    again = code_of("one = a\ntwo = b\ntry: one + two\nexcept: return 1")
+    assert _core.compare_codes(made, again, extra_locals=True, facts=FACTS)[0] == "unproven"
