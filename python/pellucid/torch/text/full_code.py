@@ -73,7 +73,8 @@ def full_code_text(
             head.append(f"  [{key}] {frames[key].file}: {why}")
     if recompiles:
         head += ["Recompiled because:", *("  " + line for line in recompile_lines(recompiles))]
-    if code is None and {frame.way for frame in frames.values()} <= {*SAVED}:
+    ways = {frame.way for frame in frames.values()}
+    if code is None and ways and ways <= {*SAVED}:
         head.append("The original function is not shown: this Python has no code for it.")
     elif code is None:
         head.append(
