@@ -95,7 +95,28 @@ bool is_one_literal(const object::Module& module, const Const& constant) {
   return false;
 }
 
-NodeId negated(Tree& tree, NodeId node) {
+namespace {
+
+// Returns true if an operation has an operand such as `a is b` or `a in b`.
+bool has_identity_test(const Tree& tree, NodeId operation) {
+  std::vector<NodeId> todo{operation};
+  while (!todo.empty()) {
+    const NodeId node = todo.back();
+    todo.pop_back();
+    if (tree.is(node, Kind::BoolOp)) {
+      const auto values = tree.items(tree.as<BoolOp>(node).values);
+      todo.insert(todo.end(), values.begin(), values.end());
+    } else if (tree.is(node, Kind::Compare)) {
+      const auto ops = tree.numbers(tree.as<Compare>(node).ops);
+      if (ops.size() == 1 && ops[0] >= static_cast<uint32_t>(CmpOperator::Is)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+NodeId negated(Tree& tree, NodeId node, bool keeps_comparisons) {
   const uint32_t op_not = static_cast<uint32_t>(UnaryOperator::Not);
   if (tree.is(node, Kind::UnaryOp)) {
     const auto unary = tree.as<UnaryOp>(node);
@@ -105,12 +126,13 @@ NodeId negated(Tree& tree, NodeId node) {
   const auto items = tree.is(node, Kind::BoolOp) ? tree.items(tree.as<BoolOp>(node).values)
                                                  : std::span<const NodeId>();
   // A constant that is tested is no longer one that is loaded when it is negated.
-  if (!items.empty() && std::none_of(items.begin(), items.end(), is_folded)) {
+  if (!items.empty() && std::none_of(items.begin(), items.end(), is_folded) &&
+      !(keeps_comparisons && has_identity_test(tree, node))) {
     // De Morgan: the same jumps.
     auto both = tree.as<BoolOp>(node);
     both.op ^= 1u;
     std::vector<NodeId> values(items.begin(), items.end());
-    for (NodeId& value : values) value = negated(tree, value);
+    for (NodeId& value : values) value = negated(tree, value, keeps_comparisons);
     both.values = tree.list(values);
     tree.set(node, both);
     return node;

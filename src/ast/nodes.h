@@ -33,8 +33,9 @@ bool takes_everything(const Tree& tree, NodeId pattern);
 bool is_one_literal(const object::Module& module, const object::Const& constant);
 
 // Returns `not node`, simplified if that preserves the truth: `not not x`, `and` and `or`, single
-// comparisons whose negation is an operator (is, is not, in, not in).
-NodeId negated(Tree& tree, NodeId node);
+// comparisons whose negation is an operator (is, is not, in, not in). `keeps_comparisons`: not
+// those that are operands; then the operation is negated as a whole.
+NodeId negated(Tree& tree, NodeId node, bool keeps_comparisons = false);
 
 // Returns `node or True`: a test that is evaluated and always passes.
 NodeId or_true(Tree& tree, NodeId node);

@@ -31,7 +31,7 @@ NodeId if_statement(Emission& e, NodeId test, ListId body, ListId orelse, ast::W
     const NodeId only = e.tree.items(body)[0];
     const auto assertion = e.assertions.find(only);
     if (assertion != e.assertions.end()) {
-      return e.tree.add(ast::Assert{negated(e.tree, test), assertion->second}, at);
+      return e.tree.add(ast::Assert{opposite(e, test), assertion->second}, at);
     }
   }
   return e.tree.add(ast::If{tested_condition(e.tree, test), body, orelse}, at);
@@ -62,7 +62,7 @@ void emit_branch(Emission& e, const Action& action, Statements& out) {
   if (action.kind == ActionKind::Once) return emit_once(e, action, test, out);
   const BranchPlan& plan = e.plan.branches[action.index];
   const ast::Where at = exit_where(e, block);
-  if (plan.edge == 1) test = negated(e.tree, test);
+  if (plan.edge == 1) test = opposite(e, test);
   if (plan.follow.valid()) out.settle();
   const auto arm = [&](uint8_t edge, SuiteId suite) {
     Statements statements(e.values);

@@ -26,6 +26,10 @@ ast::ListId list(Emission& e, SuiteId suite);
 // Returns the line and offset of the block's exit.
 ast::Where exit_where(const Emission& e, BlockId block);
 
+// Returns `not test`. The compiler itself makes `a not in b` of `not a in b`, so an operation with
+// `a in b` was negated as a whole; where instructions have columns, these tell more.
+ast::NodeId opposite(Emission& e, ast::NodeId test);
+
 // Returns the line for a `try`, which the bytecode does not have: that of its first statement.
 int32_t first_line(const Emission& e, ast::ListId body);
 

@@ -108,6 +108,10 @@ ast::Where exit_where(const Emission& e, BlockId block) {
   return {e.graph[block].exit_line, e.graph[block].exit_offset};
 }
 
+ast::NodeId opposite(Emission& e, ast::NodeId test) {
+  return negated(e.tree, test, !e.graph.f.habits.gives_columns);
+}
+
 int32_t first_line(const Emission& e, ListId body) {
   const auto items = e.tree.items(body);
   return items.empty() ? bytecode::kNoLine : e.tree.where(items[0]).line;

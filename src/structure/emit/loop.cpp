@@ -66,7 +66,7 @@ void emit_while(Emission& e, const Action& action, Statements& out) {
   if (!header_only.list().empty() || header_only.hard_pending() > 0) {
     fail(e, "a test that is more than one expression", action.block);
   }
-  if (plan.stay == 1) test = negated(e.tree, test);
+  if (plan.stay == 1) test = opposite(e, test);
   test = tested_condition(e.tree, test);
   const ListId body = list(e, plan.body);
   ListId orelse;

@@ -47,7 +47,11 @@ bool Planner::ends_in_continue(BlockId block, uint8_t near, const Scope& scope) 
 // true if control falls through to the follow of the scope.
 BlockId Planner::branch(BlockId block, const Scope& scope, bool& falls) {
   const ir::Block& b = graph_[block];
-  if (decides_case(graph_, block)) return match(block, scope, falls);
+  if (decides_case(graph_, block)) {
+    const BlockId next = match(block, scope, falls);
+    from_ = {};
+    return next;
+  }
   if (const auto edge = never_comes_round(c_, block, scope)) return once(block, *edge, scope);
   const uint8_t near = first_arm(b);
   const ir::Edge& other = b.next[1 - near];
@@ -59,6 +63,7 @@ BlockId Planner::branch(BlockId block, const Scope& scope, bool& falls) {
   plan_.branches.push_back({near, meet, SuiteId(plan_.suites.size()), {}, false});
   add(ActionKind::If, block, index);
   bool then_falls = plan_[suite(b.next[near].to, inner)].falls;
+  const BlockId last = then_falls ? from_ : BlockId();
   if (then_falls && else_block != inner.follow && ends_in_continue(block, near, inner)) {
     plan_.branches[index].continues = true;
     then_falls = false;
@@ -67,6 +72,8 @@ BlockId Planner::branch(BlockId block, const Scope& scope, bool& falls) {
   if (!then_falls && else_block != inner.follow && other.args.empty()) return else_block;
   plan_.branches[index].orelse = SuiteId(plan_.suites.size());
   const bool else_falls = plan_[suite(else_block, inner)].falls;
+  // A `continue` after an `if` without `else` is the jump at the end of its arm.
+  from_ = else_block == inner.follow ? last : BlockId();
   falls = then_falls || else_falls;
   if (meet.valid() && falls) return meet;
   return {};

@@ -288,6 +288,18 @@ bool is_tested_inside(const PlanContext& c, const Loop& loop, BlockId out_of) {
          graph[out_of].offset < end_before_handlers(c, loop) && !only_returns(graph, out_of);
 }
 
+bool goes_back_before(const PlanContext& c, const Loop& loop) {
+  const Graph& graph = c.graph;
+  const int32_t line = first_line(graph, loop.header);
+  if (line <= 0 || graph.tested_loops.contains(loop.header)) return false;
+  const auto ways = graph.ways_into(loop.header);
+  return std::any_of(ways.begin(), ways.end(), [&](const Way& way) {
+    const ir::Block& from = graph[way.from];
+    return c.analysis.contains(loop, way.from) && from.exit == ExitKind::Goto &&
+           from.exit_line > 0 && from.exit_line < line;
+  });
+}
+
 LoopPlaces::LoopPlaces(const PlanContext& c, const Loop& loop, bool is_tested)
     : c_(c),
       loop_(loop),

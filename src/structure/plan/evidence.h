@@ -92,6 +92,10 @@ LoopEnd end_of(const PlanContext& c, const Loop& loop, BlockId exhausted);
 // an `if`. A test that was found twice is the loop's (compiler_while emits it twice, 3.10 to 3.13).
 bool is_tested_inside(const PlanContext& c, const Loop& loop, BlockId out_of);
 
+// Returns true if a loop goes back on a line before its first one: that of a `while True:`, whose
+// other loops have a second test there (compiler_while, 3.10 to 3.13).
+bool goes_back_before(const PlanContext& c, const Loop& loop);
+
 // Returns the rank of a place that a loop is left for: of several, the one with the greatest rank
 // follows the loop.
 std::tuple<bool, uint32_t> rank_after_loop(const Graph& graph, BlockId place, bool falls_there);

@@ -300,6 +300,7 @@ std::optional<uint8_t> stay_edge(const PlanContext& c, const Loop& loop,
   const bool in1 = c.analysis.contains(loop, second.to);
   // If the other target was written into the loop, so was the test: an `if`.
   if (in0 == in1 || is_tested_inside(c, loop, in0 ? second.to : first.to)) return {};
+  if (goes_back_before(c, loop)) return {};
   if (!first.args.empty() || !second.args.empty() || !is_one_expression(loop.header)) return {};
   return in0 ? 0 : 1;
 }

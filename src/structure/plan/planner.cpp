@@ -158,7 +158,7 @@ bool Planner::follow(BlockId block, const Scope& scope) {
         continue;
       case ExitKind::Branch:
         block = branch(block, scope, falls);
-        from_ = {};
+        if (block.valid()) from_ = {};
         break;
       case ExitKind::Reraise:
         return reraise(block, scope);
