@@ -38,7 +38,8 @@ object::LeftCode left_code(const object::Code& code) {
       runs = opcode.falls_through;
       found.has_end = false;
       has_jumped = jumps && !runs;
-      if (has_jumped) found.taken.push_back({instr.offset, false});
+      const bool goes_on = instr.target == static_cast<int64_t>(instr.offset) + 2;
+      if (has_jumped) found.taken.push_back({instr.offset, false, goes_on});
     } else {
       if (has_jumped) found.taken.back().leaves_early = leaves_region(opcode);
       has_jumped = false;

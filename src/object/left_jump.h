@@ -21,6 +21,7 @@ struct TakenJump {
   // The code after it never runs, and leaves a region or clause: it is a statement's own jump out
   // of that, as after `except E: continue` (compiler_try_except).
   bool leaves_early = false;
+  bool goes_on = false;  // to the next instruction: over an `else` that is nothing but `pass`
 };
 
 struct LeftCode {

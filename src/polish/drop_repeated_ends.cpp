@@ -20,13 +20,19 @@ constexpr size_t kLongest = 4;     // statements that are copied
 constexpr size_t kMostOwners = 8;  // that are looked into from one statement: each is one of many
 constexpr ast::Kinds kOwners = {Kind::If, Kind::With, Kind::Try};
 
-// `copy`: at the end of an arm. Where columns are known, a jump without a place was not written.
+// `copy`: at the end of an arm. Where columns are known, a jump without a place was not written;
+// where they are not, nobody writes a jump of a loop twice. One that ends an arm may have the place
+// of the one after it.
 bool is_one(const ast::Tree& tree, const Starts& starts, NodeId copy, NodeId other) {
   if (tree.kind(copy) != tree.kind(other) || !ast::same(tree, copy, other)) return false;
   const int32_t line = tree.where(copy).line;
   if (line >= 0 && line == tree.where(other).line) return true;
-  return starts.known() && is_bare_jump(tree, copy) &&
-         starts.jump(copy, NodeId()) <= Starts::Jump::None;
+  const bool is_of_loop = tree.is(copy, Kind::Break) || tree.is(copy, Kind::Continue);
+  if (!starts.known()) return is_of_loop;
+  const auto has_no_place = [&](NodeId jump) {
+    return starts.jump(jump, NodeId()) <= Starts::Jump::None;
+  };
+  return (is_bare_jump(tree, copy) && has_no_place(copy)) || (is_of_loop && has_no_place(other));
 }
 
 // Returns how many statements are left of a list that ends as control would go on after it.

@@ -245,15 +245,23 @@ bool is_passive(Kind kind) {
   return kind == Kind::Pass || kind == Kind::Global || kind == Kind::Nonlocal;
 }
 
-// Returns true for a statement that may have no line that we know of, and for one that holds a
-// `pass`.
-bool may_hide(const ast::Tree& tree, NodeId node) {
-  const Kind kind = tree.kind(node);
-  if (kind == Kind::Pass || kind == Kind::Break || kind == Kind::Continue) return true;
-  const bool holds = kind == Kind::If || kind == Kind::For || kind == Kind::While ||
-                     kind == Kind::With || kind == Kind::ExceptHandler;
-  if (!holds) return false;
-  return view_at(tree, place_of(tree, node, Suite::Body)).empty();
+// Returns true if the last line of a statement may be that of a `pass` or a jump, which may have no
+// line that we know of.
+bool ends_on_unknown_line(const ast::Tree& tree, NodeId statement) {
+  constexpr ast::Kinds holders = {Kind::If, Kind::For, Kind::While, Kind::With,
+                                  Kind::ExceptHandler};
+  bool is_unknown = false;
+  for (const NodeId node : own_nodes(tree, {statement})) {
+    const Kind kind = tree.kind(node);
+    if (kind == Kind::Pass || kind == Kind::Break || kind == Kind::Continue) {
+      is_unknown = true;
+    } else if (holders.has(kind) && view_at(tree, place_of(tree, node, Suite::Body)).empty()) {
+      return true;
+    } else if (tree.where(node).line > 0) {
+      is_unknown = false;
+    }
+  }
+  return is_unknown;
 }
 
 // Returns true if the `return` at the end of a function stands on a line of its own: the one that
@@ -272,10 +280,7 @@ bool is_on_own_line(const ast::Tree& tree, const Statements& body, const Starts&
   for (const NodeId node : own_nodes(tree, before)) {
     last = std::max(last, tree.where(node).line);
   }
-  const std::vector<NodeId> nodes = own_nodes(tree, {before.back()});
-  const bool hides_lines =
-      std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) { return may_hide(tree, node); });
-  return !hides_lines && tree.where(body.back()).line > last;
+  return tree.where(body.back()).line > last && !ends_on_unknown_line(tree, before.back());
 }
 
 // Replaces `return` by `return None` where that was written; if the columns are not known, beside

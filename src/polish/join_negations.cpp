@@ -207,31 +207,37 @@ void negate_runs(ast::Tree& tree, NodeId node, const Words& words) {
   tree.set(node, both);
 }
 
-// Guesses where nothing shows a word: returns true for `not a == b or c` and for `not a and not b
-// and not c`, which nobody writes. The others keep each `not`.
+// Where nothing shows a word: returns true for `not a is b or c`, of which the compiler itself
+// would have made `a is not b`, and for `not a == b or c` and `not a and not b and not c`, which
+// nobody writes. The others keep each `not`.
 bool is_likely_negated(const ast::Tree& tree, NodeId node) {
   constexpr size_t kMany = 3;
   const auto both = tree.as<ast::BoolOp>(node);
   const bool is_or = both.op == kOr;
-  size_t nots = 0, comparisons = 0;
+  size_t nots = 0, comparisons = 0, folded = 0;
   const auto values = tree.items(both.values);
+  const auto is_folded = [&](NodeId value) {
+    return is_not(tree, value) &&
+           opposite_operator(tree, tree.as<ast::UnaryOp>(value).operand).has_value();
+  };
   for (const NodeId value : values) {
-    if (!is_not(tree, value)) {
-      // Its opposite has no `not` more.
-      if (!opposite_operator(tree, value)) return false;
-      continue;
-    }
-    const NodeId operand = tree.as<ast::UnaryOp>(value).operand;
+    // So it was no operand of an operation that was negated.
+    if (opposite_operator(tree, value)) return false;
+    folded += is_folded(value) ? 1 : 0;
+    if (!is_not(tree, value)) continue;
     ++nots;
-    if (tree.is(operand, Kind::Compare)) ++comparisons;
+    if (tree.is(tree.as<ast::UnaryOp>(value).operand, Kind::Compare)) ++comparisons;
   }
-  return comparisons > 0 || (!is_or && nots == values.size() && nots >= kMany);
+  if (folded > 0) return true;
+  if (nots < values.size()) return false;
+  return comparisons > 0 || (!is_or && nots >= kMany);
 }
 
 // Before: `not not (a and b)`, `not (not a or b)`, `not (a in b or c is d)`. After: `a and b`,
 // `a and not b`, `a not in b and c is not d`. Nobody writes a `not` that makes more of them
 // necessary or that none is without, and only the truth is asked for.
-void drop_negation(ast::Tree& tree, NodeId node, NodeId operand) {
+// `is_folded`: the compiler itself makes `a not in b` of `not a in b`, so none was written there.
+void drop_negation(ast::Tree& tree, NodeId node, NodeId operand, bool is_folded) {
   if (is_not(tree, operand)) {
     const NodeId value = tree.as<ast::UnaryOp>(operand).operand;
     if (tree.is(value, Kind::BoolOp)) tree.set(node, tree.as<ast::BoolOp>(value));
@@ -249,6 +255,7 @@ void drop_negation(ast::Tree& tree, NodeId node, NodeId operand) {
     }
     (is_not(tree, value) ? nots : opposites) += 1;
   }
+  if (is_folded && comparisons > 0) return;
   const bool are_comparisons = comparisons == tree.items(both.values).size();
   if (!are_comparisons && (nots == 1 || nots <= opposites)) return;
   const NodeId made = opposite(tree, operand);
@@ -284,7 +291,7 @@ void join_negations(ast::Tree& tree, const std::vector<NodeId>& nodes, const Sta
   for (const NodeId node : seen) {
     if (!is_not(tree, node)) continue;
     const NodeId operand = tree.as<ast::UnaryOp>(node).operand;
-    if (!as_written.contains(operand)) drop_negation(tree, node, operand);
+    if (!as_written.contains(operand)) drop_negation(tree, node, operand, !starts.known());
   }
 }
 

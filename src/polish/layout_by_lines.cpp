@@ -10,6 +10,7 @@
 #include <span>
 
 #include "polish/ends.h"
+#include "polish/extents.h"
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {
@@ -19,8 +20,6 @@ using ast::ListId;
 using ast::NodeId;
 
 namespace {
-
-constexpr int32_t kUnknownLine = -1;
 
 class LineLayout {
  public:
@@ -45,16 +44,21 @@ class LineLayout {
     bool is_body = false;  // of the function
   };
 
-  // Gives each statement of a list its `else`.
   void lay_out(Statements& items, const Block& block) {
+    write_elses(items, block);
+    const bool may_pass = left_ != nullptr && block.list.end == End::Continue;
+    if (may_pass && !items.empty()) write_pass(items.back());
+  }
+
+  // Gives each statement of a list its `else`.
+  void write_elses(Statements& items, const Block& block) {
     Ending ending = block.is_body ? ending_of_function(items) : Ending::Unknown;
-    if (ending == Ending::Statement) return;
     for (size_t i = items.size(); i-- > 1;) {
       if (!takes_else(tree_, items[i - 1])) continue;
       const auto rest = std::span<const NodeId>(items).subspan(i);
       const size_t count = ending == Ending::Arm ? rest.size() : count_in_else(items, i, block);
-      if (count == 0) continue;
-      ending = Ending::Unknown;
+      if (count == 0 || (ending == Ending::Statement && count == rest.size())) continue;
+      if (ending == Ending::Arm) ending = Ending::Unknown;
       const End end = count == rest.size() ? block.list.end : End::Other;
       put_in_else(items[i - 1], tree_.list(rest.first(count)), end);
       const auto at = items.begin() + static_cast<ptrdiff_t>(i);
@@ -69,22 +73,24 @@ class LineLayout {
       if (returns_elsewhere(items[i - 1], rest[0], block)) return rest.size();
       const object::LeftJump* jump = left_after(items[i - 1], rest[0]);
       if (jump != nullptr) return count_before(rest, *jump);
-      if (tree_.is(items[i - 1], Kind::If) && raises(items[i - 1])) return 0;
+      if (tree_.is(items[i - 1], Kind::If) && would_leave_jump(items[i - 1])) return 0;
     }
     return was_else(items[i - 1], rest, block) ? rest.size() : 0;
   }
 
-  // What the last statement of a function is, if the code tells it: a `return`, after which no
-  // other one follows, or that in an arm of one. The compiler adds a `return None` unless the last
-  // statement of all is a `return`.
+  // What the `return` at the end of a function is, if the code tells it: in no arm, or in an arm of
+  // the last statement. After that, the compiler adds a `return None` that never runs.
   enum class Ending : uint8_t { Unknown, Statement, Arm };
   Ending ending_of_function(const Statements& items) const {
     if (left_ == nullptr || items.empty() || !tree_.is(items.back(), Kind::Return)) {
       return Ending::Unknown;
     }
     if (left_->has_end) return Ending::Arm;
-    const bool has_value = tree_.as<ast::Return>(items.back()).value.valid();
-    return has_value ? Ending::Statement : Ending::Unknown;
+    const NodeId value = tree_.as<ast::Return>(items.back()).value;
+    // Otherwise the compiler's own `return`, which runs, is after it.
+    const uint32_t at =
+        value.valid() ? last_offset(tree_, value) + 2 : tree_.where(items.back()).offset;
+    return at == left_->last ? Ending::Statement : Ending::Unknown;
   }
 
   // Returns the last statement of the arm before an `else`, in the order of the text.
@@ -97,16 +103,23 @@ class LineLayout {
     return items.empty() ? NodeId() : items.back();
   }
 
-  bool raises(NodeId owner) const { return tree_.is(last_of_arm(owner), Kind::Raise); }
+  // Returns true for an arm that ends in a `raise`, or in a jump statement with its own line:
+  // before an `else`, the jump over that stays.
+  bool would_leave_jump(NodeId owner) const {
+    if (tree_.is(last_of_arm(owner), Kind::Raise)) return true;
+    const ListId arm = arm_before_else(owner);
+    const Kind kind = tree_.kind(tree_.items(arm).back());
+    return (kind == Kind::Break || kind == Kind::Continue) && !is_before_its_line(arm, owner);
+  }
 
   // Returns the jump over the `else` that was left after an arm that raises or jumps; after a
   // clause it is always there. Null: there is none.
   const object::LeftJump* left_after(NodeId owner, NodeId next) const {
     const NodeId last = last_of_arm(owner);
-    const uint32_t end = end_of_arm(owner, last), start = first_offset(next);
+    const uint32_t end = end_of_arm(owner, last), start = first_offset(tree_, next);
     const bool leaves =
         last.valid() && (tree_.is(last, Kind::Raise) || tree_.is(last, Kind::Break) ||
-                         tree_.is(last, Kind::Continue));
+                         tree_.is(last, Kind::Continue) || tree_.is(last, Kind::Return));
     if (!leaves || start == ast::kNowhere) return nullptr;
     const auto& jumps = left_->jumps;
     const auto found =
@@ -121,7 +134,7 @@ class LineLayout {
     const uint32_t own = last.valid() ? tree_.where(last).offset : ast::kNowhere;
     if (own != ast::kNowhere || !tree_.is(owner, Kind::If)) return own;
     const auto branch = tree_.as<ast::If>(owner);
-    return tree_.items(branch.body).size() == 1 ? last_offset(branch.test) : own;
+    return tree_.items(branch.body).size() == 1 ? last_offset(tree_, branch.test) : own;
   }
 
   // Returns how many statements are before the target of a jump; all of them if it goes back.
@@ -129,7 +142,7 @@ class LineLayout {
     if (jump.target < jump.end) return rest.size();
     size_t count = 0;
     while (count < rest.size()) {
-      const uint32_t at = first_offset(rest[count]);
+      const uint32_t at = first_offset(tree_, rest[count]);
       if (at != ast::kNowhere && at >= jump.target) break;
       ++count;
     }
@@ -141,7 +154,7 @@ class LineLayout {
   bool returns_elsewhere(NodeId owner, NodeId next, const Block& block) const {
     if (block.list.end != End::Return) return false;
     const NodeId last = tree_.items(arm_before_else(owner)).back();
-    return is_after(last, first_offset(next));
+    return is_after(last, first_offset(tree_, next));
   }
 
   bool is_after(NodeId last, uint32_t start) const {
@@ -150,25 +163,14 @@ class LineLayout {
     return at != ast::kNowhere && start != ast::kNowhere && at > start;
   }
 
-  // Returns the offset of the first instruction of a statement, as far as that is known.
-  uint32_t first_offset(NodeId statement) const {
-    uint32_t first = ast::kNowhere;
-    for (const NodeId node : own_nodes(tree_, heads_of(statement))) {
-      const ast::Where at = tree_.where(node);
-      if (!at.code.valid()) first = std::min(first, at.offset);
-    }
-    return first;
-  }
-
-  // Returns the offset of the last instruction of an expression, as far as that is known.
-  uint32_t last_offset(NodeId expression) const {
-    uint32_t last = ast::kNowhere;
-    for (const NodeId node : own_nodes(tree_, {expression})) {
-      const ast::Where at = tree_.where(node);
-      if (at.code.valid() || at.offset == ast::kNowhere) continue;
-      last = last == ast::kNowhere ? at.offset : std::max(last, at.offset);
-    }
-    return last;
+  // `if a: continue elif b: c`, without the jump that stays after a `continue`  ->  `if a: pass`
+  void write_pass(NodeId statement) {
+    if (!tree_.is(statement, Kind::If)) return;
+    const auto branch = tree_.as<ast::If>(statement);
+    const auto body = tree_.items(branch.body), rest = tree_.items(branch.orelse);
+    if (body.size() != 1 || rest.empty() || !tree_.is(body[0], Kind::Continue)) return;
+    const bool is_known = first_offset(tree_, rest[0]) != ast::kNowhere;
+    if (is_known && left_after(statement, rest[0]) == nullptr) tree_.set(body[0], ast::Pass{});
   }
 
   // Returns all lists of statements, outer ones before inner ones.
@@ -203,15 +205,15 @@ class LineLayout {
 
   // Returns the line before that list.
   int32_t head_of_arm(NodeId owner) const {
-    if (tree_.is(owner, Kind::If)) return last_line(tree_.as<ast::If>(owner).test);
+    if (tree_.is(owner, Kind::If)) return last_line(tree_, tree_.as<ast::If>(owner).test);
     const NodeId handler = tree_.items(tree_.as<ast::Try>(owner).handlers).back();
     const NodeId type = tree_.as<ast::ExceptHandler>(handler).type;
-    return type.valid() ? last_line(type) : tree_.where(handler).line;
+    return type.valid() ? last_line(tree_, type) : tree_.where(handler).line;
   }
 
   // `end`: where control goes after the `else`.
   void put_in_else(NodeId owner, ListId rest, End end) {
-    drop_jumps(owner, first_offset(tree_.items(rest)[0]), end);
+    drop_jumps(owner, first_offset(tree_, tree_.items(rest)[0]), end);
     set_else(tree_, owner, rest);
   }
 
@@ -253,15 +255,15 @@ class LineLayout {
     const bool returns = block.list.end == End::Return && rest.size() > 1 &&
                          tree_.is(rest.back(), Kind::Return) &&
                          !tree_.as<ast::Return>(rest.back()).value.valid() &&
-                         tree_.where(rest.back()).line <= last_line(rest[rest.size() - 2]);
+                         tree_.where(rest.back()).line <= last_line(tree_, rest[rest.size() - 2]);
     return returns ? rest.size() - 1 : rest.size();
   }
 
   bool was_else(NodeId owner, std::span<const NodeId> rest, const Block& block) {
     const ListId arm = arm_before_else(owner);
     const NodeId next = rest[0];
-    const int32_t start = first_line(next);
-    int32_t end = std::max(last_line(tree_.items(arm).back()), line_before_last(arm, owner));
+    const int32_t start = first_line(tree_, next);
+    int32_t end = std::max(last_line(tree_, tree_.items(arm).back()), line_before_last(arm, owner));
     if (end == kUnknownLine || start == kUnknownLine || start <= end) return false;
     if (is_before_its_line(arm, owner)) {
       // The `return` at the end of the function, which was copied (3.10), is no statement.
@@ -283,7 +285,7 @@ class LineLayout {
 
   int32_t line_before_last(ListId arm, NodeId owner) const {
     const auto items = tree_.items(arm);
-    return items.size() > 1 ? last_line(items[items.size() - 2]) : head_of_arm(owner);
+    return items.size() > 1 ? last_line(tree_, items[items.size() - 2]) : head_of_arm(owner);
   }
 
   // Returns true for a jump at the end of an arm that has the line of what comes before it, as one
@@ -340,55 +342,6 @@ class LineLayout {
       const auto branch = tree_.as<ast::If>(items.back());
       items = tree_.items(tree_.items(branch.orelse).empty() ? branch.body : branch.orelse);
     }
-  }
-
-  // Returns what is evaluated first of a statement.
-  Statements heads_of(NodeId statement) const {
-    switch (tree_.kind(statement)) {
-      case Kind::If:
-        return {tree_.as<ast::If>(statement).test};
-      case Kind::While:
-        return {tree_.as<ast::While>(statement).test};
-      case Kind::For:
-        return {tree_.as<ast::For>(statement).iter};
-      case Kind::With:
-        return {tree_.items(tree_.as<ast::With>(statement).items)[0]};
-      case Kind::Match:
-        return {tree_.as<ast::Match>(statement).subject};
-      case Kind::Try: {
-        const auto body = tree_.items(tree_.as<ast::Try>(statement).body);
-        return body.empty() ? Statements() : heads_of(body[0]);
-      }
-      default:
-        return {statement};
-    }
-  }
-
-  // Returns the line of the first part of a statement that has one.
-  int32_t first_line(NodeId statement) const {
-    const int32_t own = tree_.where(statement).line;
-    const Kind kind = tree_.kind(statement);
-    if (kind == Kind::FunctionDef || kind == Kind::ClassDef) return own;
-    if (kind == Kind::Try) {
-      const auto body = tree_.items(tree_.as<ast::Try>(statement).body);
-      const int32_t inside = body.empty() ? kUnknownLine : first_line(body[0]);
-      return inside == kUnknownLine ? kUnknownLine : inside - 1;
-    }
-    int32_t first = kUnknownLine;
-    for (const NodeId node : own_nodes(tree_, heads_of(statement))) {
-      const int32_t line = tree_.where(node).line;
-      if (line > 0 && (first == kUnknownLine || line < first)) first = line;
-    }
-    return first == kUnknownLine ? own : first;
-  }
-
-  // Returns the greatest line of a statement.
-  int32_t last_line(NodeId statement) const {
-    int32_t last = kUnknownLine;
-    for (const NodeId node : own_nodes(tree_, {statement})) {
-      last = std::max(last, tree_.where(node).line);
-    }
-    return last;
   }
 
   ast::Tree& tree_;

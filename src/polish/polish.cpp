@@ -53,11 +53,13 @@ void rewrite_expressions(ast::Tree& tree, const Statements& statements, Outline&
     return;
   }
   const std::vector<ast::NodeId> nodes = own_nodes(tree, statements, kLookedAt);
+  // Where no column tells, the `not` that the compiler would have dropped is a clue.
+  if (!starts.known()) join_negations(tree, nodes, starts);
   negate_comparisons(tree, nodes, compiler.looks_into_walrus);
   // Before the words between the operands of one test are counted.
   split_filters(tree, nodes, starts);
   // Counts the words of the text as it is now.
-  join_negations(tree, nodes, starts);
+  if (starts.known()) join_negations(tree, nodes, starts);
   if (compiler.makes_f_strings_of_percent) percent_formats(tree, nodes);
   write_yielded_nones(tree, nodes, starts);
   write_lists_of_one(tree, nodes, starts);
@@ -98,6 +100,8 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   if (has(kTests)) split_tests(tree, statements, outline, is_function, starts);
   // What follows such a clause may be in an `else` or not, which the next step decides.
   if (has(kJumpedOver)) write_jumps(tree, statements, is_function, starts);
+  // What leaves a loop may have an `else`, too.
+  if (has(kTests)) write_breaks(tree, statements, outline, starts);
   // The same where only lines are known: whole chains, before jumps are dropped from their ends.
   if (has(kChoices)) lay_out_by_lines(tree, statements, is_function, starts);
   // Before the steps that look for bodies of one statement.

@@ -80,6 +80,10 @@ void lay_out(ast::Tree& tree, Statements& body, bool is_function, const Starts& 
 // after it, where code that never runs shows the `continue`; any jump that has left its place
 void write_jumps(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
 
+// `while a and not b: c`, where code before 3.10 shows a `break`  ->  `while a: if b: break` and c;
+// `if a: b` where it shows an `else`  ->  `else: pass`
+void write_breaks(ast::Tree& tree, const Statements& body, Outline& outline, const Starts& starts);
+
 // The statement after an `if` or `try` that never falls through  ->  its `else` or `elif`, where
 // there are lines but no columns and most code has it so.
 void lay_out_by_lines(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
