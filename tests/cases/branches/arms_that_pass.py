@@ -1,4 +1,4 @@
-# reads otherwise: 3.8 3.9 3.10
+# reads otherwise: 3.10
 def sort(parts, out):
     for part in parts:
         if part == 1:

@@ -1,4 +1,4 @@
-# reads otherwise: 3.10
+# An `elif` follows on the next line.
 def look(part, out, other):
     for one in part:
         if one is None:

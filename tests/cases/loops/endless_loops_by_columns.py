@@ -1,4 +1,4 @@
-# reads otherwise: 3.8 3.9 3.10
+# Before 3.11, by jumps and lines.
 """What is written after an endless loop, or as its first test, stands in its column."""
 
 

@@ -1,4 +1,4 @@
-# reads otherwise: 3.8 3.9 3.10
+# reads otherwise: 3.10
 def tokens(self, lexer):
     while True:
         token = lexer.get()
