@@ -20,10 +20,10 @@ constexpr size_t kLongest = 4;     // statements that are copied
 constexpr size_t kMostOwners = 8;  // that are looked into from one statement: each is one of many
 constexpr ast::Kinds kOwners = {Kind::If, Kind::With, Kind::Try};
 
-// `copy`: at the end of an arm. Where columns are known, a jump without a place was not written;
-// where they are not, nobody writes a jump of a loop twice. One that ends an arm may have the place
-// of the one after it.
-bool is_one(const ast::Tree& tree, const Starts& starts, NodeId copy, NodeId other) {
+// `copy`: at the end of an arm in `owner`. Where columns are known, a jump without a place was not
+// written, and that of the arm may have the place of the one after `owner`; where they are not,
+// nobody writes a jump of a loop twice.
+bool is_one(const ast::Tree& tree, const Starts& starts, NodeId copy, NodeId other, NodeId owner) {
   if (tree.kind(copy) != tree.kind(other) || !ast::same(tree, copy, other)) return false;
   const int32_t line = tree.where(copy).line;
   if (line >= 0 && line == tree.where(other).line) return true;
@@ -32,16 +32,17 @@ bool is_one(const ast::Tree& tree, const Starts& starts, NodeId copy, NodeId oth
   const auto has_no_place = [&](NodeId jump) {
     return starts.jump(jump, NodeId()) <= Starts::Jump::None;
   };
-  return (is_bare_jump(tree, copy) && has_no_place(copy)) || (is_of_loop && has_no_place(other));
+  return (is_bare_jump(tree, copy) && has_no_place(copy)) ||
+         (is_of_loop && has_no_place(other) && starts.own(copy).begin == starts.of(owner));
 }
 
 // Returns how many statements are left of a list that ends as control would go on after it.
 size_t count_before(const ast::Tree& tree, const Starts& starts, std::span<const NodeId> list,
-                    std::span<const NodeId> rest) {
+                    std::span<const NodeId> rest, NodeId owner) {
   if (rest.empty() || list.size() <= rest.size()) return list.size();
   const auto end = list.last(rest.size());
-  const bool are_same =
-      std::ranges::equal(end, rest, [&](NodeId a, NodeId b) { return is_one(tree, starts, a, b); });
+  const bool are_same = std::ranges::equal(
+      end, rest, [&](NodeId a, NodeId b) { return is_one(tree, starts, a, b, owner); });
   return are_same ? list.size() - rest.size() : list.size();
 }
 
@@ -63,7 +64,7 @@ void drop_copies(ast::Tree& tree, NodeId statement, std::span<const NodeId> rest
     for (const List& list : lists) {
       if (list.end == End::Other) continue;
       const auto items = view_at(tree, list.place);
-      const size_t count = count_before(tree, starts, items, rest);
+      const size_t count = count_before(tree, starts, items, rest, statement);
       if (count > 0) todo.push_back(items[count - 1]);
       if (count == items.size()) continue;
       const Statements left(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(count));
