@@ -35,12 +35,10 @@ struct State {
 
 class Audit {
  public:
-  Audit(const object::Module& module, const bytecode::Stream& stream, const Graph& graph,
-        bool is_generated)
+  Audit(const object::Module& module, const bytecode::Stream& stream, const Graph& graph)
       : code_(module[stream.code]),
         stream_(stream),
         graph_(graph),
-        is_generated_(is_generated),
         traits_(bytecode::traits_of(code_.version)),
         is_straight_(graph.blocks.size() == 1 && graph.handlers.empty() &&
                      !graph.blocks[0].exit.next[0].valid() &&
@@ -51,10 +49,10 @@ class Audit {
         slots_(code_),
         stack_(minor_ >= 14 ? code_.localsplus.size() : 0, code_.stacksize) {}
 
-  std::optional<Breach> run() {
+  std::optional<Breach> run(bool is_generated) {
     if (graph_.unrestored) say("an exception is left as being handled", *graph_.unrestored);
     if (graph_.parted) say(std::string(bytecode::kPartsWhole), *graph_.parted);
-    if (!found_) found_ = takes_kept_slot(graph_, is_generated_);
+    if (!found_) found_ = takes_kept_slot(graph_, is_generated);
     begin();
     if (is_straight_ && !found_) walk(graph_[BlockId(0u)]);
     if (is_straight_) return found_;
@@ -471,7 +469,6 @@ class Audit {
   const object::Code& code_;
   const bytecode::Stream& stream_;
   const Graph& graph_;
-  const bool is_generated_;
   const bytecode::TraitsTable& traits_;
   const bool is_straight_;  // one block, without a jump to it
   const Order order_;
@@ -496,7 +493,7 @@ class Audit {
 
 std::optional<Breach> audit(const object::Module& module, const bytecode::Stream& stream,
                             const Graph& graph, bool is_generated) {
-  return Audit(module, stream, graph, is_generated).run();
+  return Audit(module, stream, graph).run(is_generated);
 }
 
 }  // namespace pellucid::flow
