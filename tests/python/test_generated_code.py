@@ -843,6 +843,7 @@ def compiled(source):
     return scope["f"].__code__
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="a call is protected with its loads there")
 def test_a_handler_of_ours_may_keep_what_a_call_takes_if_it_never_looks_at_it():
     call = "PRECALL" if sys.version_info[:2] == (3, 11) else "CALL"
     made = protected_from(call, 2)(compiled(UNTOUCHED))
