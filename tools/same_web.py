@@ -76,7 +76,7 @@ def compare(files: List[Path], package: Path) -> Compared:
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     said = {row["file"]: row for row in rows[1:]}
     different = [
-        f"{file}: {why}"
+        f"{Path(file).name}: {why}"
         for file in map(str, files)
         for why in differences(expected[file], said[file])
     ]

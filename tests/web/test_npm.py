@@ -3,7 +3,6 @@
 installs and type-checks. `make web` builds it."""
 
 import base64
-import itertools
 import json
 import marshal
 import os
@@ -13,7 +12,6 @@ import shutil
 import subprocess
 from pathlib import Path
 from types import CodeType
-from typing import Any, Dict, List, Tuple
 
 import pytest
 import same_web
@@ -21,7 +19,6 @@ from archives import program, pyz, zipped
 from case_pycs import unpack
 from commands import run
 from needs import ROOT, VERSIONS, missing, need
-from pellucid.interpreters import find_interpreter
 
 _PACKAGE = ROOT / "build" / "web" / "npm"
 _HERE = Path(__file__).parent
@@ -138,33 +135,24 @@ def test_what_it_does_in_node(package: Path, samples: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.fixture(scope="session")
-def sampled(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Dict[str, List[str]]:
-    """How the package and the native binary differ, by version. Node starts once for all."""
+@pytest.mark.parametrize("version", VERSIONS)
+def test_it_says_what_the_native_binary_says(package: Path, tmp_path: Path, version: str) -> None:
     need("native")
-    files: Dict[str, List[Path]] = {}
-    for version, python in _pythons().items():
-        folder = tmp_path_factory.mktemp("sampled")
-        files[version] = same_web.compile_sample(python, 4, folder)
-        # Of the cases, some at random, hostile ones among them.
-        found = unpack(version, folder / "cases")
-        files[version] += random.Random(0).sample(found, 12)
-        regress = (ROOT / "tests" / "regress").rglob(f"*{version}*.pyc")
-        files[version] += sorted(regress)[:4]
-        assert len(files[version]) >= 16
-    rows = same_web.compare([*itertools.chain(*files.values())], package).different
-    return {v: [row for row in rows if Path(row.split(": ")[0]) in files[v]] for v in files}
+    python = need(f"python{version}")
+    files = same_web.compile_sample(Path(python), 4, tmp_path)
+    # Of the cases, some at random, hostile ones among them.
+    found = unpack(version, tmp_path / "cases")
+    files += random.Random(0).sample(found, 12)
+    files += sorted((ROOT / "tests" / "regress").rglob(f"*{version}*.pyc"))[:4]
+    assert len(files) >= 16
+    assert same_web.compare(files, package).different == []
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_it_says_what_the_native_binary_says(version: str, sampled: Dict[str, List[str]]) -> None:
-    need(f"python{version}")
-    assert sampled[version] == []
-
-
-@pytest.fixture(scope="session")
-def listed(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Dict[str, Tuple[Any, Any]]:
-    """What dis lists and what the package lists, by version. Node starts once for all."""
+def test_it_lists_what_dis_lists(package: Path, tmp_path: Path, version: str) -> None:
+    python = need(f"python{version}")
+    made = tmp_path / "module.pyc"
+    (tmp_path / "module.py").write_text(_MODULE)
     program = (
         "import dis, json, marshal, py_compile, sys\n"
         "py_compile.compile('module.py', 'module.pyc', doraise=True)\n"
@@ -176,41 +164,20 @@ def listed(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Dict[str,
         "        dis.get_instructions(each) if i.opname not in ('EXTENDED_ARG', 'CACHE')]])\n"
         "print(json.dumps(rows))\n"
     )
+    asked = subprocess.run(
+        [str(python), "-c", program], cwd=tmp_path, stdout=subprocess.PIPE, check=True
+    )
+    expected = sorted(json.loads(asked.stdout))
     script = (
         "import { readFileSync } from 'node:fs';"
         f"const {{ load }} = await import({json.dumps((package / 'pellucid.mjs').as_uri())});"
-        "const pellucid = await load();"
-        "for (const file of process.argv.slice(1)) {"
-        "const { codes } = await pellucid.dis(readFileSync(file));"
+        "const { codes } = await (await load()).dis(readFileSync(process.argv[1]));"
         "console.log(JSON.stringify(codes.map(({ path, instructions }) => [path.split('/').pop(),"
-        "  instructions.map(({ offset, opname, arg }) => [offset, opname, arg])]))); }"
+        "  instructions.map(({ offset, opname, arg }) => [offset, opname, arg])])));"
     )
-    expected, made = {}, []
-    for version, python in _pythons().items():
-        folder = tmp_path_factory.mktemp("listed")
-        (folder / "module.py").write_text(_MODULE)
-        asked = subprocess.run(
-            [str(python), "-c", program], cwd=folder, stdout=subprocess.PIPE, check=True
-        )
-        expected[version] = sorted(json.loads(asked.stdout))
-        made.append(folder / "module.pyc")
-    said = run(_program("node"), "--input-type=module", "--eval", script, *made)
+    said = run(_program("node"), "--input-type=module", "--eval", script, made)
     assert said.returncode == 0, said.stderr
-    rows = [sorted(json.loads(line)) for line in said.stdout.splitlines()]
-    return dict(zip(expected, zip(expected.values(), rows)))
-
-
-@pytest.mark.parametrize("version", VERSIONS)
-def test_it_lists_what_dis_lists(version: str, listed: Dict[str, Tuple[Any, Any]]) -> None:
-    need(f"python{version}")
-    expected, said = listed[version]
-    assert said == expected
-
-
-def _pythons() -> Dict[str, Path]:
-    """The interpreters that are there, by version."""
-    found = ((v, find_interpreter((3, int(v.split(".")[1])))) for v in VERSIONS)
-    return {version: python for version, python in found if python is not None}
+    assert sorted(json.loads(said.stdout)) == expected
 
 
 def test_the_package_holds_what_it_needs_and_no_more(installed: Path) -> None:
