@@ -97,7 +97,7 @@ def _deflate(data: bytes) -> Optional[bytes]:
         unpacked = worker.decompress(data, MOST_UNPACKED)
     except zlib.error:
         return None
-    # Raw deflate has no signature and no checksum. The only check is that it ends where the data ends.
+    # Raw deflate has no signature and no checksum: check that it ends where the data ends.
     return unpacked if worker.eof and not worker.unused_data else None
 
 
