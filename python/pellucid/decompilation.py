@@ -477,25 +477,14 @@ def prove_pyc(
     return proven_form(lambda forms: _file(data, forms, keep_lines, False, *how), tier)
 
 
-def prove_generated(
-    data: bytes, version: Tuple[int, int], facts: Dict[str, List[str]]
-) -> "Tuple[Decompilation, Verdict]":
+def generated_file(
+    data: bytes, version: Tuple[int, int], facts: Dict[str, List[str]], forms: "Dict[str, int]"
+) -> Decompilation:
     """Decompile marshalled code of a function that a program generated, with what is known of it.
 
     The source is in the syntax of the running Python, and no interpreter is needed. The facts name
     the function as nested (see `src/object/facts.h`). Raises what `decompile_pyc` raises.
     """
-    return proven_form(lambda forms: _generated(data, version, facts, forms), "relowered")
-
-
-def usual_source(data: bytes, version: Tuple[int, int], facts: Dict[str, List[str]]) -> str:
-    """Return the source of `prove_generated` in the usual form, proven or not."""
-    return _generated(data, version, facts, {}).source
-
-
-def _generated(
-    data: bytes, version: Tuple[int, int], facts: Dict[str, List[str]], forms: "Dict[str, int]"
-) -> Decompilation:
     how = (version, True, True, False, sys.version_info[:2], facts)
     return _file(data, forms, False, False, *how)
 

@@ -118,7 +118,7 @@ def lowered(
 ) -> List[CodeVerdict]:
     """Compare the `.pyc` with the source, lowered for its version.
 
-    With facts, it is one generated function; see `prove_generated`.
+    With facts, it is one generated function; see `generated_file`.
     Raises SyntaxError if the running Python cannot parse the source.
     """
     try:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Iterable, Mapping, Sequence
 
-from pellucid.decompilation import prove_generated, usual_source
+from pellucid.decompilation import Decompilation, generated_file
+from pellucid.forms import proven_form
 from pellucid.matching.judge import lowered
 from pellucid.pickle_tree import Node
 
@@ -82,10 +83,14 @@ def _rewritten(
     name = definable(shape.co_name)
     known["nested"] = [name]
     data = _alone(data, (node.text("co_qualname"), shape.co_name), name)
-    found, verdict = prove_generated(data, version, known)
+
+    def written(forms: dict[str, int]) -> Decompilation:
+        return generated_file(data, version, known, forms)
+
+    found, verdict = proven_form(written, "relowered")
     source, status = found.source, verdict.status
     if shape.co_freevars:
-        usual = _mentioning(usual_source(data, version, known), name, shape.co_freevars)
+        usual = _mentioning(written({}).source, name, shape.co_freevars)
         if usual != source and _holds(data, usual, version, known):
             source, status = usual, "equivalent"
     text = annotate(named(source, known["temporaries"], {}), original, graphs, resumed)
