@@ -105,7 +105,7 @@ def _code(value: object) -> CodeType:
 
 
 def _made(node: Node) -> CodeType:
-    """Return code with stand-ins for the objects among its constants."""
+    """Return code with placeholders for the objects among its constants."""
     consts = (
         _made(each) if each.get("co_code") is not None else each.plain()
         for each in node.fields["co_consts"].items

@@ -47,7 +47,7 @@ def functions_in(trees: Iterable[Tree]) -> list[list[Variant]]:
             versions = list(_versions(entry))
             if versions:
                 found.append(versions)
-    # The versions of a module's forward are pickles of their own, with equal code.
+    # Each version of a module's forward is a separate pickle, with equal code.
     same: dict[object, list[Variant]] = {}
     for versions in found:
         first = versions[0]

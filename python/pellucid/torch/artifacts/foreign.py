@@ -60,48 +60,39 @@ def rewrite_foreign(
         resumed: the code of the resume functions that it calls, by name.
     """
     try:
-        return _rewritten(node, version, original, tag, graphs, resumed)
+        data = node.tree.core.code(node.number)
+        if data is None:
+            raise ValueError("not a code object")
+        shape = _Shape(node.text("co_name"), **{name: names_in(node, name) for name in _NAMES})
+        made: Any = shape
+        known = facts(original, made)
+        name = definable(shape.co_name)
+        known["nested"] = [name]
+        data = _alone(data, (node.text("co_qualname"), shape.co_name), name)
+
+        def written(forms: dict[str, int]) -> Decompilation:
+            return generated_file(data, version, known, forms)
+
+        found, verdict = proven_form(written, "relowered")
+        source, status = found.source, verdict.status
+        if shape.co_freevars:
+            usual = _mentioning(written({}).source, name, shape.co_freevars)
+            if usual != source and _holds(data, usual, version, known):
+                source, status = usual, "equivalent"
+        text = annotate(named(source, known["temporaries"], {}), original, graphs, resumed)
+        is_proven = status != "unproven"
+        if is_proven and text != source and not _holds(data, text, version, known):
+            text = source
+        shown = stable_globals(shape.co_names, re.findall(r"\w+", text), tag)
+        if shown:
+            names = "|".join(map(re.escape, sorted(shown, key=len, reverse=True)))
+            text = re.sub(rf"\b(?:{names})\b", lambda match: shown[match[0]], text)
+        return Rewriting(
+            original, text, Verdict(status, "" if is_proven else scrub(verdict.reason))
+        )
     except Exception as error:  # the artifact decides what is in the code
         reason = f"{type(error).__name__}: {str(error).strip() or 'no message'}"
         return Rewriting(original, None, Verdict("failed", scrub(reason)))
-
-
-def _rewritten(
-    node: Node,
-    version: tuple[int, int],
-    original: CodeType,
-    tag: str,
-    graphs: Sequence[str],
-    resumed: Mapping[str, CodeType],
-) -> Rewriting:
-    data = node.tree.core.code(node.number)
-    if data is None:
-        raise ValueError("not a code object")
-    shape = _Shape(node.text("co_name"), **{name: names_in(node, name) for name in _NAMES})
-    made: Any = shape
-    known = facts(original, made)
-    name = definable(shape.co_name)
-    known["nested"] = [name]
-    data = _alone(data, (node.text("co_qualname"), shape.co_name), name)
-
-    def written(forms: dict[str, int]) -> Decompilation:
-        return generated_file(data, version, known, forms)
-
-    found, verdict = proven_form(written, "relowered")
-    source, status = found.source, verdict.status
-    if shape.co_freevars:
-        usual = _mentioning(written({}).source, name, shape.co_freevars)
-        if usual != source and _holds(data, usual, version, known):
-            source, status = usual, "equivalent"
-    text = annotate(named(source, known["temporaries"], {}), original, graphs, resumed)
-    is_proven = status != "unproven"
-    if is_proven and text != source and not _holds(data, text, version, known):
-        text = source
-    shown = stable_globals(shape.co_names, re.findall(r"\w+", text), tag)
-    if shown:
-        names = "|".join(map(re.escape, sorted(shown, key=len, reverse=True)))
-        text = re.sub(rf"\b(?:{names})\b", lambda match: shown[match[0]], text)
-    return Rewriting(original, text, Verdict(status, "" if is_proven else scrub(verdict.reason)))
 
 
 def _mentioning(source: str, name: str, free: Iterable[str]) -> str:

@@ -140,7 +140,7 @@ class Frames:
         self, key: CompileKey, number: int, variant: Variant, reason: str, way: str
     ) -> None:
         """Record a version whose code cannot be shown as source."""
-        session, place = self._session, _place_in(variant.original)
+        session, place = self._session, place_in(variant.original)
         name = session.claim(transformed_name(key, place.function), (key, number))
         head = f"{label(place.function)} · {place} · compile [{key}] · not decompiled: {reason}"
         session.write(name, as_comment(head) + "\n")
@@ -180,7 +180,7 @@ class Frames:
         return full
 
     def _values(self) -> Mapping[str, Any]:
-        """Return stand-ins for what torch puts into globals: nothing is imported here."""
+        """Return placeholders for what torch puts into globals. Nothing is imported."""
         found: dict[str, Any] = {"torch": ModuleType("torch")}
         for key, variant in self._keys:
             names = names_in(variant.code, "co_names")
@@ -196,7 +196,8 @@ class Frames:
         return found
 
 
-def _place_in(code: Node) -> Place:
+def place_in(code: Node) -> Place:
+    """Return where a saved code object was written."""
     line = code.get("co_firstlineno")
     number = line.value if line is not None and line.kind == "int" else 0
     return Place(code.text("co_filename"), number, code.text("co_name"))

@@ -29,7 +29,7 @@ _BUILTIN = {cls.__name__: cls for cls in (dict, list, tuple, set, frozenset)}
 
 
 class _Anything:
-    """A stand-in for torch, to parse values whose text has its names."""
+    """A placeholder for torch, to parse values whose text uses its names."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -293,7 +293,7 @@ def _contains(key: object, absent: bool, held: Any) -> bool:
 
 
 def _holds(_: object) -> bool:
-    """Accept each value that a guard's text may spell: there is no guard of torch's to ask."""
+    """Accept every value that a guard's text may contain: torch's own guard is not there to ask."""
     return True
 
 

@@ -26,9 +26,9 @@ from ..model.stages import program_direction
 from ..store.directories import Job, claim
 from ..store.session import Session
 from ..taps.trace import TraceRecord
-from .compiled import Backend, Variant, backends_in, functions_in, sources_in, system_of
+from .compiled import Backend, backends_in, functions_in, sources_in, system_of
 from .exported import graph_of
-from .frames import Frames
+from .frames import Frames, place_in
 from .parts import EXPORTED, PRECOMPILED, Parts, parts_of
 
 _ALWAYS = (
@@ -175,19 +175,14 @@ class _Reading:
     def _keep_sources(self) -> None:
         """Keep the texts of modules that torch saved with the functions in them."""
         for versions in self._functions:
-            file, line, name = _where(versions[0])
+            place = place_in(versions[0].original)
+            file, line, name = place.file, place.line, place.function
             for _, first, text in self._modules:
                 lines = text.split("\n")
                 at = "\n".join(lines[max(line - 1, 0) : line + 20])
                 if first == line and re.search(rf"\b{re.escape(name)}\b|lambda", at):
                     self._session.sources[file] = text.encode("utf-8", "surrogatepass")
                     linecache.cache[file] = (len(text), None, [f"{x}\n" for x in lines], file)
-
-
-def _where(variant: Variant) -> tuple[str, int, str]:
-    line = variant.original.get("co_firstlineno")
-    number = line.value if line is not None and line.kind == "int" else 0
-    return variant.original.text("co_filename"), number, variant.original.text("co_name")
 
 
 class _Known(dict):  # type: ignore[type-arg]

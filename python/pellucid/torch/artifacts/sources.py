@@ -10,8 +10,8 @@ from pellucid.pickle_tree import Node
 from ..taps.guard_tree import Manager
 
 DEEPEST = 400
-# torch/_dynamo/source.py: {0}, {1}, … are the fields, the base first.  A class that is not in the
-# table and has a base stands for its base.
+# torch/_dynamo/source.py: {0}, {1}, … are the fields, the base first.  If a class
+# is not in the table and has a base, the text is that of its base.
 _TEXTS: Mapping[str, str] = {
     "LocalSource": "L[{0}]",
     "SyntheticLocalSource": "SYNTHETIC_LOCAL[{0}]",
