@@ -214,52 +214,8 @@ Starts::Jump Starts::in_clause(NodeId handler) const {
 
 // What the instructions of a node have in common with the tests and caches after them is their
 // place; a dropped value, too, has that of its statement.
-// Returns one more than the last unit of what a node holds; 0: none is known. A statement may be
-// asked for at each level of those around it, so those in it are remembered: what steps move or
-// drop later does not change them.
-uint32_t Starts::end_of(NodeId root) const {
-  // (Kept lists: most searches are short.)
-  std::vector<Part>& parts = parts_;
-  parts.clear();
-  todo_.assign(1, {root, 0});
-  while (!todo_.empty()) {
-    auto [node, here] = todo_.back();
-    todo_.pop_back();
-    const Kind kind = tree_.kind(node);
-    if (parts.empty() || kWithLists.has(kind)) {
-      const auto known = kWithLists.has(kind) ? ends_.find(node.value) : ends_.end();
-      parts.push_back({node, here, known != ends_.end() ? known->second : end_of_unit(node)});
-      if (known != ends_.end()) continue;
-      here = parts.size() - 1;
-    } else {
-      parts[here].end = std::max(parts[here].end, end_of_unit(node));
-    }
-    const bool is_function = kFunctions.has(kind);
-    for (const ast::ChildField& field : ast::child_fields_of(kind)) {
-      if (is_function && field.suite == ast::Suite::Body) continue;
-      const NodeId one(tree_[node].slots[field.slot]);
-      for (const NodeId child :
-           field.is_list ? tree_.items(ast::ListId(one.value)) : std::span(&one, 1)) {
-        if (!child.valid()) continue;
-        // Every second node is one without children.
-        if (ast::child_fields_of(tree_.kind(child)).empty()) {
-          parts[here].end = std::max(parts[here].end, end_of_unit(child));
-        } else {
-          todo_.emplace_back(child, here);
-        }
-      }
-    }
-  }
-  for (size_t i = parts.size(); i-- > 0;) {
-    const Part& part = parts[i];
-    if (kWithLists.has(tree_.kind(part.node))) ends_[part.node.value] = part.end;
-    parts[part.around].end = std::max(parts[part.around].end, part.end);
-  }
-  return parts[0].end;
-}
-
 Starts::Next Starts::after(NodeId node) const {
-  const uint32_t end = end_of(node);
+  const uint32_t end = ends_.of(node);
   Next next = end > 0 ? next_place(end - 1) : Next();
   // What ends a `for` has the place of its header.
   const bool is_for = next.unit > 0 && tree_.is(node, Kind::For);
@@ -286,12 +242,6 @@ bool Starts::has_places_of_jumps() const {
   };
   return std::ranges::any_of(places_.nops(), is_as_wide) ||
          std::ranges::any_of(places_.leaves(), is_as_wide);
-}
-
-uint32_t Starts::unit_of(NodeId node) const {
-  const ast::Where at = tree_.where(node);
-  const bool is_known = !at.code.valid() && at.offset / 2 < places_.size();
-  return is_known ? at.offset / 2 : kNoUnit;
 }
 
 uint32_t Starts::first_unit(std::span<const NodeId> items) const {

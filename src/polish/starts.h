@@ -10,7 +10,6 @@
 #include <array>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "ast/tree.h"
@@ -18,6 +17,7 @@
 #include "polish/headers.h"
 #include "polish/lists.h"
 #include "polish/polish.h"
+#include "polish/unit_ends.h"
 
 namespace pellucid::polish {
 
@@ -27,7 +27,11 @@ class Starts {
 
   // Of the body as it is now. Without columns nothing is known.
   Starts(const ast::Tree& tree, const Statements& body, const Source& source)
-      : tree_(tree), body_(body), source_(source), places_(source.places) {}
+      : tree_(tree),
+        body_(body),
+        source_(source),
+        places_(source.places),
+        ends_(tree, source.places.size()) {}
 
   // Returns the column in which a statement starts. An `elif` seems to start two columns further
   // right than it does: its test is taken to follow an `if`.
@@ -98,8 +102,8 @@ class Starts {
   Next after_test(ast::NodeId branch) const;
 
   // Returns the code unit of the instruction that a node comes from; kNoUnit: it is not known.
-  static constexpr uint32_t kNoUnit = object::Places::kNoUnit;
-  uint32_t unit_of(ast::NodeId node) const;
+  static constexpr uint32_t kNoUnit = UnitEnds::kNoUnit;
+  uint32_t unit_of(ast::NodeId node) const { return ends_.unit_of(node); }
 
   // Returns the first code unit of the nodes of a list that have one; kNoUnit: none has.
   uint32_t first_unit(std::span<const ast::NodeId> items) const;
@@ -122,12 +126,6 @@ class Starts {
 
  private:
   const Header& header() const;
-  uint32_t end_of(ast::NodeId root) const;
-  // Returns one more than the code unit of a node; 0: it is not known.
-  uint32_t end_of_unit(ast::NodeId node) const {
-    const uint32_t unit = unit_of(node);
-    return unit == kNoUnit ? 0 : unit + 1;
-  }
   Next next_place(uint32_t unit) const;
 
   bool has_more_than_jumps(int32_t line) const;
@@ -156,23 +154,14 @@ class Starts {
     size_t changes = 0;  // of the tree, then
   };
 
-  // A statement within what end_of() is asked of, or that itself.
-  struct Part {
-    ast::NodeId node;
-    size_t around;  // the part that it is in
-    uint32_t end;
-  };
-
   const ast::Tree& tree_;
   Statements body_;
   Source source_;
   const object::Places& places_;
-  mutable std::array<Found, 32> found_{};                // by the last bits of the node's number
-  mutable std::optional<Header> header_;                 // once it was asked for
-  mutable std::unordered_map<uint32_t, uint32_t> ends_;  // end_of(), by number
-  mutable std::vector<Part> parts_;                      // of end_of(), as is todo_
-  mutable std::vector<std::pair<ast::NodeId, size_t>> todo_;
-  mutable std::vector<int32_t> lines_;  // lines with more than a jump, sorted; filled on demand
+  mutable UnitEnds ends_;
+  mutable std::array<Found, 32> found_{};  // by the last bits of the node's number
+  mutable std::optional<Header> header_;   // once it was asked for
+  mutable std::vector<int32_t> lines_;     // lines with more than a jump, sorted; filled on demand
 };
 
 }  // namespace pellucid::polish
