@@ -23,8 +23,10 @@ GIVEN  := $(shell $(PYTHON) -c 'import sys; print(sys.executable)')
 TORCH  ?= $(or $(shell sed -n 's/^\(torch==.*\); python_version == "$(PYVER)"$$/\1/p' \
             tests/torch/requirements.txt),torch)
 
-# Warnings stop the build where the compiler is known, not on a user's machine.
+# Warnings stop the build where the compiler is known, not on a user's machine. What CI builds for the
+# browser is tested, and thrown away.
 WERROR := $(if $(CI),ON,OFF)
+QUICK  := $(WERROR)
 
 export PATH := $(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
@@ -288,6 +290,7 @@ build/web/.stamp: $(STAMPS)/newest $(SOURCES) $(shell find web/npm -type f 2>/de
 	@$(BIN)/python tools/get_emscripten.py
 	@echo "make: building the WebAssembly module"
 	@. build/emscripten/env.sh && { emcmake cmake --preset web -DPELLUCID_WERROR=$(WERROR) \
+	  -DPELLUCID_WEB_QUICK=$(QUICK) \
 	  && cmake --build --preset web; } > build/web.log 2>&1 || { cat build/web.log; exit 1; }
 	@touch $@
 
