@@ -224,6 +224,19 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
         help="keep statements on their original lines, so that tracebacks and coverage match",
     )
     add.add_argument(
+        "--line-length",
+        type=argument_types.count,
+        default=100,
+        metavar="N",
+        help="break lines of more columns where that is possible (default: 100)",
+    )
+    add.add_argument(
+        "--say-lost",
+        action="store_true",
+        help="have comments say what was in the source and the text cannot have: annotations of "
+        "locals, folded expressions, constants as statements (Python 3.11 and later)",
+    )
+    add.add_argument(
         "--unstructured",
         action="store_true",
         help="do not recover control flow: write every body as a loop over a state",

@@ -84,6 +84,8 @@ def decompile_code(
     *,
     facts: Optional[Dict[str, List[str]]] = None,
     apart: bool = False,
+    line_length: int = 100,
+    say_lost: bool = False,
 ) -> Decompiled: ...
 def decompile_pyc(
     data: bytes,
@@ -96,6 +98,8 @@ def decompile_pyc(
     strict: bool = False,
     syntax: Optional[Tuple[int, int]] = None,
     facts: Optional[Dict[str, List[str]]] = None,
+    line_length: int = 100,
+    say_lost: bool = False,
 ) -> Decompiled: ...
 def subject_of(
     data: bytes, version: Optional[Tuple[int, int]] = None

@@ -44,6 +44,8 @@ class Options(NamedTuple):
     keep_lines: bool = False
     unstructured: bool = False
     version: Optional[Tuple[int, int]] = None  # the version to read every file as
+    line_length: int = 100
+    say_lost: bool = False
     says_verdict: bool = False  # for a single file, even if it is proven
     colours: bool = False  # print with terminal colours
     line_map: bool = True  # for verified files
@@ -89,6 +91,8 @@ def decompile_file(job: Job, options: Options, stopped: Optional[threading.Event
             "keep_lines": options.keep_lines,
             "unstructured": options.unstructured,
             "version": options.version,
+            "line_length": options.line_length,
+            "say_lost": options.say_lost,
         }
         if job.is_source:
             found = of_source(data.decode("utf-8"))

@@ -46,6 +46,8 @@ def decompile(arguments: argparse.Namespace) -> int:
         arguments.keep_lines,
         arguments.unstructured,
         arguments.python_version,
+        line_length=arguments.line_length,
+        say_lost=arguments.say_lost,
         says_verdict=bool(arguments.verify),
         colours=arguments.colours,
         certificate=Path(arguments.certificate) if arguments.certificate else None,

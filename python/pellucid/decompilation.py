@@ -257,11 +257,14 @@ def _result(
     )
 
 
-def decompile(obj: Any, *, name: Optional[str] = None) -> str:
+def decompile(
+    obj: Any, *, name: Optional[str] = None, line_length: int = 100, say_lost: bool = False
+) -> str:
     """Return the source of a function, method, generator, coroutine, class, module or code object.
 
-    `name` is the name to print instead of the object's own. Code that Dynamo generated reads as in
-    the files of a capture. For what `torch.compile` returned, it is the source of the function or
+    `name` is the name to print instead of the object's own; `line_length` and `say_lost` are those
+    of `decompile_pyc`. Code that Dynamo generated reads as in the files of a capture, whatever the
+    options. For what `torch.compile` returned, it is the source of the function or
     of the module's `forward`. Raises TypeError if the object has no code, DecompileError if its
     code is invalid.
 
@@ -271,7 +274,9 @@ def decompile(obj: Any, *, name: Optional[str] = None) -> str:
     def add(a, b):
         return a + b
     """
-    return (_of_torch(obj, name) or _decompiled(_own(obj), name, False, {}, None)).source
+    layout = {"line_length": line_length, "say_lost": say_lost}
+    found = _of_torch(obj, name)
+    return (found or _decompiled(_own(obj), name, False, {}, None, layout=layout)).source
 
 
 def decompile_ex(
@@ -281,6 +286,8 @@ def decompile_ex(
     unstructured: bool = False,
     facts: Optional[Dict[str, List[str]]] = None,
     verify: str = "best",
+    line_length: int = 100,
+    say_lost: bool = False,
 ) -> Decompilation:
     """Decompile `obj`; return its source, verdict, line map and opaque constants.
 
@@ -299,6 +306,8 @@ def decompile_ex(
         verify: "strict" for a verdict that also says whether each loop handles an interruption,
             such as KeyboardInterrupt, where the code does. Code that Dynamo generated in this
             process has no such verdict.
+        line_length: the columns of a line; a longer one is broken where that is possible.
+        say_lost: have comments say what was in the source and the text cannot have.
 
     Raises:
         TypeError: `obj` has no Python code.
@@ -314,10 +323,11 @@ def decompile_ex(
     def judged(found: Decompilation) -> Decompilation:
         return dataclasses.replace(found, _strict=verify == "strict", notes=found.notes + notes)
 
+    layout = {"line_length": line_length, "say_lost": say_lost}
     if unstructured:
-        return judged(_decompiled(own, name, True, {}, facts))
+        return judged(_decompiled(own, name, True, {}, facts, layout=layout))
     generated = _of_torch(obj, name) if facts is None else None
-    return generated or search_live(own, name, facts, revise=judged)
+    return generated or search_live(own, name, facts, revise=judged, layout=layout)
 
 
 _COMPILED = "this is what torch.compile was given, not the wrapper it returned"
@@ -348,15 +358,17 @@ def search_live(
     facts: Optional[Dict[str, List[str]]],
     names: Optional[Dict[str, str]] = None,
     revise: "Callable[[Decompilation], Decompilation]" = lambda found: found,
+    layout: "Optional[Dict[str, Any]]" = None,
 ) -> Decompilation:
     """Decompile `obj` in the first form that is proven, using only the given facts.
 
     `names` maps globals to the names that the source shows for them: one-to-one, and without names
-    that the code already uses. `revise` changes the text before it is judged.
+    that the code already uses. `revise` changes the text before it is judged. `layout` has options
+    of `decompile`.
     """
 
     def written(forms: "Dict[str, int]", apart: bool = False) -> Decompilation:
-        return revise(_decompiled(obj, name, False, forms, facts, apart, names or {}))
+        return revise(_decompiled(obj, name, False, forms, facts, apart, names or {}, layout))
 
     found, verdict = proven_form(written, "best")
     if verdict.status != "unproven" or facts:
@@ -376,6 +388,7 @@ def _decompiled(
     facts: "Optional[Dict[str, List[str]]]",
     apart: bool = False,
     names: "Optional[Dict[str, str]]" = None,
+    layout: "Optional[Dict[str, Any]]" = None,
 ) -> Decompilation:
     code = shown = code_of(obj)
     if name is not None:
@@ -385,7 +398,12 @@ def _decompiled(
         shown = code.replace(co_names=tuple(names.get(each, each) for each in code.co_names))
         shown_facts = facts and {k: [_shown(e, names) for e in v] for k, v in facts.items()}
     raw = _core.decompile_code(
-        shown, unstructured=unstructured, forms=forms, facts=shown_facts, apart=apart
+        shown,
+        unstructured=unstructured,
+        forms=forms,
+        facts=shown_facts,
+        apart=apart,
+        **(layout or {}),
     )
     found = _result(raw, code, None, _facts=facts, _apart=apart)
     found.renamed.update({shown: real for real, shown in (names or {}).items()})
@@ -408,6 +426,8 @@ def decompile_pyc(
     keep_lines: bool = False,
     unstructured: bool = False,
     version: Optional[Tuple[int, int]] = None,
+    line_length: int = 100,
+    say_lost: bool = False,
 ) -> Decompilation:
     """Decompile the bytes of a `.pyc` file of CPython 3.8-3.15. Nothing in it is executed.
 
@@ -417,17 +437,22 @@ def decompile_pyc(
         keep_lines: keep statements on their original lines, so that tracebacks and coverage match.
         unstructured: do not recover control flow.
         version: the Python version of the file, such as `(3, 12)`.
+        line_length: the columns of a line; a longer one is broken where that is possible.
+        say_lost: have comments say what the bytecode shows to have been in the source and the text
+            cannot have: annotations of locals, folded expressions, constants as statements. Only
+            Python 3.11 and later show them.
 
     Raises:
         DecompileError: the bytes do not contain a code object.
     """
-    return _file(data, {}, keep_lines, unstructured, version)
+    layout = {"keep_lines": keep_lines, "line_length": line_length, "say_lost": say_lost}
+    return _file(data, {}, layout, unstructured, version)
 
 
 def _file(
     data: bytes,
     forms: "Dict[str, int]",
-    keep_lines: bool,
+    layout: Dict[str, Any],
     unstructured: bool,
     version: Optional[Tuple[int, int]],
     relower: bool = False,
@@ -437,7 +462,16 @@ def _file(
     facts: Optional[Dict[str, List[str]]] = None,
 ) -> Decompilation:
     raw = _core.decompile_pyc(
-        data, keep_lines, unstructured, forms, version, relower, line_map, strict, syntax, facts
+        data,
+        unstructured=unstructured,
+        forms=forms,
+        version=version,
+        verify=relower,
+        line_map=line_map,
+        strict=strict,
+        syntax=syntax,
+        facts=facts,
+        **layout,
     )
     how = {"_unstructured": unstructured, "_forms": forms, "_wanted": version, "_strict": strict}
     return _result(raw, None, data, **how)
@@ -458,6 +492,8 @@ def prove_pyc(
     version: Optional[Tuple[int, int]] = None,
     line_map: bool = True,
     syntax: Optional[Tuple[int, int]] = None,
+    line_length: int = 100,
+    say_lost: bool = False,
 ) -> "Tuple[Decompilation, Verdict]":
     """Decompile like `decompile_pyc`, and try other forms of unproven bodies.
 
@@ -470,11 +506,12 @@ def prove_pyc(
     relower = tier == "relowered" or (
         tier in BEST and find_interpreter(version or _core.pyc_version(data)) is None
     )
+    layout = {"keep_lines": keep_lines, "line_length": line_length, "say_lost": say_lost}
     how = (version, relower, line_map, tier == "strict", syntax)
     if unstructured:
-        found = _file(data, {}, keep_lines, True, *how)
+        found = _file(data, {}, layout, True, *how)
         return found, verdict_of(found, tier)
-    return proven_form(lambda forms: _file(data, forms, keep_lines, False, *how), tier)
+    return proven_form(lambda forms: _file(data, forms, layout, False, *how), tier)
 
 
 def generated_file(
@@ -486,7 +523,7 @@ def generated_file(
     the function as nested (see `src/object/facts.h`). Raises what `decompile_pyc` raises.
     """
     how = (version, True, True, False, sys.version_info[:2], facts)
-    return _file(data, forms, False, False, *how)
+    return _file(data, forms, {}, False, *how)
 
 
 def contents_of(data: bytes, version: Optional[Tuple[int, int]] = None) -> Dict[str, Any]:

@@ -90,6 +90,17 @@ struct Where {
   object::CodeId code{};       // whose; set when a body is complete (mark_code)
 };
 
+// What the bytecode shows to have been in the source of a statement, and no tree of it has.
+enum class Lost : uint8_t {
+  Annotation,  // of a local or an attribute
+  Expression,  // which the compiler folded to `value`
+};
+struct Loss {
+  NodeId statement;
+  Lost lost;
+  ConstId value{};
+};
+
 // The fields of statements, and those of clauses that have such fields.
 enum class Suite : uint8_t { None, Body, Orelse, Finalbody, Handlers, Cases };
 
@@ -223,6 +234,10 @@ class Tree {
     for (size_t i = first; i < records_.size(); ++i) records_[i].where.code = code;
   }
 
+  // Records what a statement cannot have, for a comment.
+  void note(const Loss& loss) { losses_.push_back(loss); }
+  std::span<const Loss> losses() const { return losses_; }
+
   // Returns the raw slot of the i-th field, for table-driven walks (fields_of).
   uint32_t slot(NodeId id, size_t i) const { return part_of(records_, id).slots[i]; }
   void set_slot(NodeId id, size_t i, uint32_t value) { changed(id).slots[i] = value; }
@@ -311,6 +326,7 @@ class Tree {
   std::vector<NodeId> items_;
   std::vector<Span> spans_;
   std::vector<std::vector<uint32_t>> numbers_;
+  std::vector<Loss> losses_;
   size_t changes_ = 0;
   Kinds made_;
   // The extent of the remembered state, and the previous values of what was changed.

@@ -60,6 +60,10 @@ constexpr const char* kDecompileHelp =
     "  --keep-lines        keep statements on their original lines, so that tracebacks and "
     "coverage\n"
     "                      match\n"
+    "  --line-length N     break lines of more columns where that is possible (default: 100)\n"
+    "  --say-lost          have comments say what was in the source and the text cannot have:\n"
+    "                      annotations of locals, folded expressions, constants as statements\n"
+    "                      (Python 3.11 and later)\n"
     "  --no-verify         skip the proof (saves a third of the time or more)\n"
     "  --verify=strict     prove also that each loop handles an interruption, such as Ctrl-C, "
     "where\n"
@@ -161,6 +165,12 @@ class Reader {
   size_t at_ = 2;
 };
 
+// Reads a number from 1 to `most`; returns false if the text is no such number.
+bool read_number(const std::string& text, unsigned most, unsigned& number) {
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return !text.empty() && *read.ptr == '\0' && number > 0 && number <= most;
+}
+
 }  // namespace
 
 Arguments parse(int argc, char** argv) {
@@ -198,6 +208,8 @@ Arguments parse(int argc, char** argv) {
       return wrong("unknown option " + std::string(word));
     } else if (word == "--keep-lines") {
       arguments.keep_lines = true;
+    } else if (word == "--say-lost") {
+      arguments.say_lost = true;
     } else if (word == "--verify" || word == "--verify=relowered") {
       arguments.verify = true;  // the default
     } else if (word == "--verify=strict") {
@@ -212,9 +224,12 @@ Arguments parse(int argc, char** argv) {
       if (out->empty()) return wrong("-o wants a file or a folder");
       arguments.out = *out;
     } else if (const auto jobs = words.value(word, "--jobs")) {
-      const auto read = std::from_chars(jobs->data(), jobs->data() + jobs->size(), arguments.jobs);
-      if (jobs->empty() || *read.ptr != '\0' || arguments.jobs == 0 || arguments.jobs > 1024) {
+      if (!read_number(*jobs, 1024, arguments.jobs)) {
         return wrong("--jobs wants a number from 1 to 1024");
+      }
+    } else if (const auto columns = words.value(word, "--line-length")) {
+      if (!read_number(*columns, 100'000, arguments.line_length)) {
+        return wrong("--line-length wants a number from 1 to 100000");
       }
     } else {
       return wrong("unknown option " + std::string(word));

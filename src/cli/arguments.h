@@ -16,13 +16,15 @@ struct Arguments {
   std::string out;
   std::vector<std::string> inputs;
   bool keep_lines = false;
+  bool say_lost = false;
   bool as_json = false;
   bool carves = false;        // read code objects at any place of each file
   bool force = false;         // overwrite files that have different contents
   bool strict = false;        // compare what handles interruptions, too
   bool verify = true;         // by the relowered tier, since there is no Python to recompile with
   bool unstructured = false;  // every function as a state machine
-  unsigned jobs = 0;          // 0: one for each processor
+  unsigned line_length = 100;
+  unsigned jobs = 0;               // 0: one for each processor
   std::optional<Version> version;  // the version that every input is read as
   std::string complaint;           // Wrong: the message
   const char* help = "";           // Help: the page

@@ -132,6 +132,8 @@ Result<Outcome> done(const Arguments& arguments, const Job& job) {
   }
   DecompileOptions options;
   options.keep_lines = arguments.keep_lines;
+  options.line_length = arguments.line_length;
+  options.say_lost = arguments.say_lost;
   options.structured = !arguments.unstructured;
   options.verify = arguments.verify;
   options.strict = arguments.strict;

@@ -69,7 +69,7 @@ polish::Compiler compiler_of(object::Version version) {
 // Returns the body as a person would write it.
 Result<ast::ListId> polished_body(ast::Tree& tree, const polish::Compiler& compiler,
                                   const Wanted& wanted, ast::ListId body, polish::Body kind,
-                                  Form form, bool is_structured) {
+                                  Form form, bool is_structured, bool says_lost) {
   static const object::Places kNone;
   const object::Module& module = tree.module();
   const object::CodeId code = wanted.code;
@@ -79,7 +79,8 @@ Result<ast::ListId> polished_body(ast::Tree& tree, const polish::Compiler& compi
       const bool is_expression = kind == polish::Body::Expression;
       polish::Source source = {.places = is_expression ? kNone : *wanted.places,
                                .first_line = module[code].firstlineno,
-                               .code = code};
+                               .code = code,
+                               .says_lost = says_lost};
       const object::LeftCode left = bytecode::left_code(module[code]);
       source.left = &left;
       // (The loop over a state is no loop of the source.)
@@ -238,7 +239,7 @@ class Bodies {
     }
     if (!body.ok()) return body;
     body = polished_body(tree_, compiler_, asked, *body, kind_of(scopes_.scope_of(code)),
-                         form_of(code), !made.no_structure);
+                         form_of(code), !made.no_structure, request_.options.say_lost);
     const auto bug = broken_.find(code);
     if (bug != broken_.end()) body = bug->second;
     if (!body.ok()) {

@@ -26,7 +26,9 @@ enum class Form : uint8_t {
 using Forms = std::vector<Form>;  // by CodeId; missing ones are Usual
 
 struct Options {
-  bool keep_lines = false;  // put statements on their original lines where that is possible
+  bool keep_lines = false;     // put statements on their original lines where that is possible
+  uint32_t line_length = 100;  // longer lines are broken where that is possible
+  bool say_lost = false;       // comments say what was in the source and the text cannot have
   bool force_unstructured =
       false;            // print every function as a state machine (a test of the last resort)
   bool verify = false;  // lower the tree again and compare (modules only)

@@ -80,7 +80,10 @@ Output written_without(const Request& request, const Forms& forms, Broken broken
   ast::Tree tree(module);
   const ast::NodeId top = recover_all(request, forms, broken, tree, out.diagnostics);
   const object::Version syntax = request.options.syntax.value_or(module.version);
-  print::Source source = print::to_source(tree, top, {syntax, request.options.keep_lines, 0});
+  const print::Style style = {.version = syntax,
+                              .keep_lines = request.options.keep_lines,
+                              .line_length = request.options.line_length};
+  print::Source source = print::to_source(tree, top, style);
   if (source.failure) {
     // Again, without this code object.
     const ast::Where& where = source.failure->where;

@@ -60,6 +60,8 @@ driver::Options own_options(const DecompileOptions& options) {
   own.strict = options.strict;
   own.search = options.verify && options.search;
   own.keep_lines = options.keep_lines;
+  own.line_length = options.line_length;
+  own.say_lost = options.say_lost;
   own.force_unstructured = !options.structured;
   if (options.syntax) own.syntax = {options.syntax->major, options.syntax->minor};
   return own;

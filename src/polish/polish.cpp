@@ -135,6 +135,11 @@ ast::ListId run(ast::Tree& tree, ast::ListId body, Body kind, const Compiler& co
   if (compiler.leaves_dropped && kind != Body::Expression) {
     keep_dropped_constants(tree, statements);
   }
+  // Of the tree as it is printed.
+  if (source.says_lost) {
+    note_lost(tree, statements, is_function, starts);
+    write_lost_constants(tree, statements, starts);
+  }
   return tree.list(statements);
 }
 

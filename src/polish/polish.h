@@ -31,6 +31,7 @@ struct Source {
   const object::LeftCode* left = nullptr;  // up to 3.9
   bool has_endless_ones = false;           // 3.10, 3.11: endless loops were rather `while 1`
   object::CodeId code = {};                // invalid: nothing is known of the header
+  bool says_lost = false;                  // comments say what the tree cannot have
 };
 
 // Polishes the statements of one body.

@@ -110,6 +110,12 @@ void write_last_cases(ast::Tree& tree, const Statements& body, Outline& outline,
 // The `pass` or `...` before a statement that has left a NOP
 void write_passes(ast::Tree& tree, Statements& body, const Starts& starts);
 
+// The same for another constant, as a comment: which constant it was, nothing shows
+void write_lost_constants(ast::Tree& tree, Statements& body, const Starts& starts);
+
+// What the columns show to have been in a statement, for a comment (`ast::Loss`)
+void note_lost(ast::Tree& tree, Statements& body, bool is_function, const Starts& starts);
+
 // `if a: (b; if c: (d; if e: ...))` at the end of a loop's or a function's body  -> `if not a:
 // continue`, b, `if not c: continue`, ...
 void flatten_rows(ast::Tree& tree, Statements& body, bool is_function);

@@ -70,6 +70,9 @@ class Starts {
   };
   At of_operand(ast::NodeId operand) const;
 
+  // Returns the place where an expression starts, with each `not` before it.
+  At leftmost(ast::NodeId expression) const;
+
   bool known() const { return places_.known(); }
   const object::Places& places() const { return places_; }
 
@@ -132,7 +135,6 @@ class Starts {
   bool is_written_as_none(int32_t line, int32_t column) const;
   bool is_written_after_header(int32_t column) const;
   At at(ast::NodeId node) const;
-  At leftmost(ast::NodeId expression) const;
   bool is_swap(const ast::Assign& assign) const;
   int32_t of_assign(const ast::Assign& assign) const;
   ast::NodeId without_not(ast::NodeId node) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A `pass` or `...` before another statement leaves a NOP, since its line has no other code. From
 // 3.11 on, the NOP is as wide as the statement, and in the column of those beside it. (Another
-// constant leaves one too; what it was, nothing tells.)
+// constant leaves one too; what it was, nothing shows. A comment may say that it was there.)
 #include <algorithm>
 #include <map>
 #include <set>
@@ -21,13 +21,16 @@ namespace {
 
 class Passes {
  public:
-  Passes(ast::Tree& tree, const Starts& starts)
-      : tree_(tree), starts_(starts), first_units_(tree, starts) {
+  // `says_lost`: of constants that no tree has, as comments.
+  Passes(ast::Tree& tree, const Starts& starts, bool says_lost)
+      : tree_(tree), starts_(starts), says_lost_(says_lost), first_units_(tree, starts) {
+    if (says_lost) find_lines();
     for (const uint32_t unit : starts.places().nops()) {
-      const object::Columns here = starts.places().columns(unit);
-      const int32_t wide = here.width();
-      if (wide != width_of("pass") && wide != width_of("...")) continue;
-      std::set<uint32_t>& column = left_[here.begin];
+      const object::SourcePlace here = starts.places().at(unit);
+      const int32_t wide = here.columns.width();
+      const bool is_pass = wide == width_of("pass") || wide == width_of("...");
+      if (says_lost ? !is_constant(here) : !is_pass) continue;
+      std::set<uint32_t>& column = left_[here.columns.begin];
       column.insert(column.end(), unit);
     }
   }
@@ -41,6 +44,32 @@ class Passes {
   }
 
  private:
+  // Finds the lines of everything but NOPs.
+  void find_lines() {
+    const object::Places& places = starts_.places();
+    for (uint32_t unit = 0; unit < places.size(); ++unit) {
+      if (!places.is_nop(unit)) lines_.insert(places.at(unit).line);
+    }
+  }
+
+  // Returns true for the place of a statement that leaves nothing but its NOP, and that is no jump
+  // and no `pass`: there is no code on any of its lines, as there is on those of a `try`.
+  bool is_constant(const object::SourcePlace& here) const {
+    if (here.columns.begin == object::kNoColumn || here.end_line < here.line) return false;
+    for (const char* word : {"...", "pass", "break", "return", "continue", "return None"}) {
+      if (here.columns.width() == width_of(word)) return false;
+    }
+    const auto code = lines_.lower_bound(here.line);
+    return code == lines_.end() || *code > here.end_line;
+  }
+
+  // Returns true if the NOP before a statement may be its own.
+  bool may_have_nop(NodeId statement) const {
+    if (!tree_.is(statement, Kind::Return)) return is_bare_jump(tree_, statement);
+    const NodeId value = tree_.as<ast::Return>(statement).value;
+    return !value.valid() || tree_.is(value, Kind::Constant);
+  }
+
   Statements with_passes(Place place, const Statements& items) {
     Statements made;
     uint32_t before = start_of(place);
@@ -98,6 +127,7 @@ class Passes {
   // and falls through to it.
   void add_passes(uint32_t before, uint32_t first, NodeId next, Statements& made) {
     // What leaves between a NOP and the statement keeps control from getting there.
+    if (says_lost_ && may_have_nop(next)) return;
     const uint32_t last = starts_.places().last_leaving(first);
     const uint32_t after = last == Starts::kNoUnit ? before : std::max(before, last);
     const int32_t start = starts_.of(next);
@@ -106,26 +136,39 @@ class Passes {
     auto& units = column->second;
     auto at = units.upper_bound(after);
     while (at != units.end() && *at < first) {
-      const bool is_pass = starts_.places().columns(*at).end - start == width_of("pass");
-      const ast::Where where{-1, *at * 2};
-      made.push_back(
-          is_pass ? tree_.add(ast::Pass{}, where)
-                  : tree_.add(ast::Expr{constant_node(tree_, object::ConstKind::Ellipsis)}, where));
+      made.push_back(statement_at(*at));
       at = units.erase(at);
     }
     if (units.empty()) left_.erase(column);
   }
 
+  NodeId statement_at(uint32_t unit) {
+    const object::SourcePlace here = starts_.places().at(unit);
+    if (says_lost_) {
+      const Symbol text = tree_.intern("a statement without effect was here");
+      return tree_.add(ast::Comment{text}, {here.line, unit * 2});
+    }
+    const ast::Where where{-1, unit * 2};
+    if (here.columns.width() == width_of("pass")) return tree_.add(ast::Pass{}, where);
+    return tree_.add(ast::Expr{constant_node(tree_, object::ConstKind::Ellipsis)}, where);
+  }
+
   ast::Tree& tree_;
   const Starts& starts_;
+  const bool says_lost_;
   FirstUnits first_units_;
   std::map<int32_t, std::set<uint32_t>> left_;  // by column: NOPs whose statement is not known
+  std::set<int32_t> lines_;                     // with `says_lost`: those that have code
 };
 
 }  // namespace
 
 void write_passes(ast::Tree& tree, Statements& body, const Starts& starts) {
-  if (starts.known()) Passes(tree, starts).run(body);
+  if (starts.known()) Passes(tree, starts, false).run(body);
+}
+
+void write_lost_constants(ast::Tree& tree, Statements& body, const Starts& starts) {
+  if (starts.known()) Passes(tree, starts, true).run(body);
 }
 
 }  // namespace pellucid::polish

@@ -21,8 +21,9 @@ constexpr size_t kMaxText = size_t{256} << 20;
 // Returns true for a text of lines that one line of source does not hold, and whose ends show in an
 // editor.
 bool has_lines(std::string_view content) {
+  constexpr size_t kLong = 50;  // bytes
   constexpr std::ptrdiff_t kFew = 3;
-  return content.size() > kMaxColumns / 2 && content.find('\t') == std::string_view::npos &&
+  return content.size() > kLong && content.find('\t') == std::string_view::npos &&
          content.find(" \n") == std::string_view::npos && std::ranges::count(content, '\n') >= kFew;
 }
 

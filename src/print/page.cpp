@@ -59,13 +59,26 @@ bool stands_on_this_line(const Page& page, ListId list) {
                   : page.tree.is(items[0], Kind::Pass);
 }
 
+bool is_before(const ast::Loss& a, const ast::Loss& b) { return a.statement < b.statement; }
+
+std::string words_of(const Page& page, const ast::Loss& loss) {
+  if (loss.lost == ast::Lost::Annotation) return "an annotation was here";
+  constexpr size_t kLongest = 40;
+  const std::string value = to_literal(page.tree.module(), loss.value, page.style);
+  const bool is_short = value.size() <= kLongest && value.find('\n') == std::string::npos;
+  return (is_short ? value : "a constant") + " was written as an expression";
+}
+
 }  // namespace
 
 Page::Page(const ast::Tree& from, const Style& wanted)
     : tree(from),
       style(wanted),
       out(source.text),
-      writer(from.module(), &from, wanted.version, source.text) {}
+      writer(from.module(), &from, wanted.version, source.text),
+      losses(from.losses().begin(), from.losses().end()) {
+  std::stable_sort(losses.begin(), losses.end(), is_before);
+}
 
 void Page::needs(int minor, const char* what) {
   writer.problem(std::string(what) + " needs Python 3." + std::to_string(minor));
@@ -138,7 +151,14 @@ void Page::settle_pass() {
   ++line;
 }
 
+void Page::settle_losses() {
+  if (lost.empty()) return;
+  out.insert(out.find_last_not_of('\n') + 1, "  # " + lost);
+  lost.clear();
+}
+
 void Page::begin_line(uint32_t depth) {
+  settle_losses();
   if (depth == kMaxIndents) writer.problem("more than 100 levels of indentation");
   // Further in, the text is refused, and all indentation would add up to the square of the lines.
   line_depth = std::min(depth, kMaxIndents);
@@ -150,9 +170,9 @@ void Page::begin_line(uint32_t depth) {
 void Page::end_line() {
   const size_t indent = size_t{kIndent} * line_depth;
   // A column takes at least one byte: most lines need no look.
-  const bool may_be_long = out.size() - line_start > kMaxColumns || writer.has_broken_line;
+  const bool may_be_long = out.size() - line_start > style.line_length || writer.has_broken_line;
   if (!style.keep_lines && may_be_long) {
-    wrap_line(out, line_start, indent, writer.marks, writer.has_broken_line);
+    wrap_line(out, line_start, indent, style.line_length, writer.marks, writer.has_broken_line);
   }
   out += '\n';
   const size_t text = style.keep_lines ? line_start : line_start + indent;
@@ -165,7 +185,17 @@ void Page::end_line() {
   writer.problems.clear();
 }
 
-void Page::map_line(NodeId id) { source.map.push_back({line, tree.where(id)}); }
+void Page::map_line(NodeId id) {
+  source.map.push_back({line, tree.where(id)});
+  const auto [first, last] =
+      std::equal_range(losses.begin(), losses.end(), ast::Loss{id, {}}, is_before);
+  for (auto loss = first; loss != last; ++loss) {
+    const std::string words = words_of(*this, *loss);
+    if (lost.find(words) != std::string::npos) continue;
+    if (!lost.empty()) lost += "; ";
+    lost += words;
+  }
+}
 
 void Page::push(Step::What what, uint32_t id, uint32_t depth, const char* text) {
   Step step{what};

@@ -52,6 +52,8 @@ struct Page {
   void settle_pass();
   void begin_line(uint32_t depth);
   void end_line();
+  // Ends the last line with a comment on what is lost of its statements.
+  void settle_losses();
   void map_line(ast::NodeId id);
 
   // -- steps: the header of a compound statement is written at once, the rest becomes steps --
@@ -71,7 +73,9 @@ struct Page {
   ast::Where where = {};  // of the current statement, for problems
   size_t line_start = 0;  // of the line being written
   uint32_t line_depth = 0;
-  uint32_t line = 1;   // its number
+  uint32_t line = 1;                   // its number
+  std::vector<ast::Loss> losses = {};  // by statement
+  std::string lost = {};               // the comment on the last line
   size_t pass_at = 0;  // where the ` pass` of the last body without instructions begins
   uint32_t pass_depth = 0;
 };

@@ -17,9 +17,10 @@
 namespace pellucid::print {
 
 struct Style {
-  object::Version version;  // the syntax that the text may use
-  bool keep_lines = false;  // put statements on their original lines where that is possible
-  uint32_t indent = 0;      // levels of indentation of the first line
+  object::Version version;     // the syntax that the text may use
+  bool keep_lines = false;     // put statements on their original lines where that is possible
+  uint32_t indent = 0;         // levels of indentation of the first line
+  uint32_t line_length = 100;  // longer lines are broken where that is possible
 };
 
 // One printed statement: the start of its text and its origin.

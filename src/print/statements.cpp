@@ -164,6 +164,7 @@ void print_root(Page& page, NodeId root) {
   }
   run_steps(page);
   page.settle_pass();
+  page.settle_losses();
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ constexpr size_t kLeastText = 40;
 // take the square of their number.
 constexpr size_t kMostLevels = 200;
 
-size_t most_columns(size_t indent) { return std::max(kMaxColumns, indent + kLeastText); }
+size_t most_columns(size_t indent, size_t length) { return std::max(length, indent + kLeastText); }
 
 // Returns true if each byte is a column.
 bool is_ascii(std::string_view text) {
@@ -40,10 +40,12 @@ bool opens(const Mark& mark) { return mark.what <= Mark::OpenBare; }
 // `text` is the line without its indentation; it starts at `start` of what the marks count.
 class Wrapper {
  public:
-  Wrapper(std::string text, size_t indent, const std::vector<Mark>& marks, size_t start)
+  Wrapper(std::string text, size_t indent, size_t length, const std::vector<Mark>& marks,
+          size_t start)
       : line_(std::move(text)),
         is_ascii_(is_ascii(line_)),
         indent_(indent),
+        length_(length),
         marks_(marks),
         start_(start),
         column_(indent) {
@@ -217,7 +219,7 @@ class Wrapper {
   size_t columns_between(size_t from, size_t to) const {
     return columns_of(std::string_view(line_).substr(from, to - from));
   }
-  static size_t room_in(size_t column) { return most_columns(column) - column; }
+  size_t room_in(size_t column) const { return most_columns(column, length_) - column; }
 
   // --- brackets
 
@@ -274,6 +276,7 @@ class Wrapper {
   std::string line_;
   bool is_ascii_;
   size_t indent_;
+  size_t length_;
   const std::vector<Mark>& marks_;
   size_t start_;
   std::vector<size_t> partner_;
@@ -292,10 +295,10 @@ class Wrapper {
 
 }  // namespace
 
-void wrap_line(std::string& out, size_t start, size_t indent, const std::vector<Mark>& marks,
-               bool must) {
+void wrap_line(std::string& out, size_t start, size_t indent, size_t length,
+               const std::vector<Mark>& marks, bool must) {
   const std::string_view line = std::string_view(out).substr(start);
-  const size_t most = most_columns(indent);
+  const size_t most = most_columns(indent, length);
   if (marks.empty() || (line.size() <= most && !must)) return;
   // Lines in deep nests are mostly indentation, which is not counted.
   const std::string_view text = line.substr(std::min(indent, line.size()));
@@ -303,7 +306,7 @@ void wrap_line(std::string& out, size_t start, size_t indent, const std::vector<
   // A literal that spans lines keeps them.
   if (text.find('\n') != std::string_view::npos) return;
   const size_t text_start = out.size() - text.size();
-  const std::string wrapped = Wrapper(std::string(text), indent, marks, text_start).run();
+  const std::string wrapped = Wrapper(std::string(text), indent, length, marks, text_start).run();
   out.resize(text_start);
   out += wrapped;
 }

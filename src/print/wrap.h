@@ -9,11 +9,10 @@
 
 namespace pellucid::print {
 
-inline constexpr size_t kMaxColumns = 100;
-
-// Breaks the last line of `out`, which starts at `start` and has `indent` columns of indentation.
-// `marks` are its brackets and separators in the order of the text; `must`: one is an OpenLine.
-void wrap_line(std::string& out, size_t start, size_t indent, const std::vector<Mark>& marks,
-               bool must);
+// Breaks the last line of `out`, which starts at `start` and has `indent` columns of indentation,
+// to lines of `length` columns. `marks` are its brackets and separators in the order of the text;
+// `must`: one is an OpenLine.
+void wrap_line(std::string& out, size_t start, size_t indent, size_t length,
+               const std::vector<Mark>& marks, bool must);
 
 }  // namespace pellucid::print

@@ -54,9 +54,12 @@ FormsByPath by_path(const nb::dict& given) {
   return forms;
 }
 
-DecompileOptions options_of(bool keep_lines, bool unstructured) {
+DecompileOptions options_of(bool keep_lines, bool unstructured, uint32_t line_length,
+                            bool say_lost) {
   DecompileOptions options;
   options.keep_lines = keep_lines;
+  options.line_length = line_length;
+  options.say_lost = say_lost;
   options.structured = !unstructured;
   return options;
 }
@@ -137,11 +140,12 @@ void drop_unused_displays(const object::Module& module, Decompiled& made) {
 }
 
 Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
-                          const nb::dict& forms, nb::handle facts, bool apart) {
+                          const nb::dict& forms, nb::handle facts, bool apart, uint32_t line_length,
+                          bool say_lost) {
   require_code(code);
   OpaqueNames names;
   const LiveCode live = value_or_raise(from_code(code, names, apart));
-  const DecompileOptions options = options_of(keep_lines, unstructured);
+  const DecompileOptions options = options_of(keep_lines, unstructured, line_length, say_lost);
   const FormsByPath wanted = by_path(forms);
   const object::Facts known = facts_of(facts);
   const LiveDecompilation found = value_or_raise(
@@ -173,9 +177,10 @@ nb::tuple as_tuple(const Verdict& found) {
 
 Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructured,
                          const nb::dict& forms, const MaybeVersion& version, bool verify,
-                         bool line_map, bool strict, const MaybeVersion& syntax, nb::handle facts) {
+                         bool line_map, bool strict, const MaybeVersion& syntax, nb::handle facts,
+                         uint32_t line_length, bool say_lost) {
   const Program program = read_input(data, version);
-  DecompileOptions options = options_of(keep_lines, unstructured);
+  DecompileOptions options = options_of(keep_lines, unstructured, line_length, say_lost);
   options.syntax = version_of(syntax);
   options.remarks = true;
   options.verify = verify;
@@ -261,7 +266,8 @@ nb::list meetings_pyc(const nb::bytes& pyc, const nb::bytes& marshalled,
 nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const nb::dict& forms,
                       const MaybeVersion& version, bool strict) {
   const Program program = read_input(pyc, version);
-  DecompileOptions options = options_of(false, unstructured);
+  DecompileOptions options;
+  options.structured = !unstructured;
   options.verify = true;
   options.strict = strict;
   const FormsByPath wanted = by_path(forms);
@@ -316,11 +322,13 @@ NB_MODULE(_core, m) {
       .def_ro("verdict", &Decompiled::verdict);
   m.def("decompile_code", &decompile_code, nb::arg("code"), nb::arg("keep_lines") = false,
         nb::arg("unstructured") = false, nb::arg("forms") = nb::dict(), nb::kw_only(),
-        nb::arg("facts") = nb::none(), nb::arg("apart") = false);
+        nb::arg("facts") = nb::none(), nb::arg("apart") = false, nb::arg("line_length") = 100,
+        nb::arg("say_lost") = false);
   m.def("decompile_pyc", &decompile_pyc, nb::arg("data"), nb::arg("keep_lines") = false,
         nb::arg("unstructured") = false, nb::arg("forms") = nb::dict(),
         nb::arg("version") = nb::none(), nb::arg("verify") = false, nb::arg("line_map") = true,
-        nb::arg("strict") = false, nb::arg("syntax") = nb::none(), nb::arg("facts") = nb::none());
+        nb::arg("strict") = false, nb::arg("syntax") = nb::none(), nb::arg("facts") = nb::none(),
+        nb::arg("line_length") = 100, nb::arg("say_lost") = false);
   m.def("subject_of", &subject_of, nb::arg("data"), nb::arg("version") = nb::none());
   m.def("stages", &stages);
   m.def("dump_code", &dump_code, nb::arg("code"), nb::arg("stage"));

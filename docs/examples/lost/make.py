@@ -9,7 +9,8 @@ import zipfile
 from pathlib import Path
 
 MODE = py_compile.PycInvalidationMode.UNCHECKED_HASH
-py_compile.compile("best.py", "best.pyc", dfile="best.py", doraise=True, invalidation_mode=MODE)
+for name in ("best", "pay"):
+    py_compile.compile(f"{name}.py", f"{name}.pyc", f"{name}.py", True, invalidation_mode=MODE)
 
 # A package in a zip archive, compiled.
 with zipfile.ZipFile("package.zip", "w") as archive:

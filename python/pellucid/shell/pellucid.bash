@@ -7,7 +7,7 @@
 
 _shtab_pellucid_subparsers=(decompile dis dump inspect run explain import open find-difference find-nan diff demo report corpus match textconv completion help)
 
-_shtab_pellucid_decompile_option_strings=(-h --help -o --out --force --verify --verify=recompiled --verify=relowered --verify=strict --no-verify --keep-lines --unstructured --follow --certificate --carve --python-version --jobs --json --color -q --quiet --no-pager)
+_shtab_pellucid_decompile_option_strings=(-h --help -o --out --force --verify --verify=recompiled --verify=relowered --verify=strict --no-verify --keep-lines --line-length --say-lost --unstructured --follow --certificate --carve --python-version --jobs --json --color -q --quiet --no-pager)
 _shtab_pellucid_dis_option_strings=(-h --help --carve --python-version --color -q --quiet --no-pager)
 _shtab_pellucid_dump_option_strings=(-h --help --stage --carve --python-version --color -q --quiet --no-pager)
 _shtab_pellucid_inspect_option_strings=(-h --help --carve --python-version --json --color -q --quiet --no-pager)
@@ -93,6 +93,7 @@ _shtab_pellucid_decompile___verify_relowered_nargs=0
 _shtab_pellucid_decompile___verify_strict_nargs=0
 _shtab_pellucid_decompile___no_verify_nargs=0
 _shtab_pellucid_decompile___keep_lines_nargs=0
+_shtab_pellucid_decompile___say_lost_nargs=0
 _shtab_pellucid_decompile___unstructured_nargs=0
 _shtab_pellucid_decompile___follow_nargs=0
 _shtab_pellucid_decompile___carve_nargs=0

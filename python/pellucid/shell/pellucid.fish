@@ -51,7 +51,7 @@ function _shtab_pellucid_using
 end
 
 set -g _shtab_pellucid_commands decompile dis dump inspect run explain import open find-difference find-nan diff demo report corpus match textconv completion help
-set -g _shtab_pellucid_opts_with_value --address --atol --certificate --color --dot --engine --fail-on --jobs --limit --max-size --memory --out --python-version --reference --rtol --sarif --seconds --source --stage --trace -o
+set -g _shtab_pellucid_opts_with_value --address --atol --certificate --color --dot --engine --fail-on --jobs --limit --line-length --max-size --memory --out --python-version --reference --rtol --sarif --seconds --source --stage --trace -o
 
 complete -c pellucid -e
 complete -c pellucid -f
@@ -71,6 +71,8 @@ complete -c pellucid -n '_shtab_pellucid_using decompile' -l verify=relowered -d
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l verify=strict -d 'the same, and prove that loops handle an interruption as the code does'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l no-verify -d 'skip the proof (saves a third of the time or more)'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l keep-lines -d 'keep statements on their original lines, so that tracebacks and coverage match'
+complete -c pellucid -n '_shtab_pellucid_using decompile' -l line-length -x -d 'break lines of more columns where that is possible (default: 100)'
+complete -c pellucid -n '_shtab_pellucid_using decompile' -l say-lost -d 'have comments say what was in the source and the text cannot have: annotations of locals, folded expressions, constants as statements (Python 3.11 and later)'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l unstructured -d 'do not recover control flow: write every body as a loop over a state'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l follow -d 'also decompile code hidden in constants, through zlib, bz2, lzma, base64 and more'
 complete -c pellucid -n '_shtab_pellucid_using decompile' -l certificate -x -d 'also write a certificate of the verdict to FILE, for a checker that shares no code with pellucid (see docs/verdicts.md); takes a single input of Python 3.12 or later'
