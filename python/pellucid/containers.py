@@ -70,6 +70,10 @@ def _bz2() -> Any:
     return bz2.BZ2Decompressor()
 
 
+def _lz4() -> Any:
+    return importlib.import_module("lz4.frame").LZ4FrameDecompressor()  # the package lz4
+
+
 def _xz() -> Any:
     import lzma
 
@@ -89,6 +93,7 @@ def _zstd() -> Any:
 
 _DECOMPRESSORS: Dict[str, Callable[[], Any]] = {
     "bz2": _bz2,
+    "lz4": _lz4,
     "xz": _xz,
     "lzma": _lzma,
     "zstd": _zstd,
@@ -100,7 +105,10 @@ def _unpack(kind: str, packed: bytes, most: int) -> bytes:
     try:
         worker = _DECOMPRESSORS[kind]()
     except ImportError as error:
-        why = f"compressed with {kind}, which this Python cannot unpack: unpack it first"
+        advice = (
+            "install the package lz4, or unpack it first" if kind == "lz4" else "unpack it first"
+        )
+        why = f"compressed with {kind}, which this Python cannot unpack: {advice}"
         raise DecompileError(why, 0, "unsupported") from error
     if kind == "lzma":  # zip archives have two numbers before it, and not its size
         packed = packed[4:9] + b"\xff" * 8 + packed[9:]

@@ -44,7 +44,7 @@ SourcePtr unpacked_source(Read read) {
 
 // Returns the name of what is in a compressed file.
 std::string without_suffix(std::string name) {
-  for (const std::string_view suffix : {".gz", ".bz2", ".xz", ".zst"}) {
+  for (const std::string_view suffix : {".gz", ".bz2", ".lz4", ".xz", ".zst"}) {
     if (name.size() > suffix.size() && name.ends_with(suffix)) {
       name.resize(name.size() - suffix.size());
       return name;
@@ -247,11 +247,11 @@ class Finder {
   // Looks into a compressed file, which may hold code or an archive.
   Result<bool> packed(const Data& data, const Place& place) {
     const Result<Bytes> head = head_of_packed(data.bytes);
-    if (!head.ok()) {
-      if (place.name.empty()) return head.error();
-      return claims_archive(place.name) ? head.error() : Result<bool>(true);
-    }
     const std::string name = without_suffix(place.own);
+    if (!head.ok()) {
+      const bool claims = claims_archive(place.name) || may_be_pickled({}, name);
+      return place.name.empty() || claims ? head.error() : Result<bool>(true);
+    }
     if (!looks_like_code(*head) && !may_be_archive(*head) && !may_be_pickled(*head, name)) {
       return true;
     }

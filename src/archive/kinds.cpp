@@ -70,6 +70,7 @@ std::optional<Packing> packing_of(Span head) {
   if (starts_with(head, "BZh"sv) && head.size() > 10 && head[4] == '1' && head[5] == 'A') {
     return Packing::Bzip2;
   }
+  if (starts_with(head, "\x04\x22\x4d\x18"sv)) return Packing::Lz4;
   if (starts_with(head, "\xfd\x37zXZ\0"sv)) return Packing::Xz;
   if (starts_with(head, "\x28\xb5\x2f\xfd"sv)) return Packing::Zstd;
   return std::nullopt;

@@ -7,6 +7,8 @@ std::string name_of(Packing packing) {
   switch (packing) {
     case Packing::Bzip2:
       return "bz2";
+    case Packing::Lz4:
+      return "lz4";
     case Packing::Lzma:
       return "lzma";
     case Packing::Xz:

@@ -14,9 +14,9 @@ namespace pellucid::archive {
 // A member of an archive is never unpacked to more bytes than this.
 inline constexpr uint64_t kLargestMember = uint64_t{256} << 20;
 
-enum class Packing : uint8_t { Bzip2, Lzma, Xz, Zstd };
+enum class Packing : uint8_t { Bzip2, Lz4, Lzma, Xz, Zstd };
 
-// Returns "bz2", "lzma", "xz", "zstd".
+// Returns "bz2", "lz4", "lzma", "xz", "zstd".
 std::string name_of(Packing packing);
 
 // Returns the first bytes of what is packed, `most` at most.

@@ -34,6 +34,7 @@ constexpr Signature kSignatures[] = {
     {0, "\0asm"sv, {"a WebAssembly module", kCarve}},
     {0, "\x1f\x8b"sv, {"a gzip file", kUnpack}},
     {0, "BZh"sv, {"a bzip2 file", kUnpack}},
+    {0, "\x04\x22\x4d\x18"sv, {"an LZ4 file", kUnpack}},
     {0, "\xfd\x37zXZ\0"sv, {"an xz file", kUnpack}},
     {0, "\x28\xb5\x2f\xfd"sv, {"a Zstandard file", kUnpack}},
     {0, "7z\xbc\xaf\x27\x1c"sv, {"a 7-Zip archive", kUnpack}},

@@ -2,13 +2,16 @@
 
 import bz2
 import gzip
+import importlib.util
 import io
 import json
 import lzma
+import pickle
 import sys
 import tarfile
+import types
 from pathlib import Path
-from typing import Dict, List
+from typing import Any, Dict, List
 
 import pytest
 from archives import code_only, small_pyc, zipped
@@ -138,6 +141,34 @@ def test_only_python_unpacks(name: str, tmp_path: Path) -> None:
     assert found_in(python, path) == dict.fromkeys(["/x.tar/a.pyc", "/m.pyc", "/data/a.pyc"])
     errors = found_in([str(need("native"))], path)
     assert list(errors) == ["/x.tar", "/m.pyc"] and words in errors["/x.tar"]
+
+
+def test_lz4_is_unpacked_by_its_package(monkeypatch: Any, tmp_path: Path) -> None:
+    # A frame of one block that is not compressed, as joblib compresses a pickle.
+    data = pickle.dumps({"code": small_pyc()})
+    size = (len(data) | 1 << 31).to_bytes(4, "little")
+    frame = bytes.fromhex("04224d18604082") + size + data + bytes(4)
+    path = tmp_path / "model.joblib"
+    path.write_bytes(frame)
+    done = run(sys.executable, "-m", "pellucid", "decompile", path)
+    if importlib.util.find_spec("lz4") is None:
+        words = "compressed with lz4, which this Python cannot unpack: install the package lz4"
+        assert done.returncode == 1 and words in done.stderr
+        path.write_bytes(tarred({"model.joblib": frame, "a.pyc": small_pyc()}))
+        errors = found_in([sys.executable, "-m", "pellucid"], path)
+        assert list(errors) == ["/model.joblib", "/a.pyc"] and words in errors["/model.joblib"]
+        path.write_bytes(frame)
+
+    class Decompressor:
+        eof, unused_data = True, None
+
+        def decompress(self, packed: bytes, most: int) -> bytes:
+            return packed[11:-4][:most]
+
+    module = types.SimpleNamespace(LZ4FrameDecompressor=Decompressor)
+    monkeypatch.setitem(sys.modules, "lz4.frame", module)
+    (member,) = containers.contents_of(path).members
+    assert member.read() == small_pyc()
 
 
 def test_what_is_damaged_costs_itself(command: "List[str]", tmp_path: Path) -> None:
