@@ -69,6 +69,10 @@ Result<Dump> dump_live(const object::Module& module, std::string_view stage);
 Result<Verdict> compare_with_source(const Program& original, ast::Tree& tree, ast::NodeId top,
                                     const object::Facts& facts = {});
 
+// Returns a program in which these texts are not constants: each stands for an object, and is the
+// name that the object is shown under.
+Program with_objects(const Program& program, std::span<const std::string> stand_ins);
+
 // The code objects of a program.
 const object::Module& module_of(const Program& program);
 

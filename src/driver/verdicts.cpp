@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver/verdicts.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,9 @@ verify::Verdict relowered(flow::Graphs& graphs, ast::Tree& tree, ast::NodeId top
   options.strict = is_strict;
   options.facts = facts;
   options.extra_locals = !facts.empty();
+  options.bound_globals = std::ranges::any_of(module.consts, [](const object::Const& value) {
+    return value.kind == object::ConstKind::Opaque;
+  });
   return verify::compare(graphs, module.subject(), lowered, options);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pellucid/generated.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "bytecode/decode.h"
@@ -95,6 +97,17 @@ Result<Verdict> compare_live(const object::Module& original, const object::Modul
     own.strict = allowance.strict;
     return public_verdict(verify::compare(original, original.root, candidate, candidate.root, own));
   });
+}
+
+Program with_objects(const Program& program, std::span<const std::string> stand_ins) {
+  driver::Input input = Access::input(program);
+  for (object::Const& value : input.module.consts) {
+    if (value.kind != object::ConstKind::Str) continue;
+    const std::string_view text = input.module.text(value.text);
+    if (std::find(stand_ins.begin(), stand_ins.end(), text) == stand_ins.end()) continue;
+    value.kind = object::ConstKind::Opaque;
+  }
+  return Access::program(std::move(input));
 }
 
 const object::Module& module_of(const Program& program) { return Access::input(program).module; }

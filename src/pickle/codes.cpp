@@ -39,7 +39,7 @@ bool begins_like_base64(std::string_view text) {
 
 class CodeFinder {
  public:
-  explicit CodeFinder(Graph& graph) : graph_(graph) {
+  CodeFinder(Graph& graph, const StandIns& stand_ins) : graph_(graph), stand_ins_(stand_ins) {
     for (const Effect& effect : graph.effects) {
       if (effect.kind == Effect::Kind::Call) offsets_.emplace(effect.value.value, effect.offset);
     }
@@ -203,7 +203,7 @@ class CodeFinder {
     const ValueId name = parts.qualname.valid() ? parts.qualname : parts.name;
     code.name = object::front_of(graph_.text(name), kLongestName);
     const size_t left = limit() > spent_ ? limit() - spent_ : 0;
-    Result<std::vector<uint8_t>> made = marshalled(graph_, codes_, id, left);
+    Result<std::vector<uint8_t>> made = marshalled(graph_, codes_, id, left, stand_ins_);
     if (made.ok()) {
       code.bytes = std::move(*made);
       spend(code.bytes.size());
@@ -243,6 +243,7 @@ class CodeFinder {
   }
 
   Graph& graph_;
+  const StandIns& stand_ins_;
   std::unordered_map<uint32_t, uint64_t> offsets_;
   CodeCalls codes_;
   std::unordered_set<uint32_t> is_code_;
@@ -257,6 +258,8 @@ class CodeFinder {
 
 }  // namespace
 
-std::vector<FoundCode> codes_of(Graph& graph) { return CodeFinder(graph).run(); }
+std::vector<FoundCode> codes_of(Graph& graph, const StandIns& stand_ins) {
+  return CodeFinder(graph, stand_ins).run();
+}
 
 }  // namespace pellucid::pickle

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "pickle/graph.h"
+#include "pickle/marshal.h"
 
 namespace pellucid::pickle {
 
@@ -36,6 +37,6 @@ struct FoundCode {
 };
 
 // Returns the code objects in the order of their places.
-std::vector<FoundCode> codes_of(Graph& graph);
+std::vector<FoundCode> codes_of(Graph& graph, const StandIns& stand_ins = {});
 
 }  // namespace pellucid::pickle

@@ -22,8 +22,8 @@ enum SlotBit : uint8_t { kLocal = 0x20, kCell = 0x40, kFree = 0x80 };
 
 class CodeWriter {
  public:
-  CodeWriter(Graph& graph, const CodeCalls& codes, size_t limit)
-      : graph_(graph), codes_(codes), limit_(limit) {}
+  CodeWriter(Graph& graph, const CodeCalls& codes, size_t limit, const StandIns& stand_ins)
+      : graph_(graph), codes_(codes), limit_(limit), stand_ins_(stand_ins) {}
 
   Result<std::vector<uint8_t>> run(ValueId call) {
     if (!write(call, kDeepestConstant)) return error_;
@@ -113,6 +113,10 @@ class CodeWriter {
   }
 
   bool unknown(ValueId id) {
+    if (const auto stand_in = stand_ins_.find(id.value); stand_in != stand_ins_.end()) {
+      type('u', id);
+      return counted(stand_in->second);
+    }
     return fail("a constant is " + repr(graph_, id, 60) + ", which only loading can make");
   }
 
@@ -273,6 +277,7 @@ class CodeWriter {
   Graph& graph_;
   const CodeCalls& codes_;
   size_t limit_;
+  const StandIns& stand_ins_;
   std::vector<uint8_t> out_;
   std::unordered_map<uint32_t, uint32_t> refs_;
   std::unordered_set<uint32_t> open_;  // what holds the value that is written
@@ -282,8 +287,8 @@ class CodeWriter {
 }  // namespace
 
 Result<std::vector<uint8_t>> marshalled(Graph& graph, const CodeCalls& codes, ValueId call,
-                                        size_t limit) {
-  return CodeWriter(graph, codes, limit).run(call);
+                                        size_t limit, const StandIns& stand_ins) {
+  return CodeWriter(graph, codes, limit, stand_ins).run(call);
 }
 
 }  // namespace pellucid::pickle

@@ -64,12 +64,15 @@ DecompileOptions options_of(bool keep_lines, bool unstructured, uint32_t line_le
   return options;
 }
 
+constexpr const char* kStandIns = "stand_ins";  // of objects among the constants, not a fact
+
 // Returns the facts by their names in object/facts.h; none for None.
 object::Facts facts_of(nb::handle given) {
   object::Facts facts;
   if (given.is_none()) return facts;
   for (const auto& [key, value] : nb::cast<nb::dict>(given)) {
     const std::string kind = utf8(nb::str(key));
+    if (kind == kStandIns) continue;
     std::vector<std::string> names;
     for (const nb::handle name : value) names.push_back(utf8(nb::str(name)));
     if (kind == "temporaries") {
@@ -95,6 +98,14 @@ object::Facts facts_of(nb::handle given) {
     }
   }
   return facts;
+}
+
+// Reads a file; its code has the objects that texts stand for, if the facts name such texts.
+Program read_generated(const nb::bytes& data, const MaybeVersion& version, nb::handle facts) {
+  Program program = read_input(data, version);
+  if (facts.is_none() || !facts.attr("__contains__")(kStandIns)) return program;
+  const auto names = nb::cast<std::vector<std::string>>(facts[kStandIns]);
+  return names.empty() ? program : with_objects(program, names);
 }
 
 nb::list line_map_of(const Decompilation& found) {
@@ -179,7 +190,7 @@ Decompiled decompile_pyc(const nb::bytes& data, bool keep_lines, bool unstructur
                          const nb::dict& forms, const MaybeVersion& version, bool verify,
                          bool line_map, bool strict, const MaybeVersion& syntax, nb::handle facts,
                          uint32_t line_length, bool say_lost) {
-  const Program program = read_input(data, version);
+  const Program program = read_generated(data, version, facts);
   DecompileOptions options = options_of(keep_lines, unstructured, line_length, say_lost);
   options.syntax = version_of(syntax);
   options.remarks = true;
@@ -279,7 +290,7 @@ nb::tuple relower_pyc(const nb::bytes& pyc, bool unstructured, const nb::dict& f
 // Returns the verdict on a file and a source, an ast.Module that any version of Python has parsed.
 nb::tuple compare_source(const nb::bytes& pyc, nb::handle parsed, const MaybeVersion& version,
                          nb::handle facts) {
-  const Program original = read_input(pyc, version);
+  const Program original = read_generated(pyc, version, facts);
   const object::Module& read = module_of(original);
   object::Module module = object::new_module(read.version);
   object::Code flags;  // some releases of one version have others

@@ -103,13 +103,16 @@ class PickleTree {
 
   nb::str path(size_t number) const { return text(pickle::path_of(graph_, id_of(number))); }
 
-  // Returns the marshalled code object that a value is; None if it is none.
-  nb::object code(size_t number) {
+  // Returns the marshalled code object that a value is; None if it is none. A text of `stand_ins`
+  // is written for a constant, by its number, that marshal has no bytes for.
+  nb::object code(size_t number, const pickle::StandIns& stand_ins) {
     const PickledId id = id_of(number);
-    if (!codes_) {
+    if (!codes_ || stand_ins != stand_ins_) {
       // Looking for them adds values to the graph, but changes none.
       codes_ = std::make_unique<Codes>();
-      for (pickle::FoundCode& code : without_gil([&] { return pickle::codes_of(graph_); })) {
+      stand_ins_ = stand_ins;
+      for (pickle::FoundCode& code :
+           without_gil([&] { return pickle::codes_of(graph_, stand_ins_); })) {
         codes_->emplace(code.value.index(), std::move(code));
       }
     }
@@ -132,6 +135,7 @@ class PickleTree {
   nb::bytes data_;  // the graph refers to it
   pickle::Graph graph_;
   std::unique_ptr<Codes> codes_;
+  pickle::StandIns stand_ins_;
 };
 
 }  // namespace
@@ -148,7 +152,7 @@ void add_pickles(nb::module_& m) {
       .def("value", &PickleTree::value, nb::arg("number"))
       .def("items", &PickleTree::items, nb::arg("number"), nb::arg("most") = SIZE_MAX)
       .def("path", &PickleTree::path, nb::arg("number"))
-      .def("code", &PickleTree::code, nb::arg("number"));
+      .def("code", &PickleTree::code, nb::arg("number"), nb::arg("stand_ins") = pickle::StandIns());
 }
 
 }  // namespace pellucid::python

@@ -7,12 +7,14 @@ import gzip
 import json
 import pickle
 import random
+import re
 import runpy
 import subprocess
 import sys
 import zipfile
 import zlib
 from pathlib import Path
+from types import CodeType
 from typing import Any, Dict, List
 
 import pellucid
@@ -22,6 +24,7 @@ from pellucid import events
 from pellucid.errors import DecompileError, NotAnArtifact
 from pellucid.findings import find
 from pellucid.pickle_tree import Tree
+from pellucid.torch.artifacts import foreign
 from pellucid.torch.artifacts.compiled import backends_in, functions_in
 from pellucid.torch.artifacts.guards import entry_of
 from pellucid.torch.artifacts.parts import parts_of
@@ -216,6 +219,41 @@ def test_a_package_of_another_python_is_read(tmp_path: Path) -> None:
     capture = pellucid.load(tmp_path / "dump")
     assert problems(capture) == []
     assert [frame.verdict.proven for frame in capture.of(pellucid.Frame)] == [True] * 4
+
+
+@pytest.mark.skipif(torch_version() < (2, 13), reason="this torch saves code in other ways")
+def test_an_object_among_the_constants_has_a_name(monkeypatch: Any) -> None:
+    from torch._dynamo.package import SerializedCode
+
+    asked: List[Any] = []
+    holds = foreign._holds
+    monkeypatch.setattr(foreign, "_holds", lambda *each: asked.append(each) or holds(*each))
+
+    text = "def made(x):\n    return __compiled_fn_1(x, 'first', 'second', _const_Size)\n"
+    (made,) = (c for c in compile(text, "m.py", "exec").co_consts if isinstance(c, CodeType))
+    objects = {"first": torch.Size([4]), "second": torch.Size([5])}
+    consts = tuple(objects.get(each, each) for each in made.co_consts)
+    code = SerializedCode.from_code_object(made.replace(co_consts=consts))
+    node = Tree(pickle.dumps(code)).root
+    # The code itself has the name _const_Size.
+    assert sorted(foreign._objects(node)) == ["_const_Size_", "_const_Size__"]
+    found = foreign.rewrite_foreign(node, sys.version_info[:2], made, "0_0", [], {})
+    assert found.source is not None and found.verdict.proven
+    assert f"({', '.join(['x', *_named(found), '_const_Size'])})" in found.source
+    assert [repr(found.constants[name]) for name in _named(found)] == [
+        "torch.Size([4])",
+        "torch.Size([5])",
+    ]
+    data, text, *rest = asked[0]
+    one, other = _named(found)
+    swap = {one: other, other: one}
+    swapped = re.sub(r"_const_Size_+", lambda name: swap[name[0]], text)
+    assert holds(data, text, *rest) and not holds(data, swapped, *rest)
+
+
+def _named(found: Any) -> List[str]:
+    """Return the names of objects in a source, in their order."""
+    return sorted(found.constants, key=lambda name: found.source.index(f"{name},"))
 
 
 def bundle(**contents: bytes) -> bytes:

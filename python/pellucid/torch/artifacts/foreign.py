@@ -60,7 +60,10 @@ def rewrite_foreign(
         resumed: the code of the resume functions that it calls, by name.
     """
     try:
-        data = node.tree.core.code(node.number)
+        objects = _objects(node)
+        data = node.tree.core.code(
+            node.number, {each.number: name for name, each in objects.items()}
+        )
         if data is None:
             raise ValueError("not a code object")
         shape = _Shape(node.text("co_name"), **{name: names_in(node, name) for name in _NAMES})
@@ -68,6 +71,7 @@ def rewrite_foreign(
         known = facts(original, made)
         name = definable(shape.co_name)
         known["nested"] = [name]
+        known["stand_ins"] = list(objects)
         data = _alone(data, (node.text("co_qualname"), shape.co_name), name)
 
         def written(forms: dict[str, int]) -> Decompilation:
@@ -75,6 +79,9 @@ def rewrite_foreign(
 
         found, verdict = proven_form(written, "relowered")
         source, status = found.source, verdict.status
+        # The proof of a text knows what the names of objects stand for.
+        if objects and status == "unproven" and _holds(data, source, version, known):
+            status = "equivalent"
         if shape.co_freevars:
             usual = _mentioning(written({}).source, name, shape.co_freevars)
             if usual != source and _holds(data, usual, version, known):
@@ -87,12 +94,35 @@ def rewrite_foreign(
         if shown:
             names = "|".join(map(re.escape, sorted(shown, key=len, reverse=True)))
             text = re.sub(rf"\b(?:{names})\b", lambda match: shown[match[0]], text)
-        return Rewriting(
-            original, text, Verdict(status, "" if is_proven else scrub(verdict.reason))
-        )
+        reason = "" if is_proven else scrub(verdict.reason)
+        constants = {constant: each.plain() for constant, each in objects.items()}
+        return Rewriting(original, text, Verdict(status, reason), _named=constants)
     except Exception as error:  # the artifact decides what is in the code
         reason = f"{type(error).__name__}: {str(error).strip() or 'no message'}"
         return Rewriting(original, None, Verdict("failed", scrub(reason)))
+
+
+def _objects(code: Node) -> dict[str, Node]:
+    """Return the objects among the constants of code, by names that nothing in it has."""
+    taken = {each.value for each in code.below() if each.kind == "str"}
+    found: dict[str, Node] = {}
+    pending, seen = [code], {code.number}
+    while pending:
+        node = pending.pop()
+        consts = node.get("co_consts")
+        if consts is None and node.kind in ("call", "global", "persistent"):
+            kind = (node.cls or node.path).rpartition(".")[2]
+            name = f"_const_{kind}" if kind.isidentifier() else "_const_object"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            found[name] = node
+            continue
+        for item in (consts or node).items:
+            if item.number not in seen:
+                seen.add(item.number)
+                pending.append(item)
+    return found
 
 
 def _mentioning(source: str, name: str, free: Iterable[str]) -> str:

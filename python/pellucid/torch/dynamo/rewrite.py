@@ -13,7 +13,7 @@ import io
 import operator
 import struct
 import weakref
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
@@ -40,6 +40,7 @@ class Rewriting:
     source: str | None
     verdict: Verdict
     _result: Decompilation | None = None
+    _named: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def lines(self) -> list[tuple[int, int]]:
@@ -50,7 +51,7 @@ class Rewriting:
     @property
     def constants(self) -> Mapping[str, Any]:
         """Return the constants that the source refers to by name because they have no literal."""
-        return {} if self._result is None else dict(self._result.globals)
+        return self._named if self._result is None else dict(self._result.globals)
 
     def compile(
         self, text: str, filename: str, count: Callable[[], object] | None = None
