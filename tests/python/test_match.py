@@ -349,6 +349,7 @@ def test_calls_of_any_size_match(version: Tuple[int, int]) -> None:
 
 def test_managers_in_brackets_are_a_tuple_up_to_38() -> None:
     text = "with (a(), b()):\n    pass\nwith a(), b():\n    pass\nwith (\n  a,\n  b\n):\n    c()\n"
+    text += "with (a), b:\n    c()\nwith (\n  a  # )\n), b:\n    c()\nwith (a, b)[0], c: d()\n"
     for version in ((3, 8), (3, 9), (3, 12)):
         try:
             code = compile_to_marshal(text, version)
@@ -357,6 +358,42 @@ def test_managers_in_brackets_are_a_tuple_up_to_38() -> None:
         header = _core.header_for(*version)
         assert header is not None
         assert match(header + code, text).status == "match", version
+
+
+@pytest.mark.parametrize("version", [(3, 13), (3, 14), (3, 15)])
+def test_the_line_of_a_class_is_no_difference(version: Tuple[int, int]) -> None:
+    text = "def f():\n    __firstlineno__ = 1\n\n\n    class C:\n        nonlocal __firstlineno__\n"
+    try:
+        code = compile_to_marshal(text, version)
+    except LookupError:
+        pytest.skip("no such interpreter")
+    header = _core.header_for(*version)
+    assert header is not None
+    assert match(header + code, text).status != "differs"
+
+
+@pytest.mark.parametrize("version", [(3, minor) for minor in range(8, 16)])
+def test_a_changed_value_differs_if_it_is_described_alike(version: Tuple[int, int]) -> None:
+    # From 3.8 to 3.9, the line that goes back keeps the compiler from folding the defaults.
+    text = "x = f(\n  1,\n)\ndef g(a=1, b='b'):\n  return h(a[1:2], {'c': 3}, [4])\nclass C:\n"
+    text += "  def m(self, key=None):\n    return lambda: self\n"
+    try:
+        code = compile_to_marshal(text, version)
+    except LookupError:
+        pytest.skip("no such interpreter")
+    header = _core.header_for(*version)
+    assert header is not None
+    assert match(header + code, text)
+    for old, new in (
+        ("a=1", "a=2"),
+        ("'b'", "'d'"),
+        ("1:2", "1:3"),
+        ("'c': 3", "'c': 5"),
+        ("[4]", "[6]"),
+        ("key=None", "key=0"),
+        ("m(self", "m(this"),
+    ):
+        assert match(header + code, text.replace(old, new)).status == "differs", (old, new)
 
 
 def test_the_layers_of_an_image_have_their_sources_beside_them(package: Path) -> None:

@@ -30,6 +30,8 @@ UNPROVEN = "unproven"
 
 _NOT_LOWERED = "relowering:"
 """The start of a reason of the engine (verify/lower)."""
+_IS_LINE = " __firstlineno__("
+"""Part of a reason: the line that a class stores about itself, since 3.13."""
 _BY_DECOMPILING = "its decompiled source does the same"
 _LEVELS = {0: "without optimization", 1: "with -O", 2: "with -OO"}
 
@@ -122,7 +124,7 @@ def lowered(
     Raises SyntaxError if the running Python cannot parse the source.
     """
     try:
-        tree = prepare(_parse(source), version, level)
+        tree = prepare(_parse(source), version, level, source=source)
         return [CodeVerdict(*code) for code in _core.compare_source(pyc, tree, version, facts)[1]]
     except RecursionError:
         return [CodeVerdict("unproven", "<module>", f"{_NOT_LOWERED} it nests too deep", 0, 0)]
@@ -147,9 +149,15 @@ def _compared(
         trees = [_parse(found.source), _parse(source)]
         # With `from __future__ import annotations`, 3.8 and 3.9 look up names in annotations, and
         # have other texts of them: what differs in these alone is not known to differ.
-        if version < (3, 10) and has_future_annotations(trees[1]):
+        is_bare = version < (3, 10) and has_future_annotations(trees[1])
+        if is_bare:
             trees = [_Bare().visit(tree) for tree in trees]
-        ours, theirs = (_compiled(tree, version, level) for tree in trees)
+        texts = (found.source, source)
+        trees = [_prepared(*each, version, level) for each in zip(trees, texts)]
+        lined = _compiled(trees[1])
+        if _FOLDS_BY_LINES:
+            trees = [_in_one_line(tree) for tree in trees]
+        ours, theirs = map(_compiled, trees)
     except (DecompileError, SyntaxError, ValueError, RecursionError) as error:
         return unproven._replace(reason=str(error))
     if verdict.status == "unproven":
@@ -165,21 +173,20 @@ def _compared(
     for code in _unproven(codes):
         if guessed.get(code.code, "").startswith(_NOT_LOWERED):
             continue
-        # To 3.9, far apart lines keep the compiler from folding defaults: both then read alike. And
-        # names in annotations that are strings become cells.
-        one, _, other = code.reason.partition(" / ")
-        if version < (3, 10) and (one == other or one.startswith("cell variables")):
+        if is_bare and code.reason.startswith("cell variables"):
+            continue
+        if _IS_LINE in code.reason:  # the decompiled source has its own lines
             continue
         if not any(_are_related(code.code, other.code) for other in real):
             continue
         names = code.code.split("/")[1:]
-        line = _line_of(theirs, names, code.offset)
+        line = _line_of(lined, names, code.offset)
         diff = _diff(source, found.source, names, line)
         return Match(DIFFERS, code.reason, code.code, line, diff, version)
     for code in real:
         # The decompiled source has the same fault, so no source compiles to this.
         if guessed.get(code.code) == code.reason and _is_edited(code.reason):
-            line = _line_of(theirs, code.code.split("/")[1:], 0)
+            line = _line_of(lined, code.code.split("/")[1:], 0)
             reason = f"no compiler generates this: {code.reason}"
             return Match(DIFFERS, reason, code.code, line, version=version)
     # What one comparison proves, the other need not.
@@ -198,7 +205,7 @@ def _is_edited(reason: str) -> bool:
     """
     one, _, other = reason.partition(" / ")
     words = [re.split(r"[ (]", half)[0] for half in (one, other)]
-    return words[0] == words[1] and one[:1].isupper() and " __firstlineno__(" not in reason
+    return words[0] == words[1] and one[:1].isupper() and _IS_LINE not in reason
 
 
 class _Bare(ast.NodeTransformer):
@@ -215,6 +222,15 @@ class _Bare(ast.NodeTransformer):
     visit_AsyncFunctionDef = visit_FunctionDef
 
 
+class _Chosen(ast.NodeTransformer):
+    """Replaces ``a if True else a``, as a constant that a compiler did not fold is decompiled."""
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        self.generic_visit(node)
+        is_true = isinstance(node.test, ast.Constant) and node.test.value is True
+        return node.body if is_true else node
+
+
 def _paths(codes: Iterable[CodeVerdict]) -> Set[str]:
     return {code.code for code in codes}
 
@@ -228,12 +244,29 @@ def _are_related(path: str, other: str) -> bool:
     return f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
 
 
-def _compiled(tree: ast.Module, version: Tuple[int, int], level: int) -> CodeType:
-    prepared = prepare(tree, version, level, stringizes=False)
+_FOLDS_BY_LINES = sys.version_info < (3, 10)
+"""Whether lines decide which defaults the running Python's compiler folds (peephole.c)."""
+
+
+def _prepared(
+    tree: ast.Module, source: Union[str, bytes], version: Tuple[int, int], level: int
+) -> ast.Module:
+    tree = prepare(tree, version, level, source=source, stringizes=False)
+    prepared: ast.Module = _Chosen().visit(tree)
     for node in ast.walk(prepared):
         _show_docstring(node)
-    ast.fix_missing_locations(prepared)
-    code = compile(prepared, "<source>", "exec", dont_inherit=True, optimize=0)
+    return ast.fix_missing_locations(prepared)
+
+
+def _in_one_line(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):
+            vars(node).update(lineno=1, end_lineno=1)
+    return tree
+
+
+def _compiled(tree: ast.Module) -> CodeType:
+    code = compile(tree, "<source>", "exec", dont_inherit=True, optimize=0)
     assert isinstance(code, CodeType)
     return code
 

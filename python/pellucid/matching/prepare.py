@@ -9,7 +9,10 @@ left, which is the same for all versions.
 from __future__ import annotations
 
 import ast
+import importlib.util
+import io
 import operator
+import tokenize
 from typing import Any, Callable, Dict, Optional, Tuple, Type
 
 # The limits of ast_opt.c.
@@ -24,24 +27,33 @@ class _NotFolded(Exception):
 
 
 def prepare(
-    tree: ast.Module, version: Tuple[int, int], optimize: int = 0, *, stringizes: bool = True
+    tree: ast.Module,
+    version: Tuple[int, int],
+    optimize: int = 0,
+    *,
+    source: str | bytes = "",
+    stringizes: bool = True,
 ) -> ast.Module:
     """Return the tree from which a version generates code at an optimization level, 0 to 2.
 
     Changes the given tree.  With ``stringizes``, annotations that ``from __future__ import
-    annotations`` turns into strings become names with that text, as in the engine's trees.
+    annotations`` turns into strings become names with that text, as in the engine's trees.  The
+    tree does not show what ``source`` has in brackets.
     """
-    prepared = _Folder(version, optimize, stringizes).visit(tree)
+    prepared = _Folder(version, optimize, source, stringizes).visit(tree)
     assert isinstance(prepared, ast.Module)
     return prepared
 
 
 class _Folder(ast.NodeTransformer):
-    def __init__(self, version: Tuple[int, int], optimize: int, stringizes: bool) -> None:
+    def __init__(
+        self, version: Tuple[int, int], optimize: int, source: str | bytes, stringizes: bool
+    ) -> None:
         self.trims_docstrings = version >= (3, 13)
         self.takes_tuples = version < (3, 9)
         self.folds_late = self.mixes_complex = version >= (3, 14)
         self.optimize = optimize
+        self.source = source
         self.stringizes = stringizes
 
     def _body(self, node: Any) -> Any:
@@ -59,12 +71,11 @@ class _Folder(ast.NodeTransformer):
 
     def _with(self, node: Any) -> Any:
         # To 3.8, `with (a, b):` has one manager: a tuple.
-        first = node.items[0].context_expr
-        width = len("with ") if isinstance(node, ast.With) else len("async with ")
-        is_in_brackets = first.lineno > node.lineno or first.col_offset > node.col_offset + width
         are_bare = all(item.optional_vars is None for item in node.items)
-        if self.takes_tuples and len(node.items) > 1 and are_bare and is_in_brackets:
+        is_tuple = self.takes_tuples and len(node.items) > 1 and are_bare
+        if is_tuple and _is_in_brackets(node, self.source):
             parts = ast.Tuple([item.context_expr for item in node.items], ast.Load())
+            first = node.items[0].context_expr
             node.items = [ast.withitem(ast.copy_location(parts, first), None)]
         return self.generic_visit(node)
 
@@ -155,6 +166,28 @@ class _Folder(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load):
             return node
         return _folded(node, lambda: _item(node, self.folds_late))
+
+
+def _is_in_brackets(node: Any, source: str | bytes) -> bool:
+    """Return true if brackets surround all managers of a ``with``: ``with (a), b:`` has none.
+
+    >>> for text in ("with (a, b): c", "with (a), b: c"):
+    ...     print(_is_in_brackets(ast.parse(text).body[0], text))
+    True
+    False
+    """
+    text = importlib.util.decode_source(source) if isinstance(source, bytes) else source
+    segment = ast.get_source_segment(text, node) or ""
+    tokens = tokenize.generate_tokens(io.StringIO(segment).readline)
+    words = (
+        token.string for token in tokens if token.string.strip() and token.type != tokenize.COMMENT
+    )
+    depth = 0
+    for word in words:
+        depth += (word in ("(", "[", "{")) - (word in (")", "]", "}"))
+        if not depth and word not in ("async", "with"):
+            return word == ")" and next(words, "") == ":"
+    return False
 
 
 def trimmed(text: str) -> str:
