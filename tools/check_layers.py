@@ -96,7 +96,7 @@ USES_EXTENSION = (
     "pellucid.containers",
     "pellucid.following",
     "pellucid.pickle_tree",
-    "pellucid.matching.judge",
+    "pellucid.matching",
     "pellucid.porting",
     "pellucid.commands",
     "pellucid.__main__",

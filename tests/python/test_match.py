@@ -23,7 +23,15 @@ from case_pycs import CASES, pycs_of
 from needs import VERSIONS
 from pellucid import DecompileError, _core, match
 from pellucid.interpreters import compile_to_marshal
-from pellucid.matching.header import NOT_READ, STALE_DATE, UNCHECKED, source_hash
+from pellucid.matching.header import (
+    NOT_READ,
+    PRERELEASE,
+    STALE_DATE,
+    UNCHECKED,
+    UNKNOWN_FLAGS,
+    USED,
+    source_hash,
+)
 from pellucid.matching.prepare import prepare
 
 SOURCE = '''\
@@ -275,6 +283,21 @@ def test_a_name_that_says_another_python_is_ignored(package: Path) -> None:
     assert found["first.pyc"] == ("differs", NOT_READ)
     given = run(beside, "--source", package / "second.py", "--json", folder=package.parent)[1]
     assert json.loads(given)["use"] == ""
+
+
+def test_a_header_that_python_does_not_accept_is_ignored(package: Path) -> None:
+    (path,) = package.rglob("first.*.pyc")
+    data = path.read_bytes()
+
+    def use(start: int, *changed: int) -> str:
+        path.write_bytes(data[:start] + bytes(changed) + data[start + len(changed) :])
+        out = run("package/__pycache__", "--json", folder=package.parent)[1]
+        return str(json.loads(out.splitlines()[0])["use"])
+
+    assert use(4) == USED
+    assert use(4, 2) == USED  # without bit 0, bit 1 has no meaning
+    assert use(4, 4) == use(4, 5) == UNKNOWN_FLAGS
+    assert use(0, data[0] - 1) == PRERELEASE
 
 
 def test_json_and_sarif(package: Path) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import struct
 
+from pellucid import _core
+
 USED = "Python uses it"
 UNCHECKED = "Python uses it without comparing it with the source"
 STALE_DATE = "Python ignores it: the source has a different date"
@@ -15,6 +17,8 @@ STALE_SIZE = "Python ignores it: the source has a different size"
 STALE_HASH = "Python ignores it: the source has a different hash"
 NOT_READ = "Python ignores it and reads the source beside it"
 OTHER_PYTHON = "Python ignores it: its name says {}, and its magic number {}"
+PRERELEASE = "Python ignores it: its magic number is that of a pre-release"
+UNKNOWN_FLAGS = "Python ignores it: its header has unknown flags"
 
 _MASK = (1 << 64) - 1
 
@@ -36,13 +40,15 @@ def use_of(pyc: bytes, source: bytes, date: int | None, minor: int, tag: str | N
         return ""
     if tag != f"cpython-3{minor}":
         return OTHER_PYTHON.format(tag, f"cpython-3{minor}")
+    if pyc[:4] != (_core.header_for(3, minor) or pyc)[:4]:
+        return PRERELEASE
     flags, when, size = struct.unpack_from("<III", pyc, 4)
+    if flags > 3:
+        return UNKNOWN_FLAGS
     if flags == 1:
         return UNCHECKED
     if flags == 3:
         return USED if pyc[8:16] == source_hash(pyc[:4], source, minor) else STALE_HASH
-    if flags:
-        return ""
     if size != len(source) & 0xFFFFFFFF:
         return STALE_SIZE
     if date is None:
