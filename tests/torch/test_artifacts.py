@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import gzip
 import json
+import marshal
 import pickle
 import random
 import re
@@ -227,7 +228,12 @@ def test_an_object_among_the_constants_has_a_name(monkeypatch: Any) -> None:
 
     asked: List[Any] = []
     holds = foreign._holds
-    monkeypatch.setattr(foreign, "_holds", lambda *each: asked.append(each) or holds(*each))
+
+    def asking(*each: Any) -> bool:
+        asked.append(each)
+        return holds(*each)
+
+    monkeypatch.setattr(foreign, "_holds", asking)
 
     text = "def made(x):\n    return __compiled_fn_1(x, 'first', 'second', _const_Size)\n"
     (made,) = (c for c in compile(text, "m.py", "exec").co_consts if isinstance(c, CodeType))
@@ -249,6 +255,14 @@ def test_an_object_among_the_constants_has_a_name(monkeypatch: Any) -> None:
     swap = {one: other, other: one}
     swapped = re.sub(r"_const_Size_+", lambda name: swap[name[0]], text)
     assert holds(data, text, *rest) and not holds(data, swapped, *rest)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="marshal has another layout")
+def test_code_of_a_method_is_shown_as_a_function() -> None:
+    code = problems.__code__
+    method = code.replace(co_flags=code.co_flags | 0x8000000)
+    lone = marshal.loads(foreign._without_class(marshal.dumps(method)))
+    assert lone.co_flags == code.co_flags and lone.co_consts == code.co_consts
 
 
 def _named(found: Any) -> List[str]:

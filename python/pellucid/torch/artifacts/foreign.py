@@ -73,6 +73,8 @@ def rewrite_foreign(
         known["nested"] = [name]
         known["stand_ins"] = list(objects)
         data = _alone(data, (node.text("co_qualname"), shape.co_name), name)
+        if version >= (3, 14):
+            data = _without_class(data)
 
         def written(forms: dict[str, int]) -> Decompilation:
             return generated_file(data, version, known, forms)
@@ -166,6 +168,12 @@ def _alone(data: bytes, names: Iterable[str], name: str) -> bytes:
                     data = data.replace(before, len(new).to_bytes(size, "little") + new)
                     break
     return data
+
+
+def _without_class(data: bytes) -> bytes:
+    """Return marshalled code that does not say that it is a method (CO_METHOD, since 3.14)."""
+    at = 20  # the last byte of the flags, after the type and four numbers
+    return data[:at] + bytes([data[at] & ~0x08]) + data[at + 1 :]
 
 
 def _holds(data: bytes, text: str, version: tuple[int, int], known: dict[str, list[str]]) -> bool:
