@@ -177,6 +177,20 @@ def test_what_cannot_be_parsed_has_no_source() -> None:
         match(b"no .pyc", SOURCE)
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="it can parse the source")
+def test_newer_syntax_needs_a_newer_python() -> None:
+    text = "type X = int\n"
+    try:
+        code = compile_to_marshal(text, (3, 12))
+    except LookupError:
+        pytest.skip("no such interpreter")
+    header = _core.header_for(3, 12)
+    assert header is not None
+    found = match(header + code, text)
+    assert found.status == "no source"
+    assert found.reason.endswith("(line 1). Run pellucid with Python 3.12")
+
+
 # -- constants --
 
 

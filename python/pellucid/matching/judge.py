@@ -28,6 +28,7 @@ DIFFERS = "differs"
 NO_SOURCE = "no source"
 UNPROVEN = "unproven"
 
+_RUNNING: Tuple[int, int] = sys.version_info[:2]
 _NOT_LOWERED = "relowering:"
 """The start of a reason of the engine (verify/lower)."""
 _IS_LINE = " __firstlineno__("
@@ -83,10 +84,10 @@ def match(pyc: bytes, source: Union[str, bytes, None], *, optimize: Optional[int
     try:
         _parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        running = "{}.{}".format(*sys.version_info[:2])
-        return Match(
-            NO_SOURCE, f"Python {running} cannot parse the source: {_words(error)}", version=version
-        )
+        reason = f"{_name(_RUNNING)} cannot parse the source: {_words(error)}"
+        if version > _RUNNING:
+            reason += f". Run pellucid with {_name(version)}"
+        return Match(NO_SOURCE, reason, version=version)
     own = optimize or 0
     codes = lowered(pyc, source, own, version)
     if not _unproven(codes):
@@ -96,6 +97,10 @@ def match(pyc: bytes, source: Union[str, bytes, None], *, optimize: Optional[int
             status = MATCH if optimize is None else EQUIVALENT
             return Match(status, f"it was compiled {_LEVELS[level]}", version=version)
     return _compared(pyc, source, own, version, codes)
+
+
+def _name(version: Tuple[int, int]) -> str:
+    return "Python {}.{}".format(*version)
 
 
 def _words(error: BaseException) -> str:
