@@ -92,6 +92,7 @@ TORCH_INTERNALS = ("torch._", "torch.fx._", "torch.utils._")
 # The decompiler's face, and what asks whether bytes are code, a table or a pickle.
 USES_EXTENSION = (
     "pellucid.decompilation",
+    "pellucid.result",
     "pellucid.recompile",
     "pellucid.containers",
     "pellucid.following",

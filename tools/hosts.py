@@ -16,11 +16,10 @@ import sys
 from pathlib import Path
 from typing import Iterable, List
 
+import build
 from pellucid.interpreters import Version, find_interpreter
 from pythons import ROOT as ROOT
 from pythons import STABLE, VERSIONS, minor
-
-import build
 
 # Of what tests import, the part that those take which run in every one of these environments.
 FEW = ("pytest", "pytest-timeout", "pyinstaller")

@@ -28,12 +28,7 @@ if TYPE_CHECKING:
     from pellucid import utils as utils
     from pellucid.comparison.change import Comparison
     from pellucid.comparison.compare import compare
-    from pellucid.decompilation import (
-        Decompilation,
-        decompile,
-        decompile_ex,
-        decompile_pyc,
-    )
+    from pellucid.decompilation import decompile, decompile_ex, decompile_pyc
     from pellucid.decompiler import Decompiler
     from pellucid.findings.find import find
     from pellucid.findings.finding import Finding
@@ -42,6 +37,7 @@ if TYPE_CHECKING:
     from pellucid.porting.code import Ported, port
     from pellucid.porting.pickles import PortedPickle, port_pickle
     from pellucid.report import report
+    from pellucid.result import Decompilation
     from pellucid.torch import (
         NanReport,
         debug,
@@ -68,7 +64,7 @@ _LAZY: Dict[str, str] = {
     "Break": "pellucid.torch.model.events",
     "Capture": "pellucid.torch.model.capture",
     "Comparison": "pellucid.comparison.change",
-    "Decompilation": "pellucid.decompilation",
+    "Decompilation": "pellucid.result",
     "Decompiler": "pellucid.decompiler",
     "Difference": "pellucid.torch.model.differences",
     "Finding": "pellucid.findings.finding",

@@ -23,9 +23,10 @@ from typing import (
 )
 
 from pellucid.certificate import certificate
-from pellucid.decompilation import Decompilation, decompile_pyc, of_source, prove_pyc
+from pellucid.decompilation import decompile_pyc, of_source, prove_pyc
 from pellucid.errors import CannotPrint, DecompileError, NoCertificate, complain, printable
 from pellucid.inputs import Job
+from pellucid.result import Decompilation
 from pellucid.summary import Summary, shown_progress
 from pellucid.terminal import highlighted, interrupts_kept, is_terminal
 from pellucid.verdicts import Verdict

@@ -9,8 +9,8 @@ import hashlib
 import json
 from typing import Dict, List, Tuple
 
-from pellucid.decompilation import Decompilation
 from pellucid.errors import NoCertificate
+from pellucid.result import Decompilation
 from pellucid.verdicts import Verdict
 
 FORMAT = "pellucid certificate 1"

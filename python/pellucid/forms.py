@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Callable, Dict, Tuple, cast
 from pellucid.verdicts import CodeVerdict, Tier, Verdict
 
 if TYPE_CHECKING:
-    from pellucid.decompilation import Decompilation
+    from pellucid.result import Decompilation
 
 # The form of a body: readable, the same with its locals in order, plain, or as a loop over a state.
 _USUAL, _PLAIN, _LAST_FORM = 0, 2, 3

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Tuple
 
 import pytest
-from pellucid.decompilation import Verdict, prove_pyc
+from pellucid.decompilation import prove_pyc
+from pellucid.verdicts import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 TRIES = 250

@@ -16,7 +16,8 @@ from case_pycs import pycs_of
 from commands import run
 from needs import ROOT, VERSIONS, missing, need
 from pellucid import DecompileError, decompile_pyc
-from pellucid.decompilation import Decompilation, prove_pyc
+from pellucid.decompilation import prove_pyc
+from pellucid.result import Decompilation
 
 FINAL = {
     "3.8": 3413,

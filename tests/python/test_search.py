@@ -6,8 +6,9 @@ from typing import Dict, List, Set, Tuple
 
 import pytest
 from pellucid._core import compare_pyc, decompile_pyc, relower_pyc
-from pellucid.decompilation import CodeVerdict, Decompilation, Verdict
 from pellucid.forms import proven_form
+from pellucid.result import Decompilation
+from pellucid.verdicts import CodeVerdict, Verdict
 
 PROGRAM = """
 def f(a, b):

@@ -15,11 +15,12 @@ from types import CodeType
 from typing import Any, Callable, Iterator, NamedTuple, Optional, Sequence, Tuple
 
 from pellucid import _core
-from pellucid.decompilation import Decompilation, prove_pyc
+from pellucid.decompilation import prove_pyc
 from pellucid.errors import CannotPort
 from pellucid.interpreters import compiling
 from pellucid.matching.judge import lowered
 from pellucid.matching.prepare import has_future_annotations, trimmed
+from pellucid.result import Decompilation
 from pellucid.verdicts import Verdict
 
 Version = Tuple[int, int]

@@ -14,7 +14,7 @@ from .taps import origins
 from .taps.graph_hooks import uncompiled
 
 if TYPE_CHECKING:
-    from pellucid.decompilation import Decompilation
+    from pellucid.result import Decompilation
 
 
 class NotProven(ValueError):

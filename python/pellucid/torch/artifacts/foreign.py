@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Iterable, Mapping, Sequence
 
-from pellucid.decompilation import Decompilation, generated_file
+from pellucid.decompilation import generated_file
 from pellucid.forms import proven_form
 from pellucid.matching.judge import lowered
 from pellucid.pickle_tree import Node
+from pellucid.result import Decompilation
 
 from ..dynamo.generated import facts
 from ..dynamo.local_names import named

@@ -28,7 +28,7 @@ from .local_names import named
 from .user_lines import annotate, resumed_codes
 
 if TYPE_CHECKING:
-    from pellucid.decompilation import Decompilation
+    from pellucid.result import Decompilation
 
 
 @dataclass(frozen=True)
