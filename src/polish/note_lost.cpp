@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <initializer_list>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -122,9 +123,12 @@ class Finder {
         }
       }
     });
-    for (const Assigned& each : assigned) {
-      if (each.gap >= kLeastGap && !is_aligned(each, assigned)) {
-        tree_.note({each.statement, ast::Lost::Annotation});
+    std::stable_sort(
+        assigned.begin(), assigned.end(),
+        [](const Assigned& one, const Assigned& other) { return one.line < other.line; });
+    for (size_t i = 0; i < assigned.size(); ++i) {
+      if (assigned[i].gap >= kLeastGap && !is_aligned(i, assigned)) {
+        tree_.note({assigned[i].statement, ast::Lost::Annotation});
       }
     }
   }
@@ -165,20 +169,25 @@ class Finder {
   }
 
   // Returns true if the value is in one column with that of a line near it, behind another target.
-  static bool is_aligned(const Assigned& one, const std::vector<Assigned>& assigned) {
-    constexpr int32_t kNear = 3;  // lines
-    return std::any_of(assigned.begin(), assigned.end(), [&](const Assigned& other) {
+  // (More than one statement of a line counts as a line each.)
+  static bool is_aligned(size_t at, std::span<const Assigned> assigned) {
+    constexpr size_t kNeighbour = 3;  // lines
+    const size_t first = at - std::min(at, kNeighbour);
+    const Assigned& one = assigned[at];
+    const auto near =
+        assigned.subspan(first, std::min(assigned.size() - first, at - first + kNeighbour + 1));
+    return std::any_of(near.begin(), near.end(), [&](const Assigned& other) {
       return other.value == one.value && other.gap != one.gap &&
-             std::abs(other.line - one.line) <= kNear;
+             std::abs(other.line - one.line) <= static_cast<int32_t>(kNeighbour);
     });
   }
 
   // Returns true if what is left of `a.b: int` is a: it is dropped by an instruction that has the
   // place of the whole (3.11).
   bool is_annotation(NodeId statement) const {
-    constexpr ast::Kinds kOwners = {Kind::Name, Kind::Attribute, Kind::Subscript, Kind::Call};
+    constexpr ast::Kinds kTargetParts = {Kind::Name, Kind::Attribute, Kind::Subscript, Kind::Call};
     const NodeId value = tree_.as<ast::Expr>(statement).value;
-    if (!kOwners.has(tree_.kind(value))) return false;
+    if (!kTargetParts.has(tree_.kind(value))) return false;
     const object::Columns whole = starts_.own(statement), part = starts_.own(value);
     return part.width() > 0 && whole.begin == part.begin && whole.width() > part.width();
   }
@@ -202,11 +211,11 @@ class Finder {
     for (const auto& [node, unit] : constants) {
       if (unit == Starts::kNoUnit || loaded[unit] > 1) continue;
       const int32_t wide = starts_.places().columns(unit).width();
+      const object::ConstId value = tree_.as<ast::Constant>(node).value;
+      if (wide == 0 || !is_no_literal(tree_.module(), tree_.module()[value], wide)) continue;
       const bool is_returned =
           tree_.is(statement, Kind::Return) && tree_.as<ast::Return>(statement).value == node;
       if (is_returned && is_lent(unit)) continue;
-      const object::ConstId value = tree_.as<ast::Constant>(node).value;
-      if (wide == 0 || !is_no_literal(tree_.module(), tree_.module()[value], wide)) continue;
       tree_.note({statement, ast::Lost::Expression, value});
     }
   }

@@ -69,6 +69,8 @@ def test_the_question_is_answered(name, torch, dynamo, programs, tmp_path, capsy
 
 
 def test_a_context_manager_and_the_call_that_creates_it_are_one_cause(torch, dynamo, tmp_path):
+    if torch_version() < (2, 9):
+        pytest.skip("this torch breaks at the call alone")
     options = SimpleNamespace(upcast=True)
 
     @torch.compile(backend="eager")

@@ -46,8 +46,10 @@ def test_what_cures_nothing_is_not_claimed(torch, inductor, monkeypatch):
 
     step = torch.compile(lambda x: torch.sin(x) + 1, backend=wrong)
     found = find_difference(lambda: step(torch.ones(3)), cure=True)
-    assert found and found.cure.change == "" and found.cure.tried > 1
-    assert f"none of the {found.cure.tried} changes tried helps" in str(found)
+    assert found and found.cure.change == "" and found.cure.tried > 0
+    none = f"none of the {found.cure.tried} changes tried helps"
+    # An older torch has one of these settings.
+    assert ("the one change tried does not help" if found.cure.tried == 1 else none) in str(found)
 
 
 def test_what_a_fresh_compile_cures_needs_no_change(torch, inductor):

@@ -190,6 +190,8 @@ class Cure:
         if self.agrees_afresh:
             return "not needed: a fresh compile agrees with eager"
         if not self.change:
+            if self.tried == 1:
+                return "the one change tried does not help"
             return f"none of the {self.tried} changes tried helps"
         before, after = (f"{seconds * 1e3:.3g} ms" for seconds in (self.before, self.after))
         return f"{self.change} (a call takes {after}, without it {before})"
