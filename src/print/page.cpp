@@ -189,7 +189,12 @@ void Page::map_line(NodeId id) {
   source.map.push_back({line, tree.where(id)});
   const auto [first, last] =
       std::equal_range(losses.begin(), losses.end(), ast::Loss{id, {}}, is_before);
+  constexpr size_t kMost = 120;  // characters: after these, the rest is not told apart
   for (auto loss = first; loss != last; ++loss) {
+    if (lost.size() > kMost) {
+      lost += "; and more";
+      break;
+    }
     const std::string words = words_of(*this, *loss);
     if (lost.find(words) != std::string::npos) continue;
     if (!lost.empty()) lost += "; ";
