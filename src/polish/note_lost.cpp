@@ -208,6 +208,8 @@ class Finder {
       if (kind == Kind::Constant) constants.emplace_back(node, unit);
       add_parts(node, kind);
     }
+    // The last part of an expression was looked at first.
+    std::reverse(constants.begin(), constants.end());
     for (const auto& [node, unit] : constants) {
       if (unit == Starts::kNoUnit || loaded[unit] > 1) continue;
       const int32_t wide = starts_.places().columns(unit).width();
