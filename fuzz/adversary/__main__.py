@@ -77,9 +77,7 @@ class Adversary:
         from pellucid.decompilation import _file, prove_pyc
 
         # With the verdict of the tier that takes the same tree.
-        self._file = functools.partial(
-            _file, forms={}, keep_lines=False, unstructured=False, relower=True
-        )
+        self._file = functools.partial(_file, forms={}, layout={}, unstructured=False, relower=True)
         self._prove = prove_pyc
         self._options = options
         self._version = version
