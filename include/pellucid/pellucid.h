@@ -134,9 +134,9 @@ struct DecompileOptions {
   bool search = true;
   // Keep statements on their original lines if possible.
   bool keep_lines = false;
-  // Break lines that are longer, in columns, where that is possible.
+  // Longer lines, in columns, are broken where possible.
   uint32_t line_length = 100;
-  // Have comments say what the bytecode shows to have been in the source and the text cannot have:
+  // Add comments where the bytecode shows that the source had what the text cannot have:
   // annotations of locals, folded expressions, constants as statements (Python 3.11 and later).
   bool say_lost = false;
   // False: write every function as a loop over a state.

@@ -228,13 +228,13 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
         type=argument_types.count,
         default=100,
         metavar="N",
-        help="break lines of more columns where that is possible (default: 100)",
+        help="break longer lines where possible; N is in columns (default: 100)",
     )
     add.add_argument(
         "--say-lost",
         action="store_true",
-        help="have comments say what was in the source and the text cannot have: annotations of "
-        "locals, folded expressions, constants as statements (Python 3.11 and later)",
+        help="add comments on what the source had and the text cannot have: annotations of locals, "
+        "folded expressions, constants as statements (Python 3.11 and later)",
     )
     add.add_argument(
         "--unstructured",

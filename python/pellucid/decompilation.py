@@ -65,7 +65,7 @@ def decompile_ex(
             such as KeyboardInterrupt, where the code does. Code that Dynamo generated in this
             process has no such verdict.
         line_length: the columns of a line; a longer one is broken where that is possible.
-        say_lost: have comments say what was in the source and the text cannot have.
+        say_lost: add comments on what the source had and the text cannot have.
 
     Raises:
         TypeError: `obj` has no Python code.
@@ -196,8 +196,8 @@ def decompile_pyc(
         unstructured: do not recover control flow.
         version: the Python version of the file, such as `(3, 12)`.
         line_length: the columns of a line; a longer one is broken where that is possible.
-        say_lost: have comments say what the bytecode shows to have been in the source and the text
-            cannot have: annotations of locals, folded expressions, constants as statements. Only
+        say_lost: add comments where the bytecode shows that the source had what the text cannot
+            have: annotations of locals, folded expressions, constants as statements. Only
             Python 3.11 and later show them.
 
     Raises:
