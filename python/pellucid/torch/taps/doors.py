@@ -367,8 +367,8 @@ _FAILED: weakref.WeakKeyDictionary[FunctionType, list[tuple[str, Place | None]]]
 def all_ahead() -> list[Arrival]:
     """Return all functions compiled ahead of time or loaded, by searching all objects."""
     owner = _class_of_ahead()
-    # The interpreter's own search takes half the time of one here. (From 3.9 on, an object refers to
-    # its class; before, torch had none of these.)
+    # The interpreter's own search takes half the time of one here. (Since 3.9, an object refers to
+    # its class; releases of torch for 3.8 have none of these.)
     objects = [] if owner is None else gc.get_referrers(owner)
     made = [_of_function(each, AHEAD, None) for each in objects if type(each) is owner]
     return [arrival for arrival in made if arrival is not None]
