@@ -18,7 +18,7 @@ import pellucid
 import pellucid.torch
 found = pellucid.decompile_ex(len)
 reveal_type(pellucid.decompile(len))  # str
-reveal_type(found)  # pellucid.decompilation.Decompilation
+reveal_type(found)  # pellucid.result.Decompilation
 reveal_type(found.verdict.status)  # Literal['identical', 'equivalent', 'unproven']
 reveal_type(found.verdict.codes[0].status)  # Literal['identical', 'equivalent', 'unproven']
 reveal_type(found.verdict.tier)  # Literal['recompiled', 'relowered', 'none']
