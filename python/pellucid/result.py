@@ -112,6 +112,7 @@ class Decompilation:
         or before the definition if that is the whole source. If line numbers must stay the same,
         all comments follow the last line. Bodies without a source already say so.
 
+        >>> from pellucid import decompile_ex
         >>> def add(a, b):
         ...     return a + b
         >>> codes = (CodeVerdict("unproven", "add", "the stack differs", 4, 4),)
@@ -193,6 +194,7 @@ class Decompilation:
         `filename` is the file that tracebacks and debuggers open; the lines are those of
         `source`. Raises `CannotStandIn` if the source cannot be given the original's interface.
 
+        >>> from pellucid import decompile_ex
         >>> def add(a, b=1):
         ...     return a + b
         >>> decompile_ex(add).compile().co_varnames
