@@ -165,10 +165,11 @@ class Reader {
   size_t at_ = 2;
 };
 
-// Reads a number from 1 to `most`; returns false if the text is no such number.
+// Reads a number from 1 to `most`; returns false for any other text.
 bool read_number(const std::string& text, unsigned most, unsigned& number) {
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  return !text.empty() && *read.ptr == '\0' && number > 0 && number <= most;
+  const bool is_whole = read.ec == std::errc() && *read.ptr == '\0';
+  return is_whole && number > 0 && number <= most;
 }
 
 }  // namespace

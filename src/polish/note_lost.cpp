@@ -45,7 +45,7 @@ bool takes(int32_t digits, int32_t wide, std::initializer_list<int32_t> groups) 
 // Returns true if a literal of the number may be as wide. Binary digits have any number of zeros
 // before them, others as many as are usual.
 bool has_literal(uint64_t number, int32_t wide) {
-  // (A sign is no more than that.)
+  // The columns of a number may include a `+` before it.
   const int32_t decimal = digits_of(number, 10);
   if (takes(decimal, wide, {3, 4}) || wide == decimal + width_of("+")) return true;
   const int32_t after_prefix = wide - width_of("0x");
