@@ -225,7 +225,7 @@ def _add_decompile(commands: "argparse._SubParsersAction[argparse.ArgumentParser
     )
     add.add_argument(
         "--line-length",
-        type=argument_types.count,
+        type=argument_types.columns,
         default=100,
         metavar="N",
         help="break longer lines where possible; N is in columns (default: 100)",

@@ -20,6 +20,19 @@ def count(text: str) -> int:
     return number
 
 
+def columns(text: str) -> int:
+    """Return the length of a line. Raises ArgumentTypeError for anything else.
+
+    >>> columns("88")
+    88
+    """
+    most = 100_000  # as in src/cli/arguments.cpp
+    number = count(text)
+    if number > most:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 to {most}")
+    return number
+
+
 def size(text: str) -> int:
     """Return a number of bytes. Raises ArgumentTypeError for anything else.
 

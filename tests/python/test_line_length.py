@@ -2,6 +2,7 @@
 
 import ast
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,14 @@ def test_the_commands_take_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert said == decompile_pyc(path.read_bytes(), line_length=60).source
     command = [str(need("native")), "decompile", "--line-length=60", str(path)]
     assert subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.decode() == said
+
+
+@pytest.mark.parametrize("wrong", ["0", "-1", "99999999999", "ten", ""])
+def test_what_is_no_length_is_refused(wrong: str) -> None:
+    for command in ([str(need("native"))], [sys.executable, "-m", "pellucid"]):
+        done = subprocess.run(
+            [*command, "decompile", f"--line-length={wrong}", "none.pyc"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert done.returncode == 2 and b"--line-length" in done.stderr, done
