@@ -61,7 +61,7 @@ void function_definition(Page& page, NodeId id, uint32_t depth) {
     page.out += " -> ";
     page.expression(node.returns, kTest);
   }
-  page.end_header(node.body, depth + 1, true);
+  page.end_header(node.body, depth + 1, Owner::Function);
 }
 
 void class_definition(Page& page, NodeId id, uint32_t depth) {
@@ -74,7 +74,7 @@ void class_definition(Page& page, NodeId id, uint32_t depth) {
   if (!page.tree.items(node.bases).empty() || !page.tree.items(node.keywords).empty()) {
     class_arguments(page.writer, node.bases, node.keywords);
   }
-  page.end_header(node.body, depth + 1, true);
+  page.end_header(node.body, depth + 1, Owner::Module);
 }
 
 void while_loop(Page& page, NodeId id, uint32_t depth) {
@@ -95,7 +95,7 @@ void for_loop(Page& page, NodeId id, uint32_t depth) {
   page.out += node.is_async != 0 ? "async for " : "for ";
   page.expression(node.target, {Level::BitOr, Place::kTuple | Place::kTarget});
   page.out += " in ";
-  Place iterated = {Level::Test, Place::kTuple | Place::kMembership};
+  Place iterated = whole({Level::Test, Place::kTuple | Place::kMembership});
   if (page.before(9)) iterated.flags |= Place::kNoStar;
   page.expression(node.iter, iterated);
   page.end_header(node.body, depth + 1);

@@ -40,7 +40,7 @@ void dict(Writer& writer, NodeId id) {
     if (keys[i].valid()) {
       writer.expr(keys[i], kTest);
       writer.text(": ");
-      writer.expr(values[i], kTest);
+      writer.expr(values[i], kItem);
     } else {
       writer.text("**");
       writer.expr(values[i], at(Level::BitOr));
@@ -68,12 +68,12 @@ void tuple(Writer& writer, NodeId id, Place place) {
   const NodeId start = apart ? items[0] : id;
   if (!bare && writer.keeps_lines && !writer.inside)
     writer.go_to_line(writer.tree->where(start).line);
-  const bool may_break = bare && !place.has(Place::kSubscript) && !place.has(Place::kTarget);
+  const bool may_break = bare && !place.has(Place::kSubscript);
   if (!bare) writer.put(apart ? Task::OpenLine : Task::Open, 0, {}, "(");
   if (may_break) writer.put(Task::OpenBare);
   const bool slices = bare && place.has(Place::kSubscript);
   const uint32_t handed_on = place.flags & Place::kTarget;
-  const uint32_t flags = slices ? handed_on | Place::kSlice : handed_on;
+  const uint32_t flags = handed_on | kItem.flags | (slices ? Place::kSlice : 0);
   list(writer, items, {Level::Test, static_cast<uint16_t>(flags)}, !bare || slices || may_break);
   if (items.size() == 1 && !(bare && starred)) writer.text(",");
   if (!bare) writer.close(")", items.size() > 1);
@@ -87,7 +87,7 @@ void comprehension_of(Writer& writer, const char* opening, NodeId elt, ast::List
   }
   const bool is_bare = *opening == '\0';  // the enclosing brackets serve it
   if (!is_bare) writer.open(opening);
-  writer.expr(elt, kTest);
+  writer.expr(elt, kItem);
   for (const NodeId generator : writer.tree->items(generators)) {
     writer.put(Task::Comprehension, generator.value);
   }

@@ -21,6 +21,30 @@ bool is_operation(Kind kind) {
          kind == Kind::Compare;
 }
 
+constexpr ast::Kinds kPostfix = {Kind::Call, Kind::Attribute, Kind::Subscript};
+
+NodeId before_postfix(const ast::Tree& tree, NodeId id) {
+  if (tree.is(id, Kind::Call)) return tree.as<ast::Call>(id).func;
+  if (tree.is(id, Kind::Attribute)) return tree.as<ast::Attribute>(id).value;
+  return tree.as<ast::Subscript>(id).value;
+}
+
+// Returns true for an attribute of the result of a call or a subscript.
+bool continues_chain(const ast::Tree& tree, NodeId id) {
+  if (!tree.is(id, Kind::Attribute)) return false;
+  const NodeId value = tree.as<ast::Attribute>(id).value;
+  return tree.is(value, Kind::Call) || tree.is(value, Kind::Subscript);
+}
+
+// Returns true for a chain of calls that may be broken before its dots: black wants two of them.
+bool is_chain(const ast::Tree& tree, NodeId id) {
+  size_t dots = 0;
+  for (; kPostfix.has(tree.kind(id)) && dots < 2; id = before_postfix(tree, id)) {
+    if (continues_chain(tree, id)) ++dots;
+  }
+  return dots == 2;
+}
+
 // CPython 3.10 and 3.11 thread jumps past the second test of `(a and b) or c` if both operations
 // are on one line: an operation that was tested twice is put on a separate line, and any other
 // begins on the line of the operation around it.
@@ -39,7 +63,9 @@ void boolean(Writer& writer, NodeId id, Place place) {
     const bool is_last = i + 1 == values.size();
     uint16_t use = use_of(place);
     if (is_choice && !is_last) use = Place::kOperand;
-    if (is_marked) use |= Place::kPart;
+    // CPython's grammar has two levels here, black's layout one.
+    const bool is_nested = writer.tree->is(values[i], Kind::BoolOp);
+    if (is_marked) use |= is_nested ? uint16_t{Place::kPart} : kItem.flags;
     if (apart) writer.put(Task::OpenLine, 0, {}, "(");
     if (apart) writer.expr(values[i], kTest);
     if (!apart) writer.expr(values[i], {tighter(is_and ? Level::And : Level::Or), use});
@@ -115,7 +141,7 @@ void arguments(Writer& writer, ast::ListId args, ast::ListId keywords, bool bare
   const auto named = writer.tree->items(keywords);
   const bool sole_generator = bare_generator && positional.size() == 1 && named.empty() &&
                               writer.tree->is(positional[0], Kind::GeneratorExp);
-  Place place = kNamedTest;
+  Place place = {Level::Test, Place::kNamed | kItem.flags};
   if (sole_generator) place.flags |= Place::kBareGenerator;
   writer.open("(");
   list(writer, positional, place);
@@ -128,17 +154,22 @@ void arguments(Writer& writer, ast::ListId args, ast::ListId keywords, bool bare
   writer.close(")", !first && !sole_generator);
 }
 
-void call(Writer& writer, NodeId id) {
+// Returns the place of what a postfix follows.
+Place in_chain(Place place) {
+  return {Level::Primary, static_cast<uint16_t>(place.flags & Place::kFirstPart)};
+}
+
+void call(Writer& writer, NodeId id, Place place) {
   const auto node = writer.tree->as<ast::Call>(id);
-  writer.expr(node.func, at(Level::Primary));
+  writer.expr(node.func, in_chain(place));
   arguments(writer, node.args, node.keywords, true);
 }
 
-void subscript(Writer& writer, NodeId id) {
+void subscript(Writer& writer, NodeId id, Place place) {
   const auto node = writer.tree->as<ast::Subscript>(id);
-  writer.expr(node.value, at(Level::Primary));
+  writer.expr(node.value, in_chain(place));
   writer.open("[");
-  writer.expr(node.slice, {Level::Test, Place::kSubscript | Place::kSlice});
+  writer.expr(node.slice, {Level::Test, Place::kSubscript | Place::kSlice | kItem.flags});
   writer.close("]");
 }
 
@@ -147,7 +178,9 @@ void slice(Writer& writer, NodeId id) {
   // A colon between operations has spaces, as an operator that binds less tightly than these.
   const std::array parts{node.lower, node.upper, node.step};
   const bool has_spaces = std::any_of(parts.begin(), parts.end(), [&](NodeId part) {
-    constexpr ast::Kinds kSimple = {Kind::Name, Kind::Constant, Kind::UnaryOp};
+    constexpr ast::Kinds kSimple = {Kind::Name, Kind::Constant};
+    if (part.valid() && writer.tree->is(part, Kind::UnaryOp))
+      part = writer.tree->as<ast::UnaryOp>(part).operand;
     return part.valid() && !kSimple.has(writer.tree->kind(part));
   });
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -183,11 +216,14 @@ void expand_bare(Writer& writer, NodeId id, Place place) {
       break;
     case Kind::IfExp: {
       const auto node = tree.as<ast::IfExp>(id);
-      writer.expr(node.body, {Level::Or, use_of(place)});
+      const uint16_t part = place.has(Place::kWhole) ? kItem.flags : uint16_t{0};
+      const uint16_t last = tree.is(node.orelse, Kind::IfExp) ? uint16_t{0} : part;
+      const auto use = [&](uint16_t more) { return static_cast<uint16_t>(use_of(place) | more); };
+      writer.expr(node.body, {Level::Or, use(part)});
       writer.operation(" if ", place.has(Place::kWhole));
       writer.expr(node.test, {Level::Or, Place::kBranch});
       writer.operation(" else ", place.has(Place::kWhole));
-      writer.expr(node.orelse, {Level::Test, use_of(place)});
+      writer.expr(node.orelse, {Level::Test, use(last)});
       break;
     }
     case Kind::Dict:
@@ -197,7 +233,7 @@ void expand_bare(Writer& writer, NodeId id, Place place) {
       const auto items = tree.items(tree.as<ast::Set>(id).elts);
       // An empty set has no display; `{*()}` makes one without naming `set`.
       writer.open(items.empty() ? "{*()" : "{");
-      list(writer, items, kTest);
+      list(writer, items, kItem);
       writer.close("}", !items.empty());
       break;
     }
@@ -230,7 +266,7 @@ void expand_bare(Writer& writer, NodeId id, Place place) {
       if (node.value.valid()) {
         writer.expr(node.key, kTest);
         writer.text(": ");
-        writer.expr(node.value, kTest);
+        writer.expr(node.value, kItem);
       } else {
         if (writer.before(15)) writer.problem("unpacking in a comprehension needs Python 3.15");
         writer.text("**");
@@ -249,7 +285,7 @@ void expand_bare(Writer& writer, NodeId id, Place place) {
     case Kind::Yield: {
       const auto node = tree.as<ast::Yield>(id);
       writer.text(node.value.valid() ? "yield " : "yield");
-      if (node.value.valid()) writer.expr(node.value, kBareTuple);
+      if (node.value.valid()) writer.expr(node.value, place.has(Place::kWhole) ? whole(kBareTuple) : kBareTuple);
       break;
     }
     case Kind::YieldFrom:
@@ -260,7 +296,7 @@ void expand_bare(Writer& writer, NodeId id, Place place) {
       compare(writer, id, place);
       break;
     case Kind::Call:
-      call(writer, id);
+      call(writer, id, place);
       break;
     case Kind::FormattedValue:
     case Kind::Interpolation:
@@ -270,7 +306,10 @@ void expand_bare(Writer& writer, NodeId id, Place place) {
       break;
     case Kind::Attribute: {
       const auto node = tree.as<ast::Attribute>(id);
-      writer.expr(node.value, {Level::Primary, Place::kNoNumber});
+      Place value = in_chain(place);
+      value.flags |= Place::kNoNumber;
+      writer.expr(node.value, value);
+      if (place.has(Place::kFirstPart) && continues_chain(tree, id)) writer.put(Task::Operator);
       if (writer.keeps_lines && tree.where(id).line > 0) {
         writer.put(Task::Line, static_cast<uint32_t>(tree.where(id).line));
       }
@@ -279,7 +318,7 @@ void expand_bare(Writer& writer, NodeId id, Place place) {
       break;
     }
     case Kind::Subscript:
-      subscript(writer, id);
+      subscript(writer, id, place);
       break;
     case Kind::Starred:
       writer.line_before(tree.as<ast::Starred>(id).value);
@@ -323,6 +362,11 @@ void expand(Writer& writer, NodeId id, Place place) {
       writer.put(Task::Line, static_cast<uint32_t>(writer.tree->where(id).line));
     expand_bare(writer, id, {});
     writer.close(")");
+  } else if (place.has(Place::kWhole) && kPostfix.has(kind) && is_chain(*writer.tree, id)) {
+    writer.put(place.has(Place::kPart) ? Task::Row : Task::Group);
+    place.flags |= Place::kFirstPart;
+    expand_bare(writer, id, place);
+    writer.put(Task::GroupEnd);
   } else if (!kLooser.has(kind)) {
     expand_bare(writer, id, place);
   } else if (needs_parentheses(level_of(*writer.tree, id), place)) {
@@ -333,12 +377,8 @@ void expand(Writer& writer, NodeId id, Place place) {
     if (is_row) writer.put(Task::GroupEnd);
     writer.close(")");
   } else if (place.has(Place::kWhole) && is_operation(kind)) {
-    const bool is_choice = kind == Kind::BoolOp || kind == Kind::IfExp;
-    writer.put(is_choice ? Task::Group : Task::HuggingGroup);
-    expand_bare(writer, id, place);
-    writer.put(Task::GroupEnd);
-  } else if (place.has(Place::kPart) && kind == Kind::BoolOp) {
-    writer.put(Task::Row);
+    const bool is_row = place.has(Place::kPart) && kind != Kind::IfExp;
+    writer.put(is_row ? Task::Row : Task::Group);
     expand_bare(writer, id, place);
     writer.put(Task::GroupEnd);
   } else {
@@ -351,7 +391,7 @@ void keyword(Writer& writer, NodeId id) {
   writer.line_before(node.value);
   if (node.arg.valid()) writer.word(node.arg);
   writer.text(node.arg.valid() ? "=" : "**");
-  writer.expr(node.value, kTest);
+  writer.expr(node.value, kItem);
 }
 
 }  // namespace pellucid::print

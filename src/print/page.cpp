@@ -20,8 +20,6 @@ namespace {
 // The levels of indentation at which CPython's tokenizer stops (MAXINDENT).
 constexpr uint32_t kMaxIndents = 100;
 
-constexpr ast::Kinds kDefinitions = {Kind::FunctionDef, Kind::ClassDef};
-
 // Returns true if a statement may follow another one after a semicolon.
 bool can_share_a_line(const ast::Tree& tree, NodeId id) {
   switch (tree.kind(id)) {
@@ -57,6 +55,16 @@ bool stands_on_this_line(const Page& page, ListId list) {
   if (!is_simple) return false;
   return line > 0 ? line <= static_cast<int64_t>(page.writer.line)
                   : page.tree.is(items[0], Kind::Pass);
+}
+
+// Returns how many blank lines black has between two statements of a body.
+uint32_t blank_lines_between(const ast::Tree& tree, NodeId previous, NodeId id, uint32_t depth) {
+  if (!previous.valid()) return 0;
+  constexpr ast::Kinds kImports = {Kind::Import, Kind::ImportFrom};
+  const Kind before = tree.kind(previous), after = tree.kind(id);
+  if (is_definition(tree, previous) || (is_definition(tree, id) && before != Kind::Comment))
+    return depth == 0 ? 2 : 1;
+  return kImports.has(before) && !kImports.has(after) ? 1 : 0;
 }
 
 bool is_before(const ast::Loss& a, const ast::Loss& b) { return a.statement < b.statement; }
@@ -101,7 +109,7 @@ void Page::word(Symbol symbol) {
 
 void Page::expression(NodeId id, Place at) { print::expression(writer, id, at); }
 
-void Page::place(NodeId id, uint32_t depth, NodeId previous) {
+void Page::place(NodeId id, uint32_t depth, NodeId previous, uint32_t blank_lines) {
   where = tree.where(id);
   if (style.keep_lines) {
     const int32_t to = line_of(tree, id);
@@ -117,16 +125,18 @@ void Page::place(NodeId id, uint32_t depth, NodeId previous) {
       out.append(static_cast<size_t>(to) - line, '\n');
       line = static_cast<uint32_t>(to);
     }
-  } else if (previous.valid()) {
-    const Kind before = tree.kind(previous);
-    if (kDefinitions.has(before) || (kDefinitions.has(tree.kind(id)) && before != Kind::Comment)) {
-      const uint32_t count = depth == 0 ? 2 : 1;
-      out.append(count, '\n');
-      line += count;
-    }
+  } else {
+    uint32_t count = std::max(blank_lines, blank_lines_between(tree, previous, id, depth));
+    if (ended_definition) count = std::max(count, depth == 0 && previous.valid() ? 2u : 1u);
+    skip_lines(count);
   }
   begin_line(depth);
   map_line(id);
+}
+
+void Page::skip_lines(uint32_t count) {
+  out.append(count, '\n');
+  line += count;
 }
 
 void Page::append_to_line(const char* separator) {
@@ -159,6 +169,7 @@ void Page::settle_losses() {
 
 void Page::begin_line(uint32_t depth) {
   settle_losses();
+  ended_definition = false;
   if (depth == kMaxIndents) writer.problem("more than 100 levels of indentation");
   // Further in, the text is refused, and all indentation would add up to the square of the lines.
   line_depth = std::min(depth, kMaxIndents);
@@ -210,9 +221,10 @@ void Page::push(Step::What what, uint32_t id, uint32_t depth, const char* text) 
   work.push_back(step);
 }
 
-void Page::body(ListId list, uint32_t depth, bool may_have_docstring) {
+void Page::body(ListId list, uint32_t depth, Owner owner) {
   push(Step::Body, list.value, depth);
-  work.back().may_have_docstring = may_have_docstring;
+  work.back().owner = owner;
+  work.back().may_have_docstring = owner != Owner::Block;
 }
 
 void Page::clause(const char* text, ListId list, uint32_t depth) {
@@ -220,15 +232,16 @@ void Page::clause(const char* text, ListId list, uint32_t depth) {
   push(Step::Line, list.value, depth, text);
 }
 
-void Page::end_header(ListId list, uint32_t depth, bool may_have_docstring) {
+void Page::end_header(ListId list, uint32_t depth, Owner owner) {
   out += ':';
   const auto items = tree.items(list);
-  if (may_have_docstring && !style.keep_lines && items.size() == 1 && is_stub(tree, items[0])) {
+  const bool may_be_stub = owner != Owner::Block && !style.keep_lines && items.size() == 1;
+  if (may_be_stub && is_stub(tree, items[0])) {
     map_line(items[0]);
     out += " ...";
     return end_line();
   }
-  body(list, depth, may_have_docstring);
+  body(list, depth, owner);
   if (style.keep_lines && stands_on_this_line(*this, list)) {
     work.back().is_inline = true;
   } else {

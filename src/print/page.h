@@ -16,9 +16,14 @@
 
 namespace pellucid::print {
 
+// What a body belongs to. Module stands for classes too: a blank line follows their docstrings.
+enum class Owner : uint8_t { Block, Function, Module };
+
 struct Step {
   enum What : uint8_t { Body, Line, Handler, Case, Elif } what;
+  Owner owner = Owner::Block;       // Body
   bool may_have_docstring = false;  // Body: only comments so far
+  bool has_docstring = false;       // Body: it was written last
   bool is_empty = true;             // Body: nothing so far but comments
   uint32_t id = 0;                  // a list (Body) or a node
   uint32_t index = 0;               // Body: the next statement
@@ -26,6 +31,10 @@ struct Step {
   const char* text = "";   // Line, Handler
   bool is_inline = false;  // Body: after its header, on the same line
 };
+
+inline bool is_definition(const ast::Tree& tree, ast::NodeId id) {
+  return tree.is(id, ast::Kind::FunctionDef) || tree.is(id, ast::Kind::ClassDef);
+}
 
 struct Page {
   Page(const ast::Tree& from, const Style& wanted);
@@ -43,8 +52,10 @@ struct Page {
 
   // -- lines --
 
-  // Goes to the line where a statement, or a clause with a node, starts.
-  void place(ast::NodeId id, uint32_t depth, ast::NodeId previous);
+  // Goes to the line where a statement, or a clause with a node, starts. There are at least
+  // `blank_lines` before it, unless lines are kept.
+  void place(ast::NodeId id, uint32_t depth, ast::NodeId previous, uint32_t blank_lines = 0);
+  void skip_lines(uint32_t count);
   // Continues after the text that was written last.
   void append_to_line(const char* separator);
   // Moves a `pass` to its usual place, a separate line, if the text after it leaves room. A `pass`
@@ -59,10 +70,10 @@ struct Page {
   // -- steps: the header of a compound statement is written at once, the rest becomes steps --
 
   void push(Step::What what, uint32_t id, uint32_t depth, const char* text = "");
-  void body(ast::ListId list, uint32_t depth, bool may_have_docstring = false);
+  void body(ast::ListId list, uint32_t depth, Owner owner = Owner::Block);
   void clause(const char* text, ast::ListId list, uint32_t depth);
   // Ends a header; its body follows, on the same line if it was written there.
-  void end_header(ast::ListId list, uint32_t depth, bool may_have_docstring = false);
+  void end_header(ast::ListId list, uint32_t depth, Owner owner = Owner::Block);
 
   const ast::Tree& tree;
   const Style& style;
@@ -76,6 +87,7 @@ struct Page {
   uint32_t line = 1;                   // its number
   std::vector<ast::Loss> losses = {};  // by statement
   std::string lost = {};               // the comment on the last line
+  bool ended_definition = false;       // on the last line
   size_t pass_at = 0;  // where the ` pass` of the last body without instructions begins
   uint32_t pass_depth = 0;
 };

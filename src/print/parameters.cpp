@@ -77,7 +77,7 @@ void expand_parameter(Writer& writer, NodeId id) {
     writer.problem("a starred annotation needs Python 3.11");
   }
   writer.text(": ");
-  writer.expr(node.annotation, kTest);
+  writer.expr(node.annotation, kItem);
 }
 
 void type_parameters(Writer& writer, ast::ListId params) {
@@ -129,7 +129,7 @@ void expand_type_parameter(Writer& writer, NodeId id) {
   }
   if (!has_default) return;
   writer.text(" = ");
-  writer.expr(default_value, kTest);
+  writer.expr(default_value, kItem);
 }
 
 }  // namespace pellucid::print

@@ -52,8 +52,7 @@ void step(Writer& writer, const Task& task) {
       writer.mark(Mark::ChoiceEnd);
       break;
     case Task::Group:
-    case Task::HuggingGroup:
-      writer.mark(Mark::Group, task.what == Task::HuggingGroup);
+      writer.mark(Mark::Group);
       break;
     case Task::Row:
       writer.mark(Mark::Row);

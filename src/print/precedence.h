@@ -52,7 +52,7 @@ struct Place {
     kTarget = 2048,       // an assignment target
     kWhole = 4096,        // of a statement: brackets may be put around it
     kPart = 8192,         // part of an operation that may be broken before its operators
-    kFirstPart = 16384,   // the same, in one row with the operators after it
+    kFirstPart = 16384,   // the same, in one row with the operators, or dots, after it
     kApart = 32768,       // it starts on a separate line; of a tuple, each item does (ast/lines.h)
   };
   Level min = Level::Test;
@@ -67,6 +67,7 @@ constexpr uint16_t use_of(Place place) {
 
 constexpr Place at(Level level) { return {level, 0}; }
 constexpr Place kTest = at(Level::Test);
+constexpr Place kItem = {Level::Test, Place::kWhole | Place::kPart};  // in brackets, with others
 constexpr Place kTopLevel = {Level::Test, Place::kTuple | Place::kYield};
 constexpr Place kBareTuple = {Level::Test, Place::kTuple};
 constexpr Place kNamedTest = {Level::Test, Place::kNamed};

@@ -69,7 +69,7 @@ void type_alias(Page& page, NodeId id) {
   page.expression(node.name, at(Level::Primary));
   type_parameters(page.writer, node.type_params);
   page.out += " = ";
-  page.expression(node.value, kTest);
+  page.expression(node.value, whole(kTest));
 }
 
 void augmented_assign(Page& page, NodeId id) {

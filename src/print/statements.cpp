@@ -78,9 +78,13 @@ void next_in_body(Page& page, std::span<const NodeId> items, Step& body) {
     page.append_to_line(body.index > 0 ? "; " : " ");
     page.map_line(id);
   } else {
-    page.place(id, body.depth, body.index > 0 ? items[body.index - 1] : NodeId());
+    const bool is_first = body.index == 0 && body.owner == Owner::Block;
+    const bool is_apart = (is_first && is_definition(page.tree, id)) ||
+                          (body.has_docstring && body.owner == Owner::Module);
+    page.place(id, body.depth, body.index > 0 ? items[body.index - 1] : NodeId(), is_apart ? 1 : 0);
   }
-  if (body.may_have_docstring && is_docstring(page, id)) {
+  body.has_docstring = body.may_have_docstring && is_docstring(page, id);
+  if (body.has_docstring) {
     docstring(page, id, body.depth,
               body.index + 1 < items.size() ? items[body.index + 1] : NodeId());
   } else {
@@ -101,6 +105,7 @@ void run_body(Page& page) {
     if (body.index == items.size()) {
       page.work.pop_back();
       if (body.is_empty) pass(page, body);
+      page.ended_definition = page.ended_definition || body.owner != Owner::Block;
       return;
     }
     next_in_body(page, items, body);
@@ -110,6 +115,7 @@ void run_body(Page& page) {
 
 void step(Page& page, const Step& step) {
   if (step.what == Step::Line) {
+    if (page.ended_definition && !page.style.keep_lines) page.skip_lines(1);
     page.begin_line(step.depth);
     page.out += step.text;
     page.end_header(ListId(step.id), step.depth + 1);
@@ -149,7 +155,7 @@ void print_root(Page& page, NodeId root) {
   const auto category = ast::category_of(page.tree.kind(root));
   if (category == ast::Category::Mod) {
     const ListId list = page.tree.as<ast::Module>(root).body;
-    if (!page.tree.items(list).empty()) page.body(list, page.style.indent, true);
+    if (!page.tree.items(list).empty()) page.body(list, page.style.indent, Owner::Module);
   } else {
     page.where = page.tree.where(root);
     page.place(root, page.style.indent, NodeId());

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the left, each bracket whose content fits is left alone; any other gets its items on
-// separate lines, which are then treated in the same way. An operation that has to begin on the
-// line of the choice around it prevents that for the brackets before it.
+// The layout is close to black's. From the left, each bracket whose content fits is left alone. Of
+// any other, the content gets a line of its own, if it fits there and the bracket is no display;
+// otherwise each item gets one. These lines are then treated in the same way. An operation that has
+// to begin on the line of the choice around it prevents that for the brackets before it.
 //
-// An operation that is all of a value or a condition, and does not fit, is put in brackets and
-// broken before its operators. If it has a single operator, only the bracket at its end is broken,
-// if all before it fits; not for `and`, `or` and `if`, if a break there makes both sides fit.
+// An operation that is all of a value or a condition, and does not fit, is put in brackets, and
+// broken before its operators if that is not enough. If it has a single operator, only the bracket
+// at its end is broken, if all before it fits. An operation that is an item gets brackets only if
+// it is a conditional.
 #include "print/wrap.h"
 
 #include <algorithm>
@@ -70,7 +72,7 @@ class Wrapper {
           break;
         case Mark::Separator:
           copy_to(i);
-          if (!open_.empty() && open_.back()) new_line();
+          if (!open_.empty() && open_.back() == Layout::Items) new_line();
           break;
         case Mark::Close:
         case Mark::CloseWithComma:
@@ -143,6 +145,7 @@ class Wrapper {
 
   struct Group {
     std::vector<size_t> operators;  // marks
+    bool is_bracketed = false;
     bool is_broken = false;
   };
 
@@ -150,8 +153,7 @@ class Wrapper {
   bool is_chance(size_t i) const {
     if (marks_[i].what == Mark::Group) return may_break(i);
     if (marks_[i].what == Mark::Operator) return groups_[partner_[i]].is_broken;
-    return marks_[i].what == Mark::GroupEnd && marks_[partner_[i]].what == Mark::Group &&
-           groups_[partner_[i]].is_broken;
+    return marks_[i].what == Mark::GroupEnd && groups_[partner_[i]].is_bracketed;
   }
 
   // Returns true if no operand after an operator has to begin on the line where the operation
@@ -167,23 +169,22 @@ class Wrapper {
     copy_to(i);
     Group& group = groups_[i];
     const bool is_row = marks_[i].what == Mark::Row;
-    const bool is_inside = levels_ > 0 && (open_.empty() || open_.back());
-    if (!may_break(i) || (is_row && !is_inside)) return;
-    size_t next = marks_.size();
-    if (is_row) {
-      next = partner_[i] + 1;
-      while (next < marks_.size() && marks_[next].what >= Mark::Choice && !is_chance(next)) ++next;
-    }
+    const bool is_whole = !open_.empty() && open_.back() == Layout::Whole;
+    if (!may_break(i) || is_whole || (is_row && levels_ == 0)) return;
+    size_t next = levels_ > 0 ? partner_[i] + 1 : marks_.size();
+    while (next < marks_.size() && marks_[next].what >= Mark::Choice && !is_chance(next)) ++next;
     const size_t end = next < marks_.size() ? position(next) : line_.size();
     const size_t room = room_in(column_);
     const bool may_fit = end - position(i) <= 4 * room;
     if (may_fit && columns_here() + columns_between(position(i), end) <= room) return;
     if (!is_row && is_better_broken_after(i)) return;
-    group.is_broken = true;
-    if (is_row) return;
-    out_ += '(';
-    ++levels_;
-    new_line();
+    group.is_bracketed = !is_row;
+    if (!is_row) {
+      out_ += '(';
+      ++levels_;
+      new_line();
+    }
+    group.is_broken = is_row || !fits_here(position(i), position(partner_[i]));
   }
 
   void end(size_t i) {
@@ -194,24 +195,18 @@ class Wrapper {
     out_ += ')';
   }
 
-  // Returns true if an operation with one operator is better broken in the brackets at its end, or
-  // not at all.
+  // Returns true if an operation with one operator is better broken in the brackets at its end.
   bool is_better_broken_after(size_t i) const {
     if (groups_[i].operators.size() > 1) return false;
     const size_t at = position(groups_[i].operators[0]), end = position(partner_[i]);
-    const size_t room = room_in(indent_ + kIndent * (levels_ + 1));
-    const bool would_fit =
-        columns_between(position(i), at) <= room && columns_between(at, end) <= room;
-    if (would_fit && !marks_[i].may_hug) return false;
     size_t last = partner_[i] - 1;
     while (marks_[last].what >= Mark::Choice && last > i) --last;
     const bool is_close =
         marks_[last].what == Mark::Close || marks_[last].what == Mark::CloseWithComma;
-    const bool hugs =
-        is_close && position(last) + 1 == end && position(last) > position(partner_[last]) &&
-        position(partner_[last]) > at &&
-        columns_here() + columns_between(position(i), position(partner_[last])) <= room_in(column_);
-    return hugs || !would_fit;
+    if (!is_close) return false;
+    const size_t first = partner_[last];
+    return position(last) + 1 == end && position(last) > position(first) && position(first) > at &&
+           columns_here() + columns_between(position(i), position(first)) <= room_in(column_);
   }
 
   size_t columns_of(std::string_view text) const { return is_ascii_ ? text.size() : columns(text); }
@@ -223,25 +218,31 @@ class Wrapper {
 
   // --- brackets
 
+  // Where the lines of a bracket end: nowhere, around its content, or after its items as well.
+  enum class Layout : uint8_t { Whole, Content, Items };
+
   // Returns true if something in the bracket has to be broken.
   bool open(size_t i) {
     const bool must = marks_[i].what == Mark::OpenLine;
     const bool is_full = must || !fits(i);
     const bool is_broken = must || (is_full && i >= held_until_);
-    open_.push_back(is_broken);
-    if (!is_broken) return is_full;
+    if (!is_broken) {
+      open_.push_back(Layout::Whole);
+      return is_full;
+    }
     ++levels_;
+    open_.push_back(content_fits(i) ? Layout::Content : Layout::Items);
     if (marks_[i].what == Mark::OpenBare) out_ += '(';
     new_line();
     return true;
   }
 
   void close(size_t i) {
-    const bool is_broken = open_.back();
+    const Layout layout = open_.back();
     open_.pop_back();
-    if (!is_broken) return;
+    if (layout == Layout::Whole) return;
     --levels_;
-    if (marks_[i].what == Mark::CloseWithComma) out_ += ',';
+    if (layout == Layout::Items && marks_[i].what == Mark::CloseWithComma) out_ += ',';
     new_line();
     if (marks_[partner_[i]].what == Mark::OpenBare) out_ += ')';
   }
@@ -249,6 +250,30 @@ class Wrapper {
   void copy_to(size_t i) {
     out_ += std::string_view(line_).substr(done_, position(i) - done_);
     done_ = position(i);
+  }
+
+  // Returns true for a display and for names that are imported: each item gets a line.
+  bool is_display(size_t i) const {
+    if (marks_[i].what == Mark::OpenBare) return true;
+    const size_t at = position(i);
+    if (at < 2) return true;
+    const char before = line_[at - 2];
+    return before == ' ' || before == '(' || before == '[' || before == '{' || before == '*' ||
+           before == '=' || before == '-' || before == '~' || before == '+' || before == ':';
+  }
+
+  // Returns true if the content of a bracket that is broken fits on a line of its own.
+  bool content_fits(size_t i) const {
+    const size_t close = partner_[i];
+    if (breaks_[close] != breaks_[i + 1]) return false;
+    return fits_here(position(i), position(close)) &&
+           (marks_[close].what == Mark::Close || !is_display(i));
+  }
+
+  // Returns true if this text fits on a line that is to be begun.
+  bool fits_here(size_t from, size_t to) const {
+    const size_t room = room_in(indent_ + kIndent * levels_);
+    return to - from <= 4 * room && columns_between(from, to) <= room;
   }
 
   // Returns true if all up to the next possible break after the bracket fits on the current line.
@@ -285,8 +310,8 @@ class Wrapper {
   std::vector<uint32_t> joined_;     // how many before the mark have to be on a choice's line
   std::vector<size_t> last_joined_;  // of a choice: the last mark that is to be on its line
   size_t held_until_ = 0;            // no bracket is broken before this mark
-  std::vector<bool> open_;  // the enclosing brackets: whether their items are on separate lines
-  size_t levels_ = 0;       // how many of them do
+  std::vector<Layout> open_;         // of the enclosing brackets
+  size_t levels_ = 0;                // how many of them are broken
   std::string out_;
   size_t done_ = 0;
   size_t column_;    // where the text of the last line of `out_` starts

@@ -41,8 +41,6 @@ struct Mark {
     GroupEnd,  // of a Group or a Row
   } what;
   uint32_t at;  // Open, OpenLine, Separator: after their text; the others: before it
-  // Of a Group: its last part may start on the line of the operator before it.
-  bool may_hug = false;
 };
 
 // A pattern whose parts are printed on their original lines (ast/lines.h).
@@ -73,7 +71,6 @@ struct Task {
     Joined,
     ChoiceEnd,
     Group,
-    HuggingGroup,
     Row,
     Operator,
     GroupEnd,
@@ -154,9 +151,9 @@ struct Writer {
     return (at < words.size() && words[at] == kPlain) || look_at_word(symbol, name);
   }
   bool look_at_word(Symbol symbol, std::string_view name);
-  void mark(Mark::What what, bool may_hug = false) {
+  void mark(Mark::What what) {
     if (inside || is_confined) return;
-    marks.push_back({what, static_cast<uint32_t>(out.size()), may_hug});
+    marks.push_back({what, static_cast<uint32_t>(out.size())});
     has_broken_line = has_broken_line || what == Mark::OpenLine;
   }
   // Reports what the version's syntax cannot express, at `where` of the statement.

@@ -130,7 +130,8 @@ TEST("print: a long operation that is all of a condition gets brackets") {
       both(ast::BoolOperator::And, {call("first_of_them"), call("second_of_them")});
   const NodeId test = both(ast::BoolOperator::Or, {inner, call("third_of_them"), call("the_last")});
   EXPECT_EQ(t.print(t.tree.add(ast::If{test, t.tree.list({pass(t)}), {}})), R"(if (
-    first_of_them(argument, other) and second_of_them(argument, other)
+    first_of_them(argument, other)
+    and second_of_them(argument, other)
     or third_of_them(argument, other)
     or the_last(argument, other)
 ):
@@ -166,9 +167,8 @@ TEST("print: behind an indentation that takes most of the line, short texts stay
   NodeId last = t.tree.add(ast::If{t.name("x"), t.tree.list({call(3), call(4)}), {}});
   for (size_t i = 0; i < 40; ++i) last = t.tree.add(ast::If{t.name("x"), t.tree.list({last}), {}});
   const std::string text = t.print(last), indent(size_t{4} * 41, ' ');
-  const std::string broken = indent + "    argument,\n";
-  EXPECT(text.ends_with(indent + "f(argument, argument, argument)\n" + indent + "f(\n" + broken +
-                        broken + broken + broken + indent + ")\n"));
+  EXPECT(text.ends_with(indent + "f(argument, argument, argument)\n" + indent + "f(\n" + indent +
+                        "    argument, argument, argument, argument\n" + indent + ")\n"));
 }
 
 TEST("print: an import that is too long is broken in brackets, one name a line") {
