@@ -165,6 +165,7 @@ UNGUARDED = {
     "EphemeralSource",
     "ConstantSource",
     "ImportSource",
+    "NonSerializableSetGetItemSource",  # is in no artifact
 }
 
 

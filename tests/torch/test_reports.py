@@ -96,10 +96,7 @@ def missing(directory: Path, expected) -> "list[str]":
 
 
 # It traces random numbers, and does not guard what a cached function has read.
-SINCE_2_15 = {
-    "t17": [("cached", 12, "lru_cache")],
-    "t33": [("break", 15, "tensor's values"), ("break", 18, "clock")],
-}
+SINCE_2_15 = {"t17": [("cached", 12, "lru_cache")]}
 
 
 @pytest.mark.parametrize("group", list(GROUPS))

@@ -39,7 +39,6 @@ _TEXTS: Mapping[str, str] = {
     "DictSubclassGetItemSource": "{0}[{1}]",
     "ListGetItemSource": "list.__getitem__({0}, {1})",
     "ConstDictKeySource": "list(dict.keys({0}))[{1}]",
-    "NonSerializableSetGetItemSource": "list({0})[{1}]",
     "TupleIteratorGetItemSource": "___tuple_iterator_getitem({0}, {1})",
     "ListReverseIteratorBackingListSource": "___list_reverseiterator_backing_list({0})",
     "NamedTupleFieldsSource": "___namedtuple_fields({0})",

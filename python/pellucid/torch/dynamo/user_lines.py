@@ -18,7 +18,7 @@ import re
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Iterable, Iterator, Mapping
 
-from ..model.dynamo_names import GRAPH, RESUME
+from ..model.dynamo_names import GRAPH, RESUME, broken_function
 from ..model.expressions import walk
 from ..model.graph_text import FILE_COMMENT
 from ..model.installed import is_installed
@@ -140,7 +140,9 @@ def _made_by(function: FunctionType) -> CodeType | None:
 def line_of_resume(name: str, original: CodeType, resumed: Mapping[str, CodeType]) -> int | None:
     """Return the user line at which a resume function resumes; None if the name is not one."""
     if name in resumed:
-        return resumed_line(resumed[name])
+        code = resumed[name]
+        # The outline of another Python's code has no instructions, but the name has a line too.
+        return resumed_line(code) or broken_function(code.co_name)[1]
     offset = RESUME.match(name)
     return line_at(original, int(offset[1])) if offset else None
 
