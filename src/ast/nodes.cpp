@@ -2,7 +2,6 @@
 #include "ast/nodes.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -95,6 +94,15 @@ bool is_one_literal(const object::Module& module, const Const& constant) {
   return false;
 }
 
+std::optional<CmpOperator> opposite_operator(const Tree& tree, NodeId node) {
+  if (!tree.is(node, Kind::Compare)) return std::nullopt;
+  const auto ops = tree.numbers(tree.as<Compare>(node).ops);
+  // Is, IsNot, In, NotIn: adjacent ones negate each other.
+  const auto first = static_cast<uint32_t>(CmpOperator::Is);
+  if (ops.size() != 1 || ops[0] < first) return std::nullopt;
+  return static_cast<CmpOperator>(first + ((ops[0] - first) ^ 1u));
+}
+
 namespace {
 
 // Returns true if an operation has an operand such as `a is b` or `a in b`.
@@ -106,9 +114,8 @@ bool has_identity_test(const Tree& tree, NodeId operation) {
     if (tree.is(node, Kind::BoolOp)) {
       const auto values = tree.items(tree.as<BoolOp>(node).values);
       todo.insert(todo.end(), values.begin(), values.end());
-    } else if (tree.is(node, Kind::Compare)) {
-      const auto ops = tree.numbers(tree.as<Compare>(node).ops);
-      if (ops.size() == 1 && ops[0] >= static_cast<uint32_t>(CmpOperator::Is)) return true;
+    } else if (opposite_operator(tree, node)) {
+      return true;
     }
   }
   return false;
@@ -137,17 +144,11 @@ NodeId negated(Tree& tree, NodeId node, bool keeps_comparisons) {
     tree.set(node, both);
     return node;
   }
-  if (tree.is(node, Kind::Compare)) {
+  if (const auto op = opposite_operator(tree, node)) {
     auto compare = tree.as<Compare>(node);
-    const auto ops = tree.numbers(compare.ops);
-    const auto first = static_cast<uint32_t>(CmpOperator::Is);
-    // Is, IsNot, In, NotIn: adjacent ones negate each other.
-    if (ops.size() == 1 && ops[0] >= first) {
-      const std::array<uint32_t, 1> opposite = {first + ((ops[0] - first) ^ 1u)};
-      compare.ops = tree.numbers(opposite);
-      tree.set(node, compare);
-      return node;
-    }
+    compare.ops = tree.numbers({{static_cast<uint32_t>(*op)}});
+    tree.set(node, compare);
+    return node;
   }
   return tree.add(UnaryOp{op_not, node}, tree.where(node));
 }

@@ -2,6 +2,7 @@
 // ast: makers of nodes, and queries about them.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "ast/tree.h"
@@ -31,6 +32,10 @@ bool takes_everything(const Tree& tree, NodeId pattern);
 
 // Returns true if the constant is one literal, without an operator or elements.
 bool is_one_literal(const object::Module& module, const object::Const& constant);
+
+// Returns the opposite operator of a single comparison with `is` or `in`. `<` and `==` have none: a
+// class may define both operators independently.
+std::optional<CmpOperator> opposite_operator(const Tree& tree, NodeId node);
 
 // Returns `not node`, simplified if that preserves the truth: `not not x`, `and` and `or`, single
 // comparisons whose negation is an operator (is, is not, in, not in). `keeps_comparisons`: not

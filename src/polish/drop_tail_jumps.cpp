@@ -23,8 +23,7 @@ using ast::Suite;
 namespace {
 
 bool is_jump(const ast::Tree& tree, NodeId statement, Kind jump) {
-  if (!tree.is(statement, jump)) return false;
-  return jump != Kind::Return || !tree.as<ast::Return>(statement).value.valid();
+  return jump == Kind::Return ? is_bare_return(tree, statement) : tree.is(statement, jump);
 }
 
 // Returns true if the `None` of a `return` after a statement, or after the test of an `if`, has
@@ -234,9 +233,8 @@ bool returns_value(const ast::Tree& tree, const Statements& body, Outline& outli
 // Returns the number of lines of a docstring after its first one; none: the body does
 // not start with one.
 std::optional<int32_t> lines_after_docstring(const ast::Tree& tree, const Statements& body) {
-  if (!tree.is(body[0], Kind::Expr)) return {};
-  const object::Const* text = ast::constant_of(tree, tree.as<ast::Expr>(body[0]).value);
-  if (text == nullptr || text->kind != object::ConstKind::Str) return {};
+  const object::Const* text = docstring_of(tree, body);
+  if (text == nullptr) return {};
   const std::string_view written = tree.text(text->text);
   return static_cast<int32_t>(std::count(written.begin(), written.end(), '\n'));
 }

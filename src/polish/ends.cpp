@@ -30,25 +30,31 @@ void end_by_jump(ast::Tree& tree, NodeId handler, End end) {
 
 }  // namespace
 
-bool has_break(const ast::Tree& tree, NodeId loop) {
-  std::vector<NodeId> todo{loop};
-  std::vector<List> lists;
+void add_lists_of_loop(const ast::Tree& tree, NodeId statement, bool in_region,
+                       std::vector<LoopList>& lists) {
+  std::vector<List> found;
+  add_lists(tree, statement, End::Other, found);
+  const Kind kind = tree.kind(statement);
+  const bool is_loop = kind == Kind::For || kind == Kind::While;
+  const bool is_region = kind == Kind::With || kind == Kind::Try;
+  for (const List& list : found) {
+    if (is_loop && suite_at(tree, list.place) == Suite::Body) continue;
+    lists.push_back({list.place, in_region || is_region});
+  }
+}
+
+std::vector<LoopList> breaks_of(const ast::Tree& tree, NodeId loop) {
+  std::vector<LoopList> breaks;
+  std::vector<LoopList> todo{{place_of(tree, loop, Suite::Body)}};
   while (!todo.empty()) {
-    const NodeId statement = todo.back();
+    const LoopList here = todo.back();
     todo.pop_back();
-    if (tree.is(statement, Kind::Break)) return true;
-    lists.clear();
-    add_lists(tree, statement, End::Other, lists);
-    const bool is_loop = tree.is(statement, Kind::For) || tree.is(statement, Kind::While);
-    for (const List& list : lists) {
-      const bool is_body = suite_at(tree, list.place) == Suite::Body;
-      // In an inner loop it leaves that; in the `else` of the loop an outer one.
-      if (is_loop && (statement == loop) != is_body) continue;
-      const Statements items = items_at(tree, list.place);
-      todo.insert(todo.end(), items.begin(), items.end());
+    for (const NodeId item : view_at(tree, here.place)) {
+      if (tree.is(item, Kind::Break)) breaks.push_back(here);
+      add_lists_of_loop(tree, item, here.in_region, todo);
     }
   }
-  return false;
+  return breaks;
 }
 
 bool is_endless(const ast::Tree& tree, NodeId statement) {
@@ -62,10 +68,20 @@ NodeId jump(ast::Tree& tree, End end, ast::Where at) {
   return end == End::Continue ? tree.add(ast::Continue{}, at) : tree.add(ast::Return{}, at);
 }
 
+const object::Const* docstring_of(const ast::Tree& tree, std::span<const NodeId> body) {
+  if (body.empty() || !tree.is(body[0], Kind::Expr)) return nullptr;
+  const object::Const* text = ast::constant_of(tree, tree.as<ast::Expr>(body[0]).value);
+  return text != nullptr && text->kind == object::ConstKind::Str ? text : nullptr;
+}
+
+bool is_bare_return(const ast::Tree& tree, NodeId node) {
+  return tree.is(node, Kind::Return) && !tree.as<ast::Return>(node).value.valid();
+}
+
 bool is_bare_jump(const ast::Tree& tree, NodeId node) {
   const Kind kind = tree.kind(node);
-  if (kind == Kind::Return) return !tree.as<ast::Return>(node).value.valid();
-  return kind == Kind::Break || kind == Kind::Continue || kind == Kind::Pass;
+  return is_bare_return(tree, node) || kind == Kind::Break || kind == Kind::Continue ||
+         kind == Kind::Pass;
 }
 
 bool is_quiet_jump(const ast::Tree& tree, std::span<const NodeId> items) {

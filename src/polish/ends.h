@@ -37,14 +37,33 @@ void for_each_suite(ast::Tree& tree, Statements& body, bool is_function, Rewrite
   }
 }
 
+// Returns the text of a body's docstring, or null.
+const object::Const* docstring_of(const ast::Tree& tree, std::span<const ast::NodeId> body);
+
+bool is_bare_return(const ast::Tree& tree, ast::NodeId node);
+
 // Returns true for a `return` without a value, `break`, `continue` and `pass`.
 bool is_bare_jump(const ast::Tree& tree, ast::NodeId node);
 
 // Returns true if statements are one jump, which cannot raise.
 bool is_quiet_jump(const ast::Tree& tree, std::span<const ast::NodeId> items);
 
-// Returns true if a `break` leaves the loop.
-bool has_break(const ast::Tree& tree, ast::NodeId loop);
+// A list in which a jump concerns the loop around it. `in_region`: in a `with` or `try` of the
+// loop.
+struct LoopList {
+  Place place;
+  bool in_region = false;
+};
+
+// Appends those lists of a statement in the loop.
+void add_lists_of_loop(const ast::Tree& tree, ast::NodeId statement, bool in_region,
+                       std::vector<LoopList>& lists);
+
+// Returns the lists in which a `break` leaves the loop.
+std::vector<LoopList> breaks_of(const ast::Tree& tree, ast::NodeId loop);
+inline bool has_break(const ast::Tree& tree, ast::NodeId loop) {
+  return !breaks_of(tree, loop).empty();
+}
 
 // Returns true for `while True:` without `else`.
 bool is_endless(const ast::Tree& tree, ast::NodeId statement);

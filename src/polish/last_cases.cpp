@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A last `case _: pass` leaves nothing but the places of its `_` and its `pass`, in two NOPs one
 // after the other (3.11+). The first is in the column of the patterns, after all other cases.
-#include <algorithm>
-
 #include "ast/nodes.h"
+#include "polish/extents.h"
 #include "polish/keywords.h"
 #include "polish/rewrites.h"
 
@@ -34,17 +33,14 @@ void write_last_cases(ast::Tree& tree, const Statements& body, Outline& outline,
   for_each_statement(tree, body, outline, {Kind::Match}, [&](NodeId item) {
     auto match = tree.as<ast::Match>(item);
     const auto cases = tree.items(match.cases);
-    const auto last = tree.as<ast::match_case>(cases.back());
-    if (!last.guard.valid() && ast::takes_everything(tree, last.pattern)) return;
+    const auto end = tree.as<ast::match_case>(cases.back());
+    if (!end.guard.valid() && ast::takes_everything(tree, end.pattern)) return;
     const int32_t column = starts.of(item);
-    int32_t last_line = -1;
-    for (const NodeId node : own_nodes(tree, {item})) {
-      last_line = std::max(last_line, tree.where(node).line);
-    }
-    if (column == Starts::kUnknown || last_line < 0) return;
+    const int32_t last = last_line(tree, item);
+    if (column == Starts::kUnknown || last < 0) return;
     for (const uint32_t unit : starts.places().nops()) {
       const int32_t line = line_of_any(starts.places(), unit, column);
-      if (line <= last_line || line > last_line + kNear) continue;
+      if (line <= last || line > last + kNear) continue;
       const NodeId any = tree.add(ast::MatchAs{}, tree.where(item));
       const ast::ListId pass = tree.list({tree.add(ast::Pass{}, tree.where(item))});
       const NodeId made = tree.add(ast::match_case{any, NodeId(), pass}, tree.where(item));

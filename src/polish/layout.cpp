@@ -167,9 +167,7 @@ class Layout {
     const auto body = tree_.items(branch.body);
     if (body.size() != 1 || tree_.items(branch.orelse).empty()) return;
     const bool says_nothing =
-        end == End::Continue
-            ? tree_.is(body[0], Kind::Continue)
-            : tree_.is(body[0], Kind::Return) && !tree_.as<ast::Return>(body[0]).value.valid();
+        end == End::Continue ? tree_.is(body[0], Kind::Continue) : is_bare_return(tree_, body[0]);
     if (!says_nothing || starts_.jump(body[0], statement) > Starts::Jump::None) return;
     branch.test = opposite(tree_, branch.test);
     branch.body = branch.orelse;
@@ -184,21 +182,18 @@ class Layout {
     auto branch = tree_.as<ast::If>(statement);
     const auto body = tree_.items(branch.body);
     if (body.empty() || !tree_.items(branch.orelse).empty()) return;
-    if (!tree_.is(branch.test, Kind::BoolOp)) return;
-    const auto both = tree_.as<ast::BoolOp>(branch.test);
-    if (both.op != kAnd || both.is_tested_again) return;
-    const auto list = tree_.items(both.values);
-    const Statements values(list.begin(), list.end());
+    const Statements values = operands_of(tree_, branch.test, kAnd);
+    if (values.empty()) return;
     const std::vector<size_t> levels = written_levels(values, column, starts_.of(body[0]));
     size_t end = values.size();
     for (const size_t level : levels) {
-      const NodeId test = conjunction(std::span(values).subspan(level, end - level));
+      const NodeId test = joined(tree_, std::span(values).subspan(level, end - level), kAnd);
       const NodeId inner = tree_.add(ast::If{test, branch.body, {}}, tree_.where(values[level]));
       branch.body = tree_.list({inner});
       end = level;
     }
     if (levels.empty()) return;
-    branch.test = conjunction(std::span(values).first(end));
+    branch.test = joined(tree_, std::span(values).first(end), kAnd);
     tree_.set(statement, branch);
   }
 
@@ -232,11 +227,6 @@ class Layout {
     }
     if (!is_step(inside - column)) levels.clear();
     return levels;
-  }
-
-  NodeId conjunction(std::span<const NodeId> values) {
-    if (values.size() == 1) return values[0];
-    return tree_.add(ast::BoolOp{kAnd, tree_.list(values), 0}, tree_.where(values[0]));
   }
 
   ast::Tree& tree_;

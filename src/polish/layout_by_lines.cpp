@@ -158,7 +158,7 @@ class LineLayout {
   }
 
   bool is_after(NodeId last, uint32_t start) const {
-    if (!tree_.is(last, Kind::Return) || tree_.as<ast::Return>(last).value.valid()) return false;
+    if (!is_bare_return(tree_, last)) return false;
     const uint32_t at = tree_.where(last).offset;
     return at != ast::kNowhere && start != ast::kNowhere && at > start;
   }
@@ -253,8 +253,7 @@ class LineLayout {
   // Returns the number of statements, without the `return` at the end of a function.
   size_t count_written(std::span<const NodeId> rest, const Block& block) const {
     const bool returns = block.list.end == End::Return && rest.size() > 1 &&
-                         tree_.is(rest.back(), Kind::Return) &&
-                         !tree_.as<ast::Return>(rest.back()).value.valid() &&
+                         is_bare_return(tree_, rest.back()) &&
                          tree_.where(rest.back()).line <= last_line(tree_, rest[rest.size() - 2]);
     return returns ? rest.size() - 1 : rest.size();
   }
@@ -292,9 +291,7 @@ class LineLayout {
   // out of a `with` or a clause may.
   bool is_before_its_line(ListId arm, NodeId owner) const {
     const NodeId last = tree_.items(arm).back();
-    const bool is_bare =
-        tree_.is(last, Kind::Break) || tree_.is(last, Kind::Continue) ||
-        (tree_.is(last, Kind::Return) && !tree_.as<ast::Return>(last).value.valid());
+    const bool is_bare = is_bare_jump(tree_, last) && !tree_.is(last, Kind::Pass);
     return is_bare && tree_.where(last).line <= line_before_last(arm, owner);
   }
 

@@ -34,8 +34,7 @@ void negate_comparisons(ast::Tree& tree, const std::vector<ast::NodeId>& nodes,
     const auto op = opposite_operator(tree, operand);
     if (!op) continue;
     auto compare = tree.as<ast::Compare>(operand);
-    const auto number = static_cast<uint32_t>(*op);
-    compare.ops = tree.numbers(std::span<const uint32_t>(&number, 1));
+    compare.ops = tree.numbers({{static_cast<uint32_t>(*op)}});
     tree.set(nodes[i], compare);
   }
 }

@@ -5,7 +5,6 @@
 
 namespace pellucid::polish {
 
-using ast::CmpOperator;
 using ast::Kind;
 using ast::NodeId;
 
@@ -18,8 +17,7 @@ NodeId opposite_within(ast::Tree& tree, NodeId test, size_t levels) {
   if (is_not(tree, test)) return tree.as<ast::UnaryOp>(test).operand;
   if (const auto op = opposite_operator(tree, test)) {
     auto compare = tree.as<ast::Compare>(test);
-    const auto number = static_cast<uint32_t>(*op);
-    compare.ops = tree.numbers(std::span<const uint32_t>(&number, 1));
+    compare.ops = tree.numbers({{static_cast<uint32_t>(*op)}});
     return tree.add(compare, tree.where(test));
   }
   const bool is_operation = tree.is(test, Kind::BoolOp) && levels > 0;
@@ -42,32 +40,17 @@ bool is_not(const ast::Tree& tree, NodeId node) {
   return tree.is(node, Kind::UnaryOp) && tree.as<ast::UnaryOp>(node).op == kNot;
 }
 
-std::optional<CmpOperator> opposite(CmpOperator op) {
-  switch (op) {
-    case CmpOperator::Is:
-      return CmpOperator::IsNot;
-    case CmpOperator::IsNot:
-      return CmpOperator::Is;
-    case CmpOperator::In:
-      return CmpOperator::NotIn;
-    case CmpOperator::NotIn:
-      return CmpOperator::In;
-    case CmpOperator::Lt:
-    case CmpOperator::LtE:
-    case CmpOperator::Eq:
-    case CmpOperator::NotEq:
-    case CmpOperator::Gt:
-    case CmpOperator::GtE:
-      return std::nullopt;
-  }
-  return std::nullopt;
+std::vector<NodeId> operands_of(const ast::Tree& tree, NodeId test, uint32_t op) {
+  if (!tree.is(test, Kind::BoolOp)) return {};
+  const auto both = tree.as<ast::BoolOp>(test);
+  if (both.op != op || both.is_tested_again) return {};
+  const auto values = tree.items(both.values);
+  return {values.begin(), values.end()};
 }
 
-std::optional<CmpOperator> opposite_operator(const ast::Tree& tree, NodeId node) {
-  if (!tree.is(node, Kind::Compare)) return std::nullopt;
-  const auto ops = tree.numbers(tree.as<ast::Compare>(node).ops);
-  if (ops.size() != 1) return std::nullopt;
-  return opposite(static_cast<CmpOperator>(ops[0]));
+NodeId joined(ast::Tree& tree, std::span<const NodeId> values, uint32_t op) {
+  if (values.size() == 1) return values[0];
+  return tree.add(ast::BoolOp{op, tree.list(values), 0}, tree.where(values[0]));
 }
 
 NodeId opposite(ast::Tree& tree, NodeId test) { return opposite_within(tree, test, kLevels); }

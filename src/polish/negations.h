@@ -2,8 +2,10 @@
 // polish: `not`, and equivalents without it.
 #pragma once
 
-#include <optional>
+#include <span>
+#include <vector>
 
+#include "ast/nodes.h"
 #include "ast/tree.h"
 
 namespace pellucid::polish {
@@ -14,13 +16,11 @@ inline constexpr auto kOr = static_cast<uint32_t>(ast::BoolOperator::Or);
 
 bool is_not(const ast::Tree& tree, ast::NodeId node);
 
-// Returns the opposite comparison operator, for `is` and `in`. `<` and `==` have none: a class may
-// define both operators independently.
-std::optional<ast::CmpOperator> opposite(ast::CmpOperator op);
+// Returns the operands of an operation; none if the node is another one, or is tested again.
+std::vector<ast::NodeId> operands_of(const ast::Tree& tree, ast::NodeId test, uint32_t op);
 
-// Returns the opposite operator of a comparison; none if the node is no comparison or a chain of
-// them.
-std::optional<ast::CmpOperator> opposite_operator(const ast::Tree& tree, ast::NodeId node);
+// Returns the operation on values, or the only value.
+ast::NodeId joined(ast::Tree& tree, std::span<const ast::NodeId> values, uint32_t op);
 
 // Returns `not test`, with the `not` pushed through a few levels of `and` and `or`.
 ast::NodeId opposite(ast::Tree& tree, ast::NodeId test);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "ast/nodes.h"
+#include "polish/ends.h"
 #include "polish/first_mentions.h"
 #include "polish/lists.h"
 #include "polish/rewrites.h"
@@ -28,7 +29,7 @@ class Declarations {
   explicit Declarations(ast::Tree& tree) : tree_(tree) {}
 
   void run(Statements& body, int32_t header) {
-    const size_t docstring = has_docstring(body) ? 1 : 0;
+    const size_t docstring = docstring_of(tree_, body) != nullptr ? 1 : 0;
     size_t end = docstring;
     while (end < body.size() && is_declaration(body[end])) ++end;
     if (end == docstring || end >= body.size()) return;
@@ -55,15 +56,9 @@ class Declarations {
     return tree_.is(statement, Kind::Global) || tree_.is(statement, Kind::Nonlocal);
   }
 
-  bool has_docstring(const Statements& body) const {
-    if (body.empty() || !tree_.is(body[0], Kind::Expr)) return false;
-    const object::Const* text = ast::constant_of(tree_, tree_.as<ast::Expr>(body[0]).value);
-    return text != nullptr && text->kind == object::ConstKind::Str;
-  }
-
   int32_t lines_of_docstring(const Statements& body) const {
-    if (!has_docstring(body)) return 0;
-    const object::Const* text = ast::constant_of(tree_, tree_.as<ast::Expr>(body[0]).value);
+    const object::Const* text = docstring_of(tree_, body);
+    if (text == nullptr) return 0;
     const std::string_view written = tree_.text(text->text);
     return 1 + static_cast<int32_t>(std::count(written.begin(), written.end(), '\n'));
   }

@@ -27,11 +27,8 @@ bool is_if_between(const ast::Tree& tree, const Starts& starts, NodeId first, No
 
 // Appends the tests of a comprehension that were written as one.
 void append_tests(ast::Tree& tree, const Starts& starts, NodeId test, Statements& tests) {
-  const bool is_and = tree.is(test, Kind::BoolOp) && tree.as<ast::BoolOp>(test).op == kAnd &&
-                      !tree.as<ast::BoolOp>(test).is_tested_again;
-  if (!is_and) return tests.push_back(test);
-  const auto list = tree.items(tree.as<ast::BoolOp>(test).values);
-  const Statements values(list.begin(), list.end());
+  const Statements values = operands_of(tree, test, kAnd);
+  if (values.empty()) return tests.push_back(test);
   size_t first = 0;
   for (size_t i = 1; i <= values.size(); ++i) {
     if (i < values.size() &&
@@ -40,9 +37,7 @@ void append_tests(ast::Tree& tree, const Starts& starts, NodeId test, Statements
     }
     const auto own = std::span(values).subspan(first, i - first);
     if (own.size() == values.size()) return tests.push_back(test);
-    const auto where = tree.where(own[0]);
-    tests.push_back(own.size() == 1 ? own[0]
-                                    : tree.add(ast::BoolOp{kAnd, tree.list(own), 0}, where));
+    tests.push_back(joined(tree, own, kAnd));
     first = i;
   }
 }

@@ -45,7 +45,7 @@ class TestSplits {
   // Looks at an `assert` in a list that starts in `column`.
   void split_assert(NodeId statement, int32_t column) {
     const auto assertion = tree_.as<ast::Assert>(statement);
-    const Statements values = operands(assertion.test, kOr);
+    const Statements values = operands_of(tree_, assertion.test, kOr);
     if (!values.empty()) {
       split_assert(statement, values);
     } else if (column != Starts::kUnknown && !tree_.is(assertion.test, Kind::Constant) &&
@@ -63,22 +63,8 @@ class TestSplits {
   }
 
  private:
-  // Returns the operands of a test; none if it is not one of this operation.
-  Statements operands(NodeId test, uint32_t op) const {
-    if (!tree_.is(test, Kind::BoolOp)) return {};
-    const auto both = tree_.as<ast::BoolOp>(test);
-    if (both.op != op || both.is_tested_again) return {};
-    const auto values = tree_.items(both.values);
-    return {values.begin(), values.end()};
-  }
-
-  NodeId joined(std::span<const NodeId> values, uint32_t op) {
-    if (values.size() == 1) return values[0];
-    return tree_.add(ast::BoolOp{op, tree_.list(values), 0}, tree_.where(values[0]));
-  }
-
   NodeId opposite_of(std::span<const NodeId> values, uint32_t op) {
-    return opposite(tree_, joined(values, op));
+    return opposite(tree_, joined(tree_, values, op));
   }
 
   // Returns true for a jump that may be written twice, and for `pass`.
@@ -113,7 +99,7 @@ class TestSplits {
   // Before: `if a or b: continue`. After: `if a: continue` and `if b: continue`.
   bool split_or(NodeId statement, int32_t column, Statements& made) {
     auto branch = tree_.as<ast::If>(statement);
-    const Statements values = operands(branch.test, kOr);
+    const Statements values = operands_of(tree_, branch.test, kOr);
     if (values.empty() || !is_plain_jump(branch.body)) return false;
     if (!is_of_list(values[0], column)) return false;
     const std::vector<size_t> ends = cuts(values, column);
@@ -121,11 +107,11 @@ class TestSplits {
     std::vector<NodeId> tests;
     size_t first = 0;
     for (const size_t end : ends) {
-      tests.push_back(joined(std::span(values).subspan(first, end - first), kOr));
+      tests.push_back(joined(tree_, std::span(values).subspan(first, end - first), kOr));
       first = end;
     }
     // The last one keeps its body and its `else`.
-    branch.test = joined(std::span(values).subspan(first), kOr);
+    branch.test = joined(tree_, std::span(values).subspan(first), kOr);
     for (size_t i = 0; i < tests.size(); ++i) {
       const ListId body = ast::clone(tree_, branch.body);
       made.push_back(tree_.add(ast::If{tests[i], body, {}}, tree_.where(tests[i])));
@@ -151,7 +137,7 @@ class TestSplits {
   // Before: `if not a and b: c` at the end of a loop's body. After: `if a: continue` and `if b: c`.
   bool split_and(NodeId statement, End end, int32_t column, Statements& made) {
     auto branch = tree_.as<ast::If>(statement);
-    const Statements values = operands(branch.test, kAnd);
+    const Statements values = operands_of(tree_, branch.test, kAnd);
     if (values.empty() || !tree_.items(branch.orelse).empty()) return false;
     const std::vector<size_t> ends = cuts(values, column);
     if (ends.empty()) {
@@ -161,7 +147,7 @@ class TestSplits {
     const size_t cut = ends.back();
     const NodeId skipped = opposite_of(std::span(values).first(cut), kAnd);
     if (starts_.of_test(skipped) != column) return false;
-    branch.test = joined(std::span(values).subspan(cut), kAnd);
+    branch.test = joined(tree_, std::span(values).subspan(cut), kAnd);
     tree_.set(statement, branch);
     const ListId leaves = tree_.list({jump(tree_, end, {})});
     made.push_back(tree_.add(ast::If{skipped, leaves, {}}, tree_.where(skipped)));
@@ -175,7 +161,7 @@ class TestSplits {
     auto branch = tree_.as<ast::If>(statement);
     NodeId test = branch.test;
     if (is_not(tree_, test)) test = opposite(tree_, opposite(tree_, test));
-    const Statements values = operands(test, kAnd);
+    const Statements values = operands_of(tree_, test, kAnd);
     if (values.empty() || !tree_.items(branch.orelse).empty()) return;
     std::vector<size_t> starts{0};
     const auto is_elif_test = [&](size_t i) {
@@ -193,7 +179,7 @@ class TestSplits {
     for (size_t k = 0; k < starts.size(); ++k) {
       const size_t stop = k + 1 < starts.size() ? starts[k + 1] : values.size();
       const auto own = std::span(values).subspan(starts[k], stop - starts[k]);
-      NodeId arm_test = joined(own, kAnd);
+      NodeId arm_test = joined(tree_, own, kAnd);
       const bool is_last = k + 1 == starts.size();
       const bool is_body = is_last && starts_.of_test(arm_test) == column + kElif;
       if (!is_body) arm_test = opposite(tree_, arm_test);
@@ -250,7 +236,7 @@ class TestSplits {
     Statements body{tree_.add(ast::If{test, leaves, {}}, tree_.where(test))};
     const auto rest = tree_.items(branch.body);
     body.insert(body.end(), rest.begin(), rest.end());
-    branch.test = joined(std::span(values).first(values.size() - 1), kAnd);
+    branch.test = joined(tree_, std::span(values).first(values.size() - 1), kAnd);
     branch.body = tree_.list(body);
     tree_.set(statement, branch);
   }
@@ -278,7 +264,7 @@ class TestSplits {
   void split_loop(NodeId statement, int32_t column) {
     auto loop = tree_.as<ast::While>(statement);
     if (tree_.is(loop.test, Kind::Constant)) return;
-    Statements values = operands(loop.test, kAnd);
+    Statements values = operands_of(tree_, loop.test, kAnd);
     if (values.empty()) values = {loop.test};
     const int32_t inside = starts_.of_list(loop.body);
     if (inside == Starts::kUnknown || !tree_.items(loop.orelse).empty()) return;
@@ -300,7 +286,7 @@ class TestSplits {
       // An operand in a bracket starts one column further right than that of a `while`.
       const int32_t keyword = starts_.of_test(values[0]) - (width_of("while ") - width_of("if "));
       if (leaving.empty() || keyword < 0 || keyword % 2 != 0 || keyword + kElif > inside) return;
-      loop.test = joined(rest, kAnd);
+      loop.test = joined(tree_, rest, kAnd);
     }
     const auto body = tree_.items(loop.body);
     leaving.insert(leaving.end(), body.begin(), body.end());
@@ -325,7 +311,7 @@ class TestSplits {
     const NodeId test = opposite_of(std::span(values).first(cut), kOr);
     const int32_t outside = starts_.of_test(test);
     if (outside < 0 || inside < outside + kElif || (inside - outside) % 2 != 0) return;
-    assertion.test = joined(std::span(values).subspan(cut), kOr);
+    assertion.test = joined(tree_, std::span(values).subspan(cut), kOr);
     const NodeId inner = tree_.add(assertion, tree_.where(statement));
     tree_.set(statement, ast::If{test, tree_.list({inner}), {}});
   }

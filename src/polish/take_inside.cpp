@@ -39,8 +39,7 @@ class Inside {
   // Drops a `return` after a `with` or a `try` at the end of a function that was not written: the
   // layout may then say it in that statement.
   void drop_return(Statements& items) {
-    if (items.size() < 2 || !tree_.is(items.back(), Kind::Return)) return;
-    if (tree_.as<ast::Return>(items.back()).value.valid()) return;
+    if (items.size() < 2 || !is_bare_return(tree_, items.back())) return;
     const NodeId before = items[items.size() - 2];
     if (!tree_.is(before, Kind::With) && !tree_.is(before, Kind::Try)) return;
     if (starts_.jump(items.back(), before) <= Starts::Jump::None) items.pop_back();
@@ -101,8 +100,7 @@ class Inside {
   bool does_nothing(std::span<const NodeId> rest, End end) const {
     if (rest.size() != 1) return false;
     if (tree_.is(rest[0], Kind::Continue)) return end == End::Continue;
-    return end == End::Return && tree_.is(rest[0], Kind::Return) &&
-           !tree_.as<ast::Return>(rest[0]).value.valid();
+    return end == End::Return && is_bare_return(tree_, rest[0]);
   }
 
   // Returns true if statements start in the column of a list, as far as that is known.
@@ -195,8 +193,7 @@ class Inside {
   }
 
   bool take_into_loop(NodeId loop, std::span<const NodeId> rest) {
-    std::vector<Target> breaks;
-    find_breaks(loop, breaks);
+    const std::vector<LoopList> breaks = breaks_of(tree_, loop);
     if (is_endless(tree_, loop)) {
       return breaks.size() == 1 && !has_jump_of_loop(rest) && take_for_break(breaks[0], rest);
     }
@@ -233,38 +230,12 @@ class Inside {
             is_after_test(tree_.as<ast::While>(loop), rest));
   }
 
-  // Appends the lists of a statement in which a jump concerns the loop around the statement.
-  void add_lists_of_loop(NodeId statement, bool quiet_only, std::vector<Target>& lists) const {
-    std::vector<List> found;
-    add_lists(tree_, statement, End::Other, found);
-    const Kind kind = tree_.kind(statement);
-    const bool is_loop = kind == Kind::For || kind == Kind::While;
-    const bool is_region = kind == Kind::With || kind == Kind::Try;
-    for (const List& list : found) {
-      if (is_loop && suite_at(tree_, list.place) == Suite::Body) continue;
-      lists.push_back({list.place, quiet_only || is_region});
-    }
-  }
-
-  // Appends the lists in which a `break` leaves the loop.
-  void find_breaks(NodeId loop, std::vector<Target>& breaks) const {
-    std::vector<Target> todo{{place_of(tree_, loop, Suite::Body)}};
-    while (!todo.empty()) {
-      const Target here = todo.back();
-      todo.pop_back();
-      for (const NodeId item : view_at(tree_, here.place)) {
-        if (tree_.is(item, Kind::Break)) breaks.push_back(here);
-        add_lists_of_loop(item, here.quiet_only, todo);
-      }
-    }
-  }
-
   // Returns true if statements have a jump that would go elsewhere in another loop.
   bool has_jump_of_loop(std::span<const NodeId> statements) const {
-    std::vector<Target> todo;
+    std::vector<LoopList> todo;
     const auto has_jump = [&](std::span<const NodeId> items) {
       return std::any_of(items.begin(), items.end(), [&](NodeId item) {
-        add_lists_of_loop(item, false, todo);
+        add_lists_of_loop(tree_, item, false, todo);
         return tree_.is(item, Kind::Break) || tree_.is(item, Kind::Continue);
       });
     };
@@ -278,9 +249,9 @@ class Inside {
   }
 
   // `while True: … break` and a after it, in the column of the `break`  ->  a in its place
-  bool take_for_break(const Target& target, std::span<const NodeId> rest) {
+  bool take_for_break(const LoopList& target, std::span<const NodeId> rest) {
     Statements list = items_at(tree_, target.place);
-    if (!tree_.is(list.back(), Kind::Break) || (target.quiet_only && !is_quiet_jump(tree_, rest)))
+    if (!tree_.is(list.back(), Kind::Break) || (target.in_region && !is_quiet_jump(tree_, rest)))
       return false;
     const NodeId leaving = list.back();
     list.pop_back();

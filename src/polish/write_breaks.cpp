@@ -42,7 +42,8 @@ class TakenJumps {
     const Statements body(list.begin(), list.end());
     if (tree_.is(loop.test, Kind::Constant) || !tree_.items(loop.orelse).empty()) return;
     if (body.empty() || is_chained(loop.test) || !jumps_between(loop.test, body[0])) return;
-    const Statements values = operands(loop.test);
+    Statements values = operands_of(tree_, loop.test, kAnd);
+    if (values.empty()) values = {loop.test};
     Statements made;
     size_t end = values.size();
     do {
@@ -51,7 +52,7 @@ class TakenJumps {
              first_line(tree_, values[begin]) <= last_line(tree_, values[begin - 1])) {
         --begin;
       }
-      const NodeId test = joined(std::span(values).subspan(begin, end - begin));
+      const NodeId test = joined(tree_, std::span(values).subspan(begin, end - begin), kAnd);
       const ListId leaves = tree_.list({tree_.add(ast::Break{})});
       made.push_back(
           tree_.add(ast::If{opposite(tree_, test), leaves, {}}, tree_.where(values[begin])));
@@ -59,7 +60,7 @@ class TakenJumps {
     } while (end > 0 && jumps_between(values[end - 1], values[end]));
     std::ranges::reverse(made);
     made.insert(made.end(), body.begin(), body.end());
-    loop.test = end > 0 ? joined(std::span(values).first(end))
+    loop.test = end > 0 ? joined(tree_, std::span(values).first(end), kAnd)
                         : ast::constant_node(tree_, object::ConstKind::True);
     loop.body = tree_.list(made);
     tree_.set(statement, loop);
@@ -81,19 +82,6 @@ class TakenJumps {
     const object::TakenJump* jump = taken_after(last_offset(tree_, test));
     const uint32_t start = first_offset(tree_, next);
     return jump != nullptr && start != ast::kNowhere && jump->offset < start;
-  }
-
-  Statements operands(NodeId test) const {
-    if (!tree_.is(test, Kind::BoolOp)) return {test};
-    const auto both = tree_.as<ast::BoolOp>(test);
-    if (both.op != kAnd || both.is_tested_again) return {test};
-    const auto values = tree_.items(both.values);
-    return {values.begin(), values.end()};
-  }
-
-  NodeId joined(std::span<const NodeId> values) {
-    if (values.size() == 1) return values[0];
-    return tree_.add(ast::BoolOp{kAnd, tree_.list(values), 0}, tree_.where(values[0]));
   }
 
   // Returns true if a test has `a < b < c`, which compiles to jumps that no statement has.

@@ -8,6 +8,7 @@
 
 #include "ast/nodes.h"
 #include "polish/ends.h"
+#include "polish/extents.h"
 #include "polish/keywords.h"
 #include "polish/rewrites.h"
 
@@ -58,7 +59,7 @@ class Continues {
     const bool is_plain = std::none_of(
         items.begin(), items.end(), [&](NodeId item) { return kWithLists.has(tree_.kind(item)); });
     if (!is_plain || never_falls_through(tree_, clause.body)) return false;
-    const uint32_t last = last_offset(handler);
+    const uint32_t last = last_offset(tree_, handler);
     if (last == ast::kNowhere) return false;
     const auto jump =
         std::upper_bound(left_.taken.begin(), left_.taken.end(), last,
@@ -69,17 +70,6 @@ class Continues {
     clause.body = tree_.list(items);
     tree_.set(handler, clause);
     return true;
-  }
-
-  // Returns the offset of the last instruction of a clause, as far as it is known.
-  uint32_t last_offset(NodeId handler) const {
-    uint32_t last = ast::kNowhere;
-    for (const NodeId node : own_nodes(tree_, {handler})) {
-      const ast::Where at = tree_.where(node);
-      if (at.code.valid() || at.offset == ast::kNowhere) continue;
-      if (last == ast::kNowhere || at.offset > last) last = at.offset;
-    }
-    return last;
   }
 
   // Puts the `else` of the last statement after it, if nothing else leads there. Returns true if it

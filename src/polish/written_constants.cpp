@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ast/nodes.h"
+#include "polish/ends.h"
 #include "polish/keywords.h"
 #include "polish/rewrites.h"
 
@@ -29,13 +30,6 @@ int32_t usual_width(const object::Module& module, const object::Const& value) {
   const std::string_view text = module.text(value.text);
   const bool is_plain = text.find_first_of("\"'\\\n\t") == std::string_view::npos;
   return is_plain ? width_of(text) + width_of("''") : 0;
-}
-
-bool is_docstring(const ast::Tree& tree, NodeId statement) {
-  if (!tree.is(statement, Kind::Expr)) return false;
-  const NodeId value = tree.as<ast::Expr>(statement).value;
-  return tree.is(value, Kind::Constant) &&
-         tree.module()[tree.as<ast::Constant>(value).value].kind == ConstKind::Str;
 }
 
 }  // namespace
@@ -86,7 +80,7 @@ void write_end_of_block(ast::Tree& tree, Statements& body, const Starts& starts)
   if (!starts.known() || body.size() != 1) return;
   const object::Columns end = starts.of_end();
   const bool is_empty = tree.is(body[0], Kind::Pass);
-  if (!is_empty && !is_docstring(tree, body[0])) return;
+  if (!is_empty && docstring_of(tree, body) == nullptr) return;
   const auto last = is_empty ? object::Columns() : starts.own(tree.as<ast::Expr>(body[0]).value);
   if (!is_empty && end == last) return;
   if (end.width() == width_of("pass") && !is_empty) {

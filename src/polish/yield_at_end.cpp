@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ast/nodes.h"
+#include "polish/ends.h"
 #include "polish/rewrites.h"
 
 namespace pellucid::polish {
@@ -13,9 +14,7 @@ using ast::NodeId;
 
 void yield_at_end(ast::Tree& tree, Statements& body) {
   if (body.empty()) return;
-  const bool returns =
-      tree.is(body.back(), Kind::Return) && !tree.as<ast::Return>(body.back()).value.valid();
-  if (!returns && !tree.is(body.back(), Kind::Raise)) return;
+  if (!is_bare_return(tree, body.back()) && !tree.is(body.back(), Kind::Raise)) return;
   const auto yields = [&](NodeId item) {
     return tree.is(item, Kind::Expr) && tree.is(tree.as<ast::Expr>(item).value, Kind::Yield);
   };
