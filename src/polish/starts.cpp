@@ -215,7 +215,7 @@ Starts::Jump Starts::in_clause(NodeId handler) const {
 // What the instructions of a node have in common with the tests and caches after them is their
 // place; a dropped value, too, has that of its statement.
 Starts::Next Starts::after(NodeId node) const {
-  const uint32_t end = ends_.of(node);
+  const uint32_t end = ends_.of(node).end;
   Next next = end > 0 ? next_place(end - 1) : Next();
   // What ends a `for` has the place of its header.
   const bool is_for = next.unit > 0 && tree_.is(node, Kind::For);
@@ -245,11 +245,9 @@ bool Starts::has_places_of_jumps() const {
 }
 
 uint32_t Starts::first_unit(std::span<const NodeId> items) const {
-  uint32_t first = kNoUnit;
-  for (const NodeId each : own_nodes(tree_, {items.begin(), items.end()})) {
-    first = std::min(first, unit_of(each));
-  }
-  return first;
+  UnitEnds::Range all;
+  for (const NodeId each : items) all.add(ends_.of(each));
+  return all.first;
 }
 
 // The constant of a `return` is loaded after the code that leaves a `with`, and has the place of

@@ -18,7 +18,7 @@ uint32_t UnitEnds::unit_of(NodeId node) const {
   return is_known ? at.offset / 2 : kNoUnit;
 }
 
-uint32_t UnitEnds::of(NodeId root) {
+UnitEnds::Range UnitEnds::of(NodeId root) {
   // (Kept lists: most searches are short.)
   std::vector<Part>& parts = parts_;
   parts.clear();
@@ -28,12 +28,12 @@ uint32_t UnitEnds::of(NodeId root) {
     todo_.pop_back();
     const Kind kind = tree_.kind(node);
     if (parts.empty() || kWithLists.has(kind)) {
-      const auto known = kWithLists.has(kind) ? ends_.find(node.value) : ends_.end();
-      parts.push_back({node, here, known != ends_.end() ? known->second : end_of(node)});
-      if (known != ends_.end()) continue;
+      const auto known = kWithLists.has(kind) ? ranges_.find(node.value) : ranges_.end();
+      parts.push_back({node, here, known != ranges_.end() ? known->second : own(node)});
+      if (known != ranges_.end()) continue;
       here = parts.size() - 1;
     } else {
-      parts[here].end = std::max(parts[here].end, end_of(node));
+      parts[here].range.add(own(node));
     }
     const bool is_function = kFunctions.has(kind);
     for (const ast::ChildField& field : ast::child_fields_of(kind)) {
@@ -44,7 +44,7 @@ uint32_t UnitEnds::of(NodeId root) {
         if (!child.valid()) continue;
         // Every second node is one without children.
         if (ast::child_fields_of(tree_.kind(child)).empty()) {
-          parts[here].end = std::max(parts[here].end, end_of(child));
+          parts[here].range.add(own(child));
         } else {
           todo_.emplace_back(child, here);
         }
@@ -53,10 +53,10 @@ uint32_t UnitEnds::of(NodeId root) {
   }
   for (size_t i = parts.size(); i-- > 0;) {
     const Part& part = parts[i];
-    if (kWithLists.has(tree_.kind(part.node))) ends_[part.node.value] = part.end;
-    parts[part.around].end = std::max(parts[part.around].end, part.end);
+    if (kWithLists.has(tree_.kind(part.node))) ranges_[part.node.value] = part.range;
+    parts[part.around].range.add(part.range);
   }
-  return parts[0].end;
+  return parts[0].range;
 }
 
 }  // namespace pellucid::polish

@@ -5,7 +5,6 @@
 // beside it, the statement is written again.
 #include "ast/nodes.h"
 #include "polish/blocks.h"
-#include "polish/first_units.h"
 #include "polish/keywords.h"
 #include "polish/negations.h"
 #include "polish/rewrites.h"
@@ -20,8 +19,7 @@ namespace {
 
 class Arms {
  public:
-  Arms(ast::Tree& tree, const Starts& starts)
-      : tree_(tree), starts_(starts), first_units_(tree, starts) {}
+  Arms(ast::Tree& tree, const Starts& starts) : tree_(tree), starts_(starts) {}
 
   void run(Statements& body, bool is_function) {
     const bool looks_at_arms = starts_.has_places_of_jumps();
@@ -76,7 +74,7 @@ class Arms {
     if (!starts_.places().only_leaves(next.unit) && !starts_.places().is_nop(next.unit))
       return false;
     // What falls through to the statements was written before them, in the same list.
-    const uint32_t first = first_units_.of(items);
+    const uint32_t first = starts_.first_unit(items);
     if (first <= next.unit || starts_.places().comes_to(next.unit, first)) return false;
     const int32_t start = starts_.of(items[0]);
     // An `elif` starts further left, and its test further right.
@@ -155,7 +153,6 @@ class Arms {
 
   ast::Tree& tree_;
   const Starts& starts_;
-  FirstUnits first_units_;
 };
 
 }  // namespace

@@ -8,7 +8,6 @@
 
 #include "ast/nodes.h"
 #include "polish/ends.h"
-#include "polish/first_units.h"
 #include "polish/keywords.h"
 #include "polish/rewrites.h"
 
@@ -23,7 +22,7 @@ class Passes {
  public:
   // `says_lost`: of constants that no tree has, as comments.
   Passes(ast::Tree& tree, const Starts& starts, bool says_lost)
-      : tree_(tree), starts_(starts), says_lost_(says_lost), first_units_(tree, starts) {
+      : tree_(tree), starts_(starts), says_lost_(says_lost) {
     if (says_lost) find_lines();
     for (const uint32_t unit : starts.places().nops()) {
       const object::SourcePlace here = starts.places().at(unit);
@@ -74,7 +73,7 @@ class Passes {
     Statements made;
     uint32_t before = start_of(place);
     for (const NodeId item : items) {
-      const uint32_t first = first_units_.of(item);
+      const uint32_t first = starts_.first_unit({&item, 1});
       const bool is_known = first != Starts::kNoUnit && before != Starts::kNoUnit;
       if (is_known && (place.owner.valid() || !stays_first(item, items[0]))) {
         add_passes(before, first, item, made);
@@ -156,7 +155,6 @@ class Passes {
   ast::Tree& tree_;
   const Starts& starts_;
   const bool says_lost_;
-  FirstUnits first_units_;
   std::map<int32_t, std::set<uint32_t>> left_;  // by column: NOPs whose statement is not known
   std::set<int32_t> lines_;                     // with `says_lost`: those that have code
 };
