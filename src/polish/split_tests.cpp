@@ -34,7 +34,6 @@ class TestSplits {
         write_first_arm(item, here, column);
         if (here != End::Other && split_and(item, here, column, made)) continue;
       } else if (tree_.is(item, Kind::While)) {
-        join_loop(item, column);
         split_loop(item, column);
       }
       made.push_back(item);
@@ -239,24 +238,6 @@ class TestSplits {
     branch.test = joined(tree_, std::span(values).first(values.size() - 1), kAnd);
     branch.body = tree_.list(body);
     tree_.set(statement, branch);
-  }
-
-  // Before: `while True: if a: b else: break`, with a where the test of the loop would be. After:
-  // `while a: b`.
-  void join_loop(NodeId statement, int32_t column) {
-    auto loop = tree_.as<ast::While>(statement);
-    const auto body = tree_.items(loop.body);
-    if (body.size() != 1 || !tree_.is(body[0], Kind::If) || !tree_.items(loop.orelse).empty())
-      return;
-    if (!ast::is_constant(tree_, loop.test, object::ConstKind::True)) return;
-    const auto branch = tree_.as<ast::If>(body[0]);
-    const auto other = tree_.items(branch.orelse);
-    if (other.size() != 1 || !tree_.is(other[0], Kind::Break) || column == Starts::kUnknown) return;
-    const int32_t keyword = starts_.of_test(branch.test) - (width_of("while ") - width_of("if "));
-    if (keyword != column) return;
-    loop.test = branch.test;
-    loop.body = branch.body;
-    tree_.set(statement, loop);
   }
 
   // Before: `while a and not b: c`, with b where c starts. After: `while a: if b: break` and c.
