@@ -147,10 +147,8 @@ class Generated {
       const Symbol symbol = module_.strings.find(name);
       if (symbol.valid()) names.insert(symbol);
     }
-    const uint32_t arguments = code.argcount + code.kwonlyargcount +
-                               ((code.flags & object::kVarArgs) ? 1 : 0) +
-                               ((code.flags & object::kVarKeywords) ? 1 : 0);
-    for (uint32_t i = 0; i < arguments && i < code.varnames.size(); ++i) {
+    const size_t arguments = object::parameter_count(code);
+    for (size_t i = 0; i < arguments && i < code.varnames.size(); ++i) {
       names.erase(code.varnames[i]);
     }
     for (const auto* cells : {&code.cellvars, &code.freevars}) {
@@ -158,7 +156,7 @@ class Generated {
     }
     promote_temporaries(f_, names);
     // An argument that is never stored is the same wherever it is loaded.
-    for (uint32_t i = 0; i < arguments && i < code.varnames.size(); ++i) {
+    for (size_t i = 0; i < arguments && i < code.varnames.size(); ++i) {
       kept_.insert(code.varnames[i]);
     }
     for (const auto* cells : {&code.cellvars, &code.freevars}) {

@@ -44,9 +44,7 @@ class Inspection {
     if (code.posonlyargcount > code.argcount) {
       return "more positional-only arguments than arguments";
     }
-    const uint64_t arguments = uint64_t{code.argcount} + code.kwonlyargcount +
-                               ((code.flags & kVarArgs) != 0) + ((code.flags & kVarKeywords) != 0);
-    if (arguments > code.varnames.size()) return "more arguments than locals";
+    if (parameter_count(code) > code.varnames.size()) return "more arguments than locals";
     return of_slots(code);
   }
 

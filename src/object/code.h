@@ -137,7 +137,7 @@ enum CodeFlag : uint32_t {
 
 // Returns the number of parameters, which are the first locals.
 inline size_t parameter_count(const Code& code) {
-  return code.argcount + code.kwonlyargcount + ((code.flags & kVarArgs) != 0) +
+  return size_t{code.argcount} + code.kwonlyargcount + ((code.flags & kVarArgs) != 0) +
          ((code.flags & kVarKeywords) != 0);
 }
 

@@ -149,9 +149,7 @@ class Assembler {
   }
 
   void check_arguments() {
-    uint64_t arguments = uint64_t{code_.argcount} + code_.kwonlyargcount;
-    arguments += (code_.flags & kVarArgs ? 1 : 0) + (code_.flags & kVarKeywords ? 1 : 0);
-    if (arguments > code_.varnames.size()) fail("more arguments than locals");
+    if (parameter_count(code_) > code_.varnames.size()) fail("more arguments than locals");
     if (code_.posonlyargcount > code_.argcount)
       fail("more positional-only arguments than arguments");
   }

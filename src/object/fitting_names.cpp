@@ -88,9 +88,8 @@ bool has_local_like_cell(const Code& code) {
   if (code.cellvars.empty()) return false;
   std::unordered_set<Symbol> others;
   if (code.version.minor < 11) {
-    const size_t arguments = size_t{code.argcount} + code.kwonlyargcount +
-                             ((code.flags & kVarArgs) != 0) + ((code.flags & kVarKeywords) != 0);
-    for (size_t i = arguments; i < code.varnames.size(); ++i) others.insert(code.varnames[i]);
+    for (size_t i = parameter_count(code); i < code.varnames.size(); ++i)
+      others.insert(code.varnames[i]);
     return std::any_of(code.cellvars.begin(), code.cellvars.end(),
                        [&](Symbol name) { return others.contains(name); });
   }

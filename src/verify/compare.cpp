@@ -279,10 +279,8 @@ class Comparison {
   // Returns the locals that code outside the frame can see: arguments, cells and free variables.
   std::set<uint32_t> seen_by_others(Side side, const object::Code& code) {
     std::set<uint32_t> seen;
-    const uint32_t arguments = code.argcount + code.kwonlyargcount +
-                               ((code.flags & object::kVarArgs) ? 1 : 0) +
-                               ((code.flags & object::kVarKeywords) ? 1 : 0);
-    for (uint32_t i = 0; i < arguments && i < code.varnames.size(); ++i) {
+    const size_t arguments = object::parameter_count(code);
+    for (size_t i = 0; i < arguments && i < code.varnames.size(); ++i) {
       seen.insert(values_.name(side, code.varnames[i]).value);
     }
     for (const auto* cells : {&code.cellvars, &code.freevars}) {

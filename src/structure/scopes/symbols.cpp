@@ -351,8 +351,7 @@ std::vector<Symbol> globals_of(const object::Module& module, const NameUses& nam
 
 // Adds the locals and cells of a function that its text would not have.
 void add_locals(const object::Module& module, const Code& code, NameUses& names, Symbols& symbols) {
-  const size_t args = code.argcount + code.kwonlyargcount + ((code.flags & object::kVarArgs) != 0) +
-                      ((code.flags & object::kVarKeywords) != 0);
+  const size_t args = parameter_count(code);
   for (size_t i = 0; i < std::min(args, code.varnames.size()); ++i)
     names.add(code.varnames[i], kParameter);
   constexpr uint32_t kBound = kFastBinding | kCellBinding | kHiddenCell | kParameter;

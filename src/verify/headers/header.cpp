@@ -59,11 +59,6 @@ std::string list(const std::vector<std::string_view>& names) {
   return out + ')';
 }
 
-size_t argument_count(const Code& code) {
-  return size_t{code.argcount} + code.kwonlyargcount + ((code.flags & object::kVarArgs) ? 1 : 0) +
-         ((code.flags & object::kVarKeywords) ? 1 : 0);
-}
-
 }  // namespace
 
 std::string header_difference(Values& values, object::CodeId a, object::CodeId b,
@@ -106,7 +101,7 @@ std::string header_difference(Values& values, object::CodeId a, object::CodeId b
   };
   constexpr size_t all = ~size_t{0};
   std::string difference =
-      compare("argument names", x.varnames, y.varnames, argument_count(x), true);
+      compare("argument names", x.varnames, y.varnames, parameter_count(x), true);
   if (difference.empty()) difference = compare("free variables", x.freevars, y.freevars, all, true);
   if (difference.empty()) {
     difference = compare("cell variables", x.cellvars, y.cellvars, all, false);

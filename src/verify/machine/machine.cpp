@@ -103,11 +103,9 @@ void Machine::enter(State& state) const {
   const Frame& frame = *on_.context.frame;
   Half& half = state[on_.side];
   half.locals.assign(values, frame.names.size(), values.null());
-  const uint32_t count = on_.code.argcount + on_.code.kwonlyargcount +
-                         ((on_.code.flags & object::kVarArgs) ? 1 : 0) +
-                         ((on_.code.flags & object::kVarKeywords) ? 1 : 0);
+  const size_t count = object::parameter_count(on_.code);
   PELLUCID_CHECK(count <= on_.code.varnames.size());
-  for (uint32_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     const uint32_t slot = frame.slot(values.name(on_.side, on_.code.varnames[i]));
     // Both sides are called with the same arguments; the other side may have been entered already.
     const Locals& others = state[other(on_.side)].locals;
