@@ -48,6 +48,24 @@ bool is_name(const Tree& tree, NodeId node, Symbol name) {
   return tree.is(node, Kind::Name) && tree.as<Name>(node).id == name;
 }
 
+NodeId only_target(const Tree& tree, NodeId statement) {
+  if (!tree.is(statement, Kind::Assign)) return {};
+  const auto targets = tree.items(tree.as<Assign>(statement).targets);
+  return targets.size() == 1 ? targets[0] : NodeId();
+}
+
+NodeId assigned_to(const Tree& tree, NodeId statement, std::string_view name) {
+  const NodeId target = only_target(tree, statement);
+  if (!target.valid() || !is_name(tree, target, name)) return {};
+  return tree.as<Assign>(statement).value;
+}
+
+bool is_future_import(const Tree& tree, NodeId statement) {
+  if (!tree.is(statement, Kind::ImportFrom)) return false;
+  const Symbol module = tree.as<ImportFrom>(statement).module;
+  return module.valid() && tree.text(module) == "__future__";
+}
+
 bool takes_everything(const Tree& tree, NodeId pattern) {
   std::vector<NodeId> todo{pattern};
   while (!todo.empty()) {

@@ -27,6 +27,14 @@ bool is_none(const Tree& tree, NodeId node);
 bool is_name(const Tree& tree, NodeId node, std::string_view name);
 bool is_name(const Tree& tree, NodeId node, Symbol name);
 
+// Returns the target of an assignment with a single one; invalid for any other statement.
+NodeId only_target(const Tree& tree, NodeId statement);
+
+// Returns the value of `name = value`; invalid if the statement has another form.
+NodeId assigned_to(const Tree& tree, NodeId statement, std::string_view name);
+
+bool is_future_import(const Tree& tree, NodeId statement);
+
 // Returns true if the pattern is irrefutable: `_`, a name, or alternatives with an irrefutable one.
 bool takes_everything(const Tree& tree, NodeId pattern);
 

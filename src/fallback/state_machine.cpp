@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "ast/nodes.h"
 #include "fallback/blocks.h"
 #include "fallback/borrowed.h"
 #include "fallback/plan.h"
@@ -29,14 +30,10 @@ bool is_class_or_module(const object::Code& code) { return (code.flags & object:
 // Returns true for statements that must come first: docstrings, imports from __future__, and what
 // the compiler begins classes with.
 bool stays_in_front(const ast::Tree& tree, NodeId statement) {
-  if (tree.is(statement, ast::Kind::ImportFrom)) {
-    const Symbol module = tree.as<ast::ImportFrom>(statement).module;
-    return module.valid() && tree.text(module) == "__future__";
-  }
-  if (!tree.is(statement, ast::Kind::Assign)) return false;
-  const auto targets = tree.items(tree.as<ast::Assign>(statement).targets);
-  if (targets.size() != 1 || !tree.is(targets[0], ast::Kind::Name)) return false;
-  const std::string_view name = tree.text(tree.as<ast::Name>(targets[0]).id);
+  if (ast::is_future_import(tree, statement)) return true;
+  const NodeId target = ast::only_target(tree, statement);
+  if (!target.valid() || !tree.is(target, ast::Kind::Name)) return false;
+  const std::string_view name = tree.text(tree.as<ast::Name>(target).id);
   return name == "__doc__" || name == "__module__" || name == "__qualname__" ||
          name == "__firstlineno__" || name == "__type_params__" || name == "__classdict__";
 }

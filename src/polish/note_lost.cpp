@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "ast/nodes.h"
 #include "polish/ends.h"
 #include "polish/keywords.h"
 #include "polish/rewrites.h"
@@ -149,15 +150,13 @@ class Finder {
   // --- annotations
 
   void note_assigned(NodeId statement, std::vector<Assigned>& assigned) {
-    const auto assign = tree_.as<ast::Assign>(statement);
-    const auto targets = tree_.items(assign.targets);
-    if (targets.size() != 1) return;
-    const bool is_name = tree_.is(targets[0], Kind::Name);
-    const bool is_part =
-        tree_.is(targets[0], Kind::Attribute) || tree_.is(targets[0], Kind::Subscript);
+    const NodeId target = ast::only_target(tree_, statement);
+    if (!target.valid()) return;
+    const bool is_name = tree_.is(target, Kind::Name);
+    const bool is_part = tree_.is(target, Kind::Attribute) || tree_.is(target, Kind::Subscript);
     if (!is_name && !is_part) return;
-    const uint32_t unit = starts_.unit_of(targets[0]);
-    const auto value = starts_.leftmost(assign.value);
+    const uint32_t unit = starts_.unit_of(target);
+    const auto value = starts_.leftmost(tree_.as<ast::Assign>(statement).value);
     if (unit == Starts::kNoUnit || value.column == Starts::kUnknown) return;
     const object::SourcePlace place = starts_.places().at(unit);
     if (place.columns.width() == 0 || place.line != value.line) return;

@@ -86,13 +86,8 @@ class Passes {
 
   // Returns true for a docstring and for `from __future__`, before which nothing may stand.
   bool stays_first(NodeId item, NodeId first) const {
-    if (tree_.is(item, Kind::ImportFrom)) {
-      const Symbol module = tree_.as<ast::ImportFrom>(item).module;
-      return module.valid() && tree_.text(module) == "__future__";
-    }
-    if (item != first || !tree_.is(item, Kind::Expr)) return false;
-    const object::Const* value = ast::constant_of(tree_, tree_.as<ast::Expr>(item).value);
-    return value != nullptr && value->kind == object::ConstKind::Str;
+    return ast::is_future_import(tree_, item) ||
+           (item == first && docstring_of(tree_, {&item, 1}) != nullptr);
   }
 
   // Returns a code unit before those of a list, and after all that is before its owner; kNoUnit: it

@@ -55,13 +55,12 @@ std::span<const NodeId> without_tail(const ast::Tree& tree, ListId list) {
 // Returns true if a statement is `temporary = []` (or an empty set or dict): the container that the
 // comprehension fills.
 bool makes_container(const ast::Tree& tree, NodeId statement) {
-  if (!tree.is(statement, Kind::Assign)) return false;
-  const auto assign = tree.as<ast::Assign>(statement);
-  const auto targets = tree.items(assign.targets);
-  const Kind kind = tree.kind(assign.value);
-  return targets.size() == 1 && tree.is(targets[0], Kind::Name) &&
-         (kind == Kind::List || kind == Kind::Set || kind == Kind::Dict) &&
-         tree.items(ListId(tree.slot(assign.value, 0))).empty();
+  const NodeId target = ast::only_target(tree, statement);
+  if (!target.valid() || !tree.is(target, Kind::Name)) return false;
+  const NodeId value = tree.as<ast::Assign>(statement).value;
+  const Kind kind = tree.kind(value);
+  return (kind == Kind::List || kind == Kind::Set || kind == Kind::Dict) &&
+         tree.items(ListId(tree.slot(value, 0))).empty();
 }
 
 struct Generator {

@@ -182,12 +182,11 @@ NodeId lazy_value(ast::Tree& tree, NodeId literal) {
     }
   }
   // `*Ts = *x`: the default is unpacked into one value, which is returned.
-  if (statements.size() == 2 && tree.is(statements[0], ast::Kind::Assign) &&
-      tree.is(statements[1], ast::Kind::Return)) {
-    const auto assign = tree.as<ast::Assign>(statements[0]);
-    const auto targets = tree.items(assign.targets);
-    if (targets.size() == 1 && tree.is(targets[0], ast::Kind::Tuple)) {
-      return tree.add(ast::Starred{assign.value}, tree.where(literal));
+  if (statements.size() == 2 && tree.is(statements[1], ast::Kind::Return)) {
+    const NodeId target = ast::only_target(tree, statements[0]);
+    if (target.valid() && tree.is(target, ast::Kind::Tuple)) {
+      const NodeId value = tree.as<ast::Assign>(statements[0]).value;
+      return tree.add(ast::Starred{value}, tree.where(literal));
     }
   }
   const NodeId value = returned_expression(tree, tree.list(statements));

@@ -81,10 +81,9 @@ NodeId WalrusFold::first_load(NodeId expression, Symbol name) const {
 
 bool WalrusFold::plan(const std::vector<NodeId>& assignments, NodeId expression) {
   for (size_t i = assignments.size(); i-- > 0;) {
-    const auto assign = tree_.as<ast::Assign>(assignments[i]);
-    const auto targets = tree_.items(assign.targets);
-    if (targets.size() != 1 || !tree_.is(targets[0], Kind::Name)) return false;
-    const NodeId load = first_load(expression, tree_.as<ast::Name>(targets[0]).id);
+    const NodeId target = ast::only_target(tree_, assignments[i]);
+    if (!target.valid() || !tree_.is(target, Kind::Name)) return false;
+    const NodeId load = first_load(expression, tree_.as<ast::Name>(target).id);
     if (!load.valid()) return false;
     places_.emplace(load, assignments[i]);
   }

@@ -17,26 +17,21 @@ using object::ConstKind;
 
 bool annotation_store(const ast::Tree& tree, NodeId statement, std::string_view dict, Symbol& name,
                       NodeId& annotation) {
-  if (!tree.is(statement, Kind::Assign)) return false;
-  const auto assign = tree.as<ast::Assign>(statement);
-  const auto targets = tree.items(assign.targets);
-  if (targets.size() != 1 || !tree.is(targets[0], Kind::Subscript)) return false;
-  const auto target = tree.as<ast::Subscript>(targets[0]);
+  const NodeId only = only_target(tree, statement);
+  if (!only.valid() || !tree.is(only, Kind::Subscript)) return false;
+  const auto target = tree.as<ast::Subscript>(only);
   const Const* key = constant_of(tree, target.slice);
   if (!key || key->kind != ConstKind::Str || !is_name(tree, target.value, dict)) return false;
   name = object::as_given(tree.module(), key->text);
   if (!object::is_identifier(tree.text(name))) return false;
-  annotation = assign.value;
+  annotation = tree.as<ast::Assign>(statement).value;
   return true;
 }
 
 NodeId take_assigned(const ast::Tree& tree, std::vector<NodeId>& out, Symbol name) {
-  if (out.empty() || !tree.is(out.back(), Kind::Assign)) return NodeId();
-  const auto assign = tree.as<ast::Assign>(out.back());
-  const auto targets = tree.items(assign.targets);
-  if (targets.size() != 1 || !is_name(tree, targets[0], name)) return NodeId();
-  out.pop_back();
-  return assign.value;
+  const NodeId value = out.empty() ? NodeId() : assigned_to(tree, out.back(), tree.text(name));
+  if (value.valid()) out.pop_back();
+  return value;
 }
 
 NodeId annotated(ast::Tree& tree, Symbol name, NodeId annotation, NodeId value, ast::Where at) {

@@ -130,12 +130,12 @@ class Reader {
   // Records `temporary = value`, which was evaluated before its use. Returns false for another
   // statement.
   bool bind(NodeId statement) {
-    const auto assign = tree_.as<ast::Assign>(statement);
-    const auto targets = tree_.items(assign.targets);
-    if (targets.size() != 1 || !tree_.is(targets[0], Kind::Name)) return false;
-    const Symbol name = tree_.as<ast::Name>(targets[0]).id;
-    temporaries_[name] = assign.value;
-    if (dict_.empty() && tree_.is(assign.value, Kind::Dict)) dict_ = tree_.text(name);
+    const NodeId target = only_target(tree_, statement);
+    if (!target.valid() || !tree_.is(target, Kind::Name)) return false;
+    const Symbol name = tree_.as<ast::Name>(target).id;
+    const NodeId value = tree_.as<ast::Assign>(statement).value;
+    temporaries_[name] = value;
+    if (dict_.empty() && tree_.is(value, Kind::Dict)) dict_ = tree_.text(name);
     return true;
   }
 
@@ -265,10 +265,9 @@ class Placer {
   // Returns the unconditional annotation that may belong to the assignment `statement`;
   // entries_.size() if none does.
   size_t annotation_of(NodeId statement) const {
-    if (!tree_.is(statement, Kind::Assign)) return entries_.size();
-    const auto targets = tree_.items(tree_.as<ast::Assign>(statement).targets);
-    if (targets.size() != 1 || !tree_.is(targets[0], Kind::Name)) return entries_.size();
-    const Symbol name = tree_.as<ast::Name>(targets[0]).id;
+    const NodeId target = only_target(tree_, statement);
+    if (!target.valid() || !tree_.is(target, Kind::Name)) return entries_.size();
+    const Symbol name = tree_.as<ast::Name>(target).id;
     for (size_t k = next_; k < entries_.size() && !is_reached_[k]; ++k) {
       if (entries_[k].index < 0 && entries_[k].name == name) return k;
     }
@@ -334,11 +333,8 @@ class Placer {
 std::vector<LazyAnnotation> take_lazy_annotations(ast::Tree& tree, std::vector<NodeId>& body) {
   // A module stores an empty set first, a class among its other names.
   std::erase_if(body, [&](NodeId statement) {
-    if (!tree.is(statement, Kind::Assign)) return false;
-    const auto assign = tree.as<ast::Assign>(statement);
-    const auto targets = tree.items(assign.targets);
-    return targets.size() == 1 && is_name(tree, targets[0], kSet) &&
-           tree.is(assign.value, Kind::Set);
+    const NodeId value = assigned_to(tree, statement, kSet);
+    return value.valid() && tree.is(value, Kind::Set);
   });
   for (size_t i = 0; i < body.size(); ++i) {
     if (!tree.is(body[i], Kind::FunctionDef)) continue;

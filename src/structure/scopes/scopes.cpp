@@ -30,14 +30,6 @@ namespace {
 
 using Statements = std::vector<NodeId>;
 
-// Returns the value of `name = value`; invalid if the statement has another form.
-NodeId stored_in(const ast::Tree& tree, NodeId statement, std::string_view name) {
-  if (!tree.is(statement, Kind::Assign)) return NodeId();
-  const auto assign = tree.as<ast::Assign>(statement);
-  const auto targets = tree.items(assign.targets);
-  return targets.size() == 1 && is_name(tree, targets[0], name) ? assign.value : NodeId();
-}
-
 bool is_const(const ast::Tree& tree, NodeId node, ConstKind kind) {
   const Const* constant = constant_of(tree, node);
   return constant && constant->kind == kind;
@@ -48,7 +40,7 @@ void strip_class_prologue(const ast::Tree& tree, Statements& body) {
   size_t at = 0;
   const auto skip = [&](std::string_view name, auto fits) {
     if (at >= body.size()) return false;
-    const NodeId value = stored_in(tree, body[at], name);
+    const NodeId value = assigned_to(tree, body[at], name);
     if (!value.valid() || !fits(value)) return false;
     ++at;
     return true;
@@ -80,7 +72,7 @@ bool is_clean(std::string_view text) {
 // explicit store they keep.
 void fold_docstring_store(ast::Tree& tree, Statements& body, bool cleans) {
   if (body.empty()) return;
-  const NodeId value = stored_in(tree, body[0], "__doc__");
+  const NodeId value = assigned_to(tree, body[0], "__doc__");
   if (!is_const(tree, value, ConstKind::Str)) return;
   if (cleans && !is_clean(tree.text(constant_of(tree, value)->text))) return;
   body[0] = tree.add(ast::Expr{value}, tree.where(body[0]));
@@ -266,12 +258,6 @@ std::span<const Item> entries(const std::unordered_map<CodeId, std::vector<Item>
                               CodeId code) {
   const auto found = table.find(code);
   return found == table.end() ? std::span<const Item>() : std::span<const Item>(found->second);
-}
-
-bool is_future_import(const ast::Tree& tree, NodeId statement) {
-  if (!tree.is(statement, Kind::ImportFrom)) return false;
-  const Symbol module = tree.as<ast::ImportFrom>(statement).module;
-  return module.valid() && tree.text(module) == "__future__";
 }
 
 }  // namespace

@@ -81,11 +81,8 @@ class StaticAttributes {
 
   // Records `__static_attributes__ = (...)`, which the compiler wrote.
   void note_kept(NodeId id) {
-    if (!tree_.is(id, Kind::Assign)) return;
-    const auto assign = tree_.as<ast::Assign>(id);
-    const auto targets = tree_.items(assign.targets);
-    const object::Const* names = constant_of(tree_, assign.value);
-    if (targets.size() != 1 || !is_name(tree_, targets[0], "__static_attributes__")) return;
+    const NodeId value = assigned_to(tree_, id, "__static_attributes__");
+    const object::Const* names = value.valid() ? constant_of(tree_, value) : nullptr;
     if (!names || names->kind != object::ConstKind::Tuple) return;
     kept_.clear();
     for (const object::ConstId item : names->items) {
