@@ -170,6 +170,17 @@ class Conditions {
     return c_.is_pivot(g_.resolve(g_.f.operands(test)[0]));
   }
 
+  // Returns how `second`, which block b computes, is joined to the test before it; nothing if the
+  // block does more. `falls_through`: from that test, as after a comparison of a chain.
+  std::optional<RegionKind> joining(BlockId b, ValueId first, ValueId second, bool is_and,
+                                    bool falls_through) const {
+    const ValueId pivot = is_and && falls_through ? c_.pivot_of(first) : ValueId();
+    const bool is_chain = c_.continues_chain(second, pivot);
+    if (!c_.computes(b, second, is_chain ? pivot : ValueId())) return std::nullopt;
+    if (is_chain) return RegionKind::Chain;
+    return is_and ? RegionKind::And : RegionKind::Or;
+  }
+
   bool pair(BlockId a) {
     for (uint8_t side = 0; side < 2; ++side) {
       const BlockId b = g_[a].next[side].to;
@@ -186,16 +197,12 @@ class Conditions {
         if (!kept) continue;
         const bool negate = side == k;  // `not a or b`, `not a and b`
         if (negate && *kept > 0) continue;
-        const ValueId pivot = side == 0 && k == 1 ? c_.pivot_of(first) : ValueId();
-        const bool chain = c_.continues_chain(second, pivot);
-        if (!c_.computes(b, second, chain ? pivot : ValueId())) continue;
-        const RegionKind kind = chain    ? RegionKind::Chain
-                                : k == 1 ? RegionKind::And
-                                         : RegionKind::Or;
-        if (negate && is_op(g_[first], Op::LoadConst)) return turned_pair(a, b, kind);
+        const auto kind = joining(b, first, second, k == 1, side == 0);
+        if (!kind) continue;
+        if (negate && is_op(g_[first], Op::LoadConst)) return turned_pair(a, b, *kind);
         const ValueId operand = negate ? c_.negated(a, first) : first;
         const uint32_t uses = 1 + c_.count_args(g_[b], second);
-        const ValueId whole = c_.join(a, kind, operand, {std::move(g_[b].items), second}, uses);
+        const ValueId whole = c_.join(a, *kind, operand, {std::move(g_[b].items), second}, uses);
         g_.take_exit(a, b);
         g_[a].operands[0] = whole;
         c_.replace_args(a, second, whole);
@@ -236,16 +243,10 @@ class Conditions {
       if (!second.valid()) continue;
       const auto kept = c_.agree(from_a, from_b, first, second);
       if (!kept || *kept != 1) continue;
-      const ValueId pivot = side == 0 ? c_.pivot_of(first) : ValueId();
-      const bool chain = c_.continues_chain(second, pivot);
-      if (!c_.computes(b, second, chain ? pivot : ValueId())) continue;
-      const RegionKind kind = chain       ? RegionKind::Chain
-                              : side == 0 ? RegionKind::And
-                                          : RegionKind::Or;
+      const auto kind = joining(b, first, second, side == 0, side == 0);
+      if (!kind) continue;
       const bool again = is_tested(from_a, first);
-      const ValueId whole = c_.join(a, kind, first, {std::move(g_[b].items), second}, 1, again);
-      g_.redirect(a, 0, {});
-      g_.redirect(a, 1, {});
+      const ValueId whole = c_.join(a, *kind, first, {std::move(g_[b].items), second}, 1, again);
       g_.take_exit(a, b);
       c_.replace_args(a, second, whole);
       return true;
@@ -289,7 +290,6 @@ class Conditions {
     const ValueId whole = c_.join(a, RegionKind::Chain, first, {std::move(g_[b].items), second}, 1);
     g_.f.operand_pool[g_[pop].first] = whole;
     g_[a].items.push_back(pop);
-    for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
     g_.take_exit(a, b);
     return true;
   }
@@ -332,10 +332,7 @@ class Conditions {
     if (turns_first) x = c_.negated(b, x);
     if (!straight && !turns_first) y = c_.negated(c, y);
     const ValueId whole = conditional(a, b, c, x, y, 1 + kept);
-    for (uint8_t k = 0; k < 2; ++k) {
-      g_.redirect(a, k, {});
-      g_.redirect(other, k, {});
-    }
+    for (uint8_t k = 0; k < 2; ++k) g_.redirect(other, k, {});
     g_.take_exit(a, kept_arm);
     g_[a].operands[0] = whole;
     c_.replace_args(a, x, whole);
@@ -372,7 +369,6 @@ class Conditions {
     }
     if (!x.valid() || !c_.computes(b, x) || !c_.computes(c, y)) return false;
     const ValueId whole = conditional(a, b, c, x, y, 1);
-    for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
     g_.redirect(c, 0, {});
     g_.take_exit(a, b);
     c_.replace_args(a, x, whole);
@@ -405,7 +401,6 @@ class Conditions {
       return false;
     const ValueId x = b_returns ? returned : brought, y = b_returns ? brought : returned;
     const ValueId whole = conditional(a, b, c, x, y, 1);
-    for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
     g_.take_exit(a, other);
     c_.replace_args(a, brought, whole);
     return true;
@@ -417,20 +412,14 @@ class Conditions {
     for (uint8_t side = 0; side < 2; ++side) {
       const BlockId b = g_[a].next[side].to;
       if (!c_.owns(a, b) || g_[b].exit != ExitKind::Return) continue;
+      if (returned_through(g_[a].next[1 - side]) != test || !test.valid()) continue;
       const ValueId second = g_.resolve(g_[b].operands[0]);
-      if (returned_through(g_[a].next[1 - side]) == test && test.valid()) {
-        const ValueId pivot = side == 0 ? c_.pivot_of(test) : ValueId();
-        const bool chain = c_.continues_chain(second, pivot);
-        if (!c_.computes(b, second, chain ? pivot : ValueId())) continue;
-        const RegionKind kind = chain       ? RegionKind::Chain
-                                : side == 0 ? RegionKind::And
-                                            : RegionKind::Or;
-        const ValueId whole = c_.join(a, kind, test, {std::move(g_[b].items), second}, 1);
-        for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
-        g_.take_exit(a, b);
-        g_[a].operands[0] = whole;
-        return true;
-      }
+      const auto kind = joining(b, test, second, side == 0, side == 0);
+      if (!kind) continue;
+      const ValueId whole = c_.join(a, *kind, test, {std::move(g_[b].items), second}, 1);
+      g_.take_exit(a, b);
+      g_[a].operands[0] = whole;
+      return true;
     }
     return conditional_return(a);
   }
@@ -446,7 +435,6 @@ class Conditions {
     const ValueId x = g_.resolve(g_[b].operands[0]), y = g_.resolve(g_[c].operands[0]);
     if (!c_.computes(b, x) || !c_.computes(c, y)) return false;
     const ValueId whole = conditional(a, b, c, x, y, 1);
-    for (uint8_t k = 0; k < 2; ++k) g_.redirect(a, k, {});
     g_.take_exit(a, b);
     g_[a].operands[0] = whole;
     return true;

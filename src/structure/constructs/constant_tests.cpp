@@ -100,7 +100,6 @@ bool reduce_constant_test(Choices& choices, BlockId a) {
   g.alias(last, whole);
   choices.replace_pivot(last, whole);
   g[a].items.insert(g[a].items.end(), rest.begin(), rest.end());
-  for (uint8_t k = 0; k < 2; ++k) g.redirect(a, k, {});
   g.take_exit(a, b);
   return true;
 }
