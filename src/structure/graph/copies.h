@@ -33,7 +33,6 @@ inline constexpr size_t kMostCopies = 8;
 inline constexpr size_t kMostEnds = 16;
 
 inline constexpr uint32_t kInside = 0x80000000u;  // an operand that the tail computes itself
-inline constexpr uint32_t kPart = 0xfffffffdu;    // one that is a part of it
 
 // The values that a tail computes itself, with their places there.
 using InsideTail = std::unordered_map<ValueId, uint32_t>;

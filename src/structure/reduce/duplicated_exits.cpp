@@ -2,7 +2,6 @@
 #include "structure/reduce/duplicated_exits.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -46,7 +45,6 @@ class Tails {
         apart_.push_back(id);
       }
     }
-    merge_reraises();
     look_again();
     // A copied block is merged with its predecessor in every place except one at most.
     for (const BlockId id : std::vector<BlockId>(g_.order())) {
@@ -150,54 +148,6 @@ class Tails {
   // Most functions have nothing to merge.
   void look_again() {
     if (std::exchange(has_merged_, false)) g_.recompute();
-  }
-
-  // Merges copies of the end of a `finally` body, which raises the exception again that it was
-  // entered with: it is copied with its last items to each jump to it.
-  void merge_reraises() {
-    look_again();
-    for (size_t length = kCopiedItems + 1; length-- > 0;) {
-      std::vector<BlockId> ends;
-      for (const BlockId id : g_.order()) {
-        const ir::Block& block = g_[id];
-        if (block.exit == ExitKind::Reraise && !block.operands.empty() &&
-            !block.next[0].to.valid()) {
-          ends.push_back(id);
-        }
-      }
-      if (ends.size() < 2) return;
-      merge_reraises(ends, length);
-      look_again();
-    }
-  }
-
-  // Merges those that share their last `length` items.
-  void merge_reraises(const std::vector<BlockId>& ends, size_t length) {
-    std::map<TailKey, std::vector<BlockId>> same;
-    for (const BlockId id : ends) {
-      const ir::Block& block = g_[id];
-      if (block.items.size() < length) continue;
-      const size_t begin = block.items.size() - length;
-      if (begin == 0 && !block.params.empty()) continue;
-      TailKey key;
-      if (make_key(id, begin, key)) same[std::move(key)].push_back(id);
-    }
-    for (const auto& [key, blocks] : same) {
-      if (blocks.size() < 2) continue;
-      has_merged_ = true;
-      BlockId tail;
-      for (const BlockId id : blocks) {
-        const size_t begin = g_[id].items.size() - length;
-        const BlockId copy = g_.split(id, begin);
-        if (!tail.valid()) {
-          tail = copy;
-          continue;
-        }
-        release(g_, copy);
-        g_[id].next[0].to = tail;
-        g_[copy].next = {};
-      }
-    }
   }
 
   // Replaces the ending of `id` by an equal one that was seen before, if there is one.
@@ -409,21 +359,11 @@ class Tails {
     if (begin == 0 && !block.params.empty()) return false;
     // The compiler gives these any line, but not an exit that drops the iterator of a loop.
     const bool is_of_any_line =
-        (is_implicit_return(id) && begin + size_of_end(id) >= block.items.size()) ||
-        block.exit == ExitKind::Reraise;
+        is_implicit_return(id) && begin + size_of_end(id) >= block.items.size();
     key.insert(key.end(), {block.handler.value, static_cast<uint32_t>(block.exit),
                            is_of_any_line ? 0xfffffffeu : static_cast<uint32_t>(block.exit_line)});
     const auto add_operand = [&](ValueId operand) {
       operand = g_.resolve(operand);
-      const ir::Value& part = g_[operand];
-      if (part.kind == ValueKind::Element && part.count > 0) {
-        // An element of a value that the tail itself unpacks.
-        const auto whole = inside_.find(g_.resolve(g_.f.operands(part)[0]));
-        if (whole != inside_.end()) {
-          key.insert(key.end(), {kPart, part.a, whole->second | kInside});
-          return;
-        }
-      }
       const auto place = inside_.find(operand);
       key.push_back(place != inside_.end() ? place->second | kInside : operand.value);
     };
@@ -440,7 +380,7 @@ class Tails {
       if (value.kind != ValueKind::Instr) return false;
       // The statement before an exit is copied with its line.
       const bool is_before_exit = value.line > 0 && value.line != block.exit_line;
-      if (block.exit == ExitKind::Goto || block.exit == ExitKind::Reraise || is_before_exit) {
+      if (block.exit == ExitKind::Goto || is_before_exit) {
         key.push_back(static_cast<uint32_t>(value.line));
       }
       key.insert(key.end(), {static_cast<uint32_t>(value.op), value.a, value.b, value.count});
@@ -449,7 +389,7 @@ class Tails {
     }
     if (inside_.empty()) {
       // It returns a value computed elsewhere; but a bare `raise` may be a copy.
-      if (!raises_again && block.exit != ExitKind::Reraise) return false;
+      if (!raises_again) return false;
       key.push_back(g_.exceptions_at(id, begin));
     }
     for (const ValueId operand : block.operands) add_operand(operand);
