@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "ast/nodes.h"
+
 namespace pellucid::verify::lower {
 
 namespace {
@@ -15,25 +17,10 @@ namespace {
 bool is_literal(const Unit& unit, NodeId node) {
   if (!unit.tree.is(node, Kind::Constant)) return false;
   const object::Const& value = unit.module[unit.tree.as<ast::Constant>(node).value];
-  switch (value.kind) {
-    case object::ConstKind::Int:
-      return value.integer >= 0;
-    case object::ConstKind::BigInt:
-      return !unit.module.text(value.text).starts_with('-');
-    case object::ConstKind::Float:
-      return !std::signbit(value.real);
-    case object::ConstKind::Complex:
-      return !std::signbit(value.imag) && value.real == 0 && !std::signbit(value.real);
-    case object::ConstKind::None:
-    case object::ConstKind::False:
-    case object::ConstKind::True:
-    case object::ConstKind::Ellipsis:
-    case object::ConstKind::Str:
-    case object::ConstKind::Bytes:
-      return true;
-    default:
-      return false;
+  if (value.kind == object::ConstKind::Complex) {
+    return !std::signbit(value.imag) && value.real == 0 && !std::signbit(value.real);
   }
+  return ast::is_one_literal(unit.module, value);
 }
 
 // The NaN that x86-64 makes of other numbers.
