@@ -140,22 +140,13 @@ class Reading {
 
   // Reads all bytes, which are instructions.
   void use_all() {
-    const std::span<const uint8_t> bytes = code_.bytecode;
-    Unit unit;
-    size_t start = 0;
-    for (size_t at = 0; at < bytes.size();) {
-      const Traits& opcode = table_[bytes[at]];
-      unit.arg = (unit.arg << 8 | bytes[at + 1]) & 0xffffffffu;
-      at += 2 + 2 * size_t{opcode.caches};
-      if (opcode.mark == Mark::ExtendedArg) continue;
-      const bool tells = (opcode.kinds & (kConst | kName)) != 0 || !(opcode.kinds & kArg);
-      if (tells) {
-        unit.opcode = &opcode;
-        unit.end = at;
-        use(start, unit);
-      }
-      unit.arg = 0;
-      start = at;
+    for (size_t at = 0; at < code_.bytecode.size();) {
+      const Unit unit = unit_at(at);
+      const auto tells = [](uint32_t kinds) {
+        return (kinds & (kConst | kName)) != 0 || !(kinds & kArg);
+      };
+      if (unit.opcode != nullptr && tells(unit.opcode->kinds)) use(at, unit);
+      at = unit.end;
     }
   }
 

@@ -127,17 +127,14 @@ class Writer {
   int minor() const { return code_.version.minor; }
 
   void emit(std::string_view name, size_t arg = 0) {
-    const RawTable& table = raw_table(code_.version);
-    const auto found = std::find_if(table.begin(), table.end(),
-                                    [&](const RawOpcode& opcode) { return opcode.name == name; });
-    PELLUCID_CHECK(found != table.end());
-    const auto number = static_cast<uint8_t>(found - table.begin());
+    const uint8_t number = number_of(name);
     for (size_t shift = 24; shift > 0; shift -= 8) {
       if (arg >> shift == 0) continue;
       put(number_of("EXTENDED_ARG"), static_cast<uint8_t>(arg >> shift & 0xff));
     }
     put(number, static_cast<uint8_t>(arg & 0xff));
-    for (size_t i = 0; i < 2 * size_t{found->caches}; ++i) code_.bytecode.push_back(0);
+    for (size_t i = 0; i < 2 * size_t{raw_table(code_.version)[number].caches}; ++i)
+      code_.bytecode.push_back(0);
   }
 
   void load(Const value) {
@@ -251,6 +248,7 @@ class Writer {
     const RawTable& table = raw_table(code_.version);
     const auto found = std::find_if(table.begin(), table.end(),
                                     [&](const RawOpcode& opcode) { return opcode.name == name; });
+    PELLUCID_CHECK(found != table.end());
     return static_cast<uint8_t>(found - table.begin());
   }
   void put(uint8_t opcode, uint8_t arg) {
