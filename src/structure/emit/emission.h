@@ -19,6 +19,7 @@ struct Emission {
 
 // emitter.cpp
 void emit(Emission& e, SuiteId suite, Statements& out);
+// Returns the statements of a suite; an invalid list if there is none.
 ast::ListId list(Emission& e, SuiteId suite);
 [[noreturn]] void fail(const Emission& e, const char* what, BlockId block);
 [[noreturn]] void fail_as_planned(const Emission& e);

@@ -90,6 +90,7 @@ void emit(Emission& e, SuiteId suite, Statements& out) {
 }
 
 ListId list(Emission& e, SuiteId suite) {
+  if (!suite.valid()) return {};
   Statements out(e.values);
   emit(e, suite, out);
   return e.tree.list(out.take_list());

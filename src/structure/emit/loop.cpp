@@ -41,8 +41,7 @@ void emit_for(Emission& e, const Action& action, Statements& out) {
   emit(e, plan.body, body);
   const ListId statements = e.tree.list(body.take_list());
   const NodeId target = target_of(e, item, at);
-  ListId orelse;
-  if (plan.orelse.valid()) orelse = list(e, plan.orelse);
+  const ListId orelse = list(e, plan.orelse);
   const uint32_t is_async = e.graph[item].b == 1 ? 1 : 0;
   out.append(e.tree.add(ast::For{target, iterable, statements, orelse, is_async}, at));
 }
@@ -69,8 +68,7 @@ void emit_while(Emission& e, const Action& action, Statements& out) {
   if (plan.stay == 1) test = opposite(e, test);
   test = tested_condition(e.tree, test);
   const ListId body = list(e, plan.body);
-  ListId orelse;
-  if (plan.orelse.valid()) orelse = list(e, plan.orelse);
+  const ListId orelse = list(e, plan.orelse);
   out.append(e.tree.add(ast::While{test, body, orelse}, at));
 }
 

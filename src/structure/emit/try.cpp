@@ -78,8 +78,7 @@ void emit_try(Emission& e, const Action& action, Statements& out) {
   const ListId body = list(e, plan.body);
   const ast::Where at{first_line(e, body), e.graph[action.block].offset};
   const ListId handlers = clauses(e, plan);
-  ListId orelse;
-  if (plan.orelse.valid()) orelse = list(e, plan.orelse);
+  const ListId orelse = list(e, plan.orelse);
   const uint32_t is_star = kind == HandlerKind::ExceptStar ? 1 : 0;
   out.append(e.tree.add(ast::Try{body, handlers, orelse, {}, is_star}, at));
 }
