@@ -141,14 +141,9 @@ void restore_local(Machine& machine, ValueId id, Statements& code) {
 
 void add_to_container(Machine& machine, ValueId id, Statements& code) {
   const ir::Value& value = machine.graph[id];
-  const char* method = value.op == Op::ListAppend   ? "append"
-                       : value.op == Op::ListExtend ? "extend"
-                       : value.op == Op::SetAdd     ? "add"
-                       : value.op == Op::MapAdd     ? "__setitem__"
-                                                    : "update";
   const std::vector<ValueId> parts(machine.operands(id).begin(), machine.operands(id).end());
   Nodes nodes = code.take_many(parts);
-  const NodeId function = machine.make.attribute(nodes[0], method);
+  const NodeId function = machine.make.attribute(nodes[0], structure::method_of(value.op));
   nodes.erase(nodes.begin());
   code.append(machine.make.expression(machine.make.call(function, nodes)));
 }

@@ -65,12 +65,7 @@ void plain_update(Machine& machine, ValueId id, Statements& code) {
         ast::Call{machine.make.builtin("dict"), {}, machine.tree.list({first, second})});
     code.append(machine.make.assign(container, merged));
   } else {
-    const char* method = value.op == Op::ListAppend   ? "append"
-                         : value.op == Op::ListExtend ? "extend"
-                         : value.op == Op::SetAdd     ? "add"
-                         : value.op == Op::MapAdd     ? "__setitem__"
-                                                      : "update";
-    const NodeId callee = machine.make.attribute(nodes[0], method);
+    const NodeId callee = machine.make.attribute(nodes[0], structure::method_of(value.op));
     nodes.erase(nodes.begin());
     code.append(machine.make.expression(machine.make.call(callee, nodes)));
   }

@@ -163,11 +163,6 @@ std::vector<NodeId> keep_apart(const ExpressionContext& c, const ir::Value& valu
 // call, which returns None, then the container itself.
 NodeId updated(const ExpressionContext& c, const ir::Value& value, Nodes operands) {
   const ast::Where at = c.where(value);
-  const std::string_view method = value.op == Op::ListAppend   ? "append"
-                                  : value.op == Op::ListExtend ? "extend"
-                                  : value.op == Op::SetAdd     ? "add"
-                                  : value.op == Op::MapAdd     ? "__setitem__"
-                                                               : "update";
   NodeId container = operands[0];
   Symbol name;
   if (c.tree.is(container, ast::Kind::Name)) {
@@ -178,7 +173,8 @@ NodeId updated(const ExpressionContext& c, const ir::Value& value, Nodes operand
     name = c.tree.intern(fresh);
     container = c.tree.add(ast::NamedExpr{c.tree.add(ast::Name{name}, at), container}, at);
   }
-  const NodeId function = c.tree.add(ast::Attribute{container, c.tree.intern(method)}, at);
+  const Symbol method = c.tree.intern(method_of(value.op));
+  const NodeId function = c.tree.add(ast::Attribute{container, method}, at);
   const NodeId call = c.tree.add(ast::Call{function, c.tree.list(operands.subspan(1)), {}}, at);
   // 3.14 records the annotations that were executed in a set, whose value is unused.
   if (c.tree.text(name) == "__conditional_annotations__") return call;
@@ -187,6 +183,14 @@ NodeId updated(const ExpressionContext& c, const ir::Value& value, Nodes operand
 }
 
 }  // namespace
+
+std::string_view method_of(Op op) {
+  return op == Op::ListAppend   ? "append"
+         : op == Op::ListExtend ? "extend"
+         : op == Op::SetAdd     ? "add"
+         : op == Op::MapAdd     ? "__setitem__"
+                                : "update";
+}
 
 NodeId starred(ast::Tree& tree, NodeId node) {
   return tree.add(ast::Starred{node}, tree.where(node));

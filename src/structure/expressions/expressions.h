@@ -17,6 +17,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -98,6 +99,9 @@ ast::NodeId returned_expression(ast::Tree& tree, ast::ListId body);
 
 // Replaces an iterated or searched frozenset constant by the set display it was written as.
 ast::NodeId as_iterable(ast::Tree& tree, ast::NodeId node);
+
+// Returns the method that adds a part to a container as an operation does.
+std::string_view method_of(bytecode::Op op);
 
 // Returns `*node`.
 ast::NodeId starred(ast::Tree& tree, ast::NodeId node);
