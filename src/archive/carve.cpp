@@ -2,8 +2,6 @@
 #include "archive/carve.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -13,6 +11,7 @@
 #include "archive/kinds.h"
 #include "archive/marshal_walk.h"
 #include "pellucid/pellucid.h"
+#include "pickle/text.h"
 
 namespace pellucid::archive {
 
@@ -22,12 +21,6 @@ constexpr uint64_t kStepsPerByte = 8;
 constexpr size_t kPycHeaderSize = 16;
 constexpr uint32_t kMostArguments = 0xffff;
 constexpr size_t kMostCarved = 200'000;
-
-std::string hexadecimal(size_t number) {
-  std::array<char, 24> text{};
-  std::snprintf(text.data(), text.size(), "0x%zx", number);
-  return text.data();
-}
 
 class Carver {
  public:
@@ -154,7 +147,7 @@ std::vector<Member> carve(const Data& data) {
   AllCarved all = carved_in(data.bytes);
   std::vector<Member> members;
   for (Carved& code : all.codes) {
-    const std::string start = hexadecimal(code.start);
+    const std::string start = pickle::hex_text(code.start);
     const std::string size = std::to_string(code.end - code.start);
     const auto bytes = std::make_shared<const Bytes>(std::move(code.bytes));
     Member member{start, start + ".pyc", [bytes]() -> Result<Bytes> { return *bytes; }};
@@ -162,7 +155,7 @@ std::vector<Member> carve(const Data& data) {
     members.push_back(std::move(member));
   }
   if (all.searched < data.bytes.size()) {
-    const std::string name = "from " + hexadecimal(all.searched) + " on";
+    const std::string name = "from " + pickle::hex_text(all.searched) + " on";
     const Error error{ErrorCode::Limit, all.searched, "not searched: it takes too long"};
     members.push_back({name, name, [error]() -> Result<Bytes> { return error; }});
   }

@@ -2,19 +2,15 @@
 #include "archive/loads.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "pellucid/pellucid.h"
+#include "pickle/text.h"
 
 namespace pellucid::archive {
 
 namespace {
 
-std::string hex(uint64_t number) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(number));
-  return text;
-}
+using pickle::hex_text;
 
 // Returns what loading it means, in one sentence.
 std::string summary_of(const Load& load) {
@@ -42,13 +38,14 @@ std::string text_of(const Load& load, const std::string& file) {
     padded.resize(13, ' ');
     return "  " + padded + on_one_line(text) + '\n';
   };
-  std::string out = on_one_line(file + (load.name.empty() ? "" : '/' + load.name)) + '\n' +
-                    line("holds", "a pickle of protocol " + std::to_string(load.protocol) +
-                                      ", bytes " + hex(load.start) + " to " + hex(load.end) +
-                                      (load.inside.empty() ? "" : ", " + load.inside)) +
-                    line("loading it", summary_of(load));
+  std::string out =
+      on_one_line(file + (load.name.empty() ? "" : '/' + load.name)) + '\n' +
+      line("holds", "a pickle of protocol " + std::to_string(load.protocol) + ", bytes " +
+                        hex_text(load.start) + " to " + hex_text(load.end) +
+                        (load.inside.empty() ? "" : ", " + load.inside)) +
+      line("loading it", summary_of(load));
   for (const LoadStep& step : load.steps) {
-    std::string at = hex(step.offset);
+    std::string at = hex_text(step.offset);
     at.resize(std::max<size_t>(at.size(), 8), ' ');
     const char mark = step.danger == "runs" ? '!' : step.danger == "unknown" ? '?' : ' ';
     out += "    " + at + mark + ' ' + on_one_line(step.text);
