@@ -229,7 +229,7 @@ def table(measured: List[Measured], compiling: float, jobs: int) -> bool:
     rows = [
         Row("decompile --no-verify, of compile()", lambda m: m.plain / compiling, ".2f", 0.30),
         Row("decompile, of compile()", lambda m: m.verified / compiling, ".2f", 0.60),
-        Row("peak --no-verify, MiB", lambda m: m.memory / 1024, ".1f", 32),
+        Row("peak --no-verify, MiB", lambda m: m.memory / 1024, ".1f", 24),
         Row("start, ms", lambda m: m.start * 1e3, ".1f", 3),
     ]
     if jobs > 1:

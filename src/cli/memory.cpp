@@ -2,11 +2,12 @@
 // The program's allocator: `operator new` and `operator delete` for a process that allocates and
 // frees millions of small lists and little else.
 //
-// A block of up to 32 KiB is taken from a free list for its size, one for each thread, and returned
+// A block of up to 1 KiB is taken from a free list for its size, one for each thread, and returned
 // to the list of the thread that frees it, so nothing is ever locked, split or merged. Lists are
 // filled from spans of 32 KiB, each for blocks of one size, in one reserved range of addresses: the
 // address of a block determines its size. Larger blocks, and all blocks if the range is full or
-// could not be reserved, come from malloc.
+// could not be reserved, come from malloc, which reuses the memory of one size for another: lists
+// of larger blocks would save 1 % of the instructions and take 4 MiB.
 //
 // Replaces functions of the standard library ([new.delete.single]), so nothing calls it by name.
 // Only the binary has it: the extension must not change the allocator of its host process.
@@ -15,9 +16,9 @@
 #include <malloc.h>
 #endif
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -28,16 +29,16 @@ namespace {
 constexpr size_t kRange = size_t{1} << 32;  // of addresses; unused pages cost nothing
 constexpr size_t kSpan = size_t{1} << 15;   // the unused rest of one for each size is lost
 constexpr size_t kStep = 16;
-constexpr size_t kFine = 1024;      // up to here one size for each kStep bytes
-constexpr size_t kLargest = 32768;  // up to here four sizes for each doubling
+constexpr size_t kLargest = 1024;  // up to here one size for each kStep bytes
 static_assert(kLargest <= kSpan);
-constexpr size_t kSizes = kFine / kStep + 1 + 4 * 5;
+constexpr size_t kSizes = kLargest / kStep + 1;
 // Every page from the kernel has a cost, and consecutive steps need lists of the same size: malloc
 // keeps freed memory up to this, however large the blocks.
 constexpr int kKept = 1 << 28;
-// Pages cost one by one: a process that needs this much of one size gets huge pages.
+// Pages cost one by one: a process that needs this much gets huge pages, the last of which may stay
+// nearly empty.
 constexpr size_t kHugePage = size_t{1} << 21;
-constexpr size_t kMuch = 2 * kHugePage;
+constexpr size_t kMuch = 4 * kHugePage;
 
 struct Block {
   Block* next;
@@ -55,19 +56,6 @@ constinit thread_local Lists lists{};
 constinit std::atomic<uintptr_t> range{uintptr_t{0} - kRange};
 constinit std::atomic<size_t> used{0};  // of the range, in spans
 constinit std::array<uint8_t, kRange / kSpan> size_of_span{};
-
-size_t index_of(size_t size) {
-  if (size <= kFine) return (size + kStep - 1) / kStep;
-  const size_t doubling = static_cast<size_t>(std::bit_width(size - 1)) - 1;  // 2^doubling < size
-  const size_t quarter = (size - 1 - (size_t{1} << doubling)) >> (doubling - 2);
-  return kFine / kStep + 1 + 4 * (doubling - 10) + quarter;
-}
-
-size_t size_at(size_t index) {
-  if (index <= kFine / kStep) return index == 0 ? kStep : index * kStep;
-  const size_t coarse = index - kFine / kStep - 1;
-  return (size_t{kFine} << (coarse / 4)) / 4 * (5 + coarse % 4);
-}
 
 // Asks for pages of kHugePage for the whole ones in a range, if the system has them.
 void ask_for_huge_pages([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::byte* end) {
@@ -117,7 +105,7 @@ void* from_malloc(size_t size) {
 
 // Takes a new block from a span if the list is empty.
 [[gnu::noinline]] void* cut(size_t index) {
-  const size_t size = size_at(index);
+  const size_t size = std::max<size_t>(index, 1) * kStep;
   std::byte*& fresh = lists.fresh[index];
   if (fresh == nullptr || static_cast<size_t>(lists.end[index] - fresh) < size) {
     fresh = span_for(index);
@@ -133,7 +121,7 @@ void* from_malloc(size_t size) {
 
 void* operator new(size_t size) {
   if (size > kLargest) return from_malloc(size);
-  const size_t index = index_of(size);
+  const size_t index = (size + kStep - 1) / kStep;
   Block* block = lists.free[index];
   if (block == nullptr) return cut(index);
   lists.free[index] = block->next;
