@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import re
@@ -236,16 +237,10 @@ def write_graph(
     name = graph_name(key, "_".join(filter(None, parts)))
     if stage != "captured":
         name = session.claim(name, (key, stage, text, told))
-    needs = None
-    calls: tuple[Place, ...] = ()
-    with session.guard(f"describing the inputs of {name}"):
-        needs = needs_of_text(text, _sizes(session, key)) if module is None else describe(module)
-        if needs is not None:
-            needs = replace(needs, operators=process.operators(text))
-        if needs is not None and stage == "captured":
-            _operators(session, needs, process)
-        calls = callers(module) if module is not None and stage == "captured" else ()
-    event = Graph(key, stage, name, text, needs, subgraph, metadata=metadata, calls=calls)
+    event = Graph(key, stage, name, text, subgraph=subgraph, metadata=metadata)
+    if not event.is_program:
+        with session.guard(f"describing the inputs of {name}"):
+            event = _described(session, event, module, process)
     written = graph_text(event)
     session.write(name, written)
     if not event.is_program:
@@ -255,6 +250,26 @@ def write_graph(
     if module is not None and runs:
         graph_files.follow(session, event, module)
     return event
+
+
+def _described(session: Session, event: Graph, module: Any | None, process: Process) -> Graph:
+    """Return a graph with what its file needs to run by itself."""
+    if module is None:
+        needs = _needs(event.text, tuple(_sizes(session, event.key).items()))
+    else:
+        needs = describe(module)
+    if needs is not None:
+        needs = replace(needs, operators=process.operators(event.text))
+    is_captured = event.stage == "captured"
+    if needs is not None and is_captured:
+        _operators(session, needs, process)
+    calls = callers(module) if module is not None and is_captured else ()
+    return replace(event, needs=needs, calls=calls)
+
+
+@functools.lru_cache(maxsize=1)  # most stages leave a graph unchanged
+def _needs(text: str, sizes: tuple[tuple[str, int], ...]) -> Needs | None:
+    return needs_of_text(text, dict(sizes))
 
 
 def _operators(session: Session, needs: Needs, process: Process) -> None:

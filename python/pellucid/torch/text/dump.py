@@ -14,6 +14,7 @@ File names (the same in every run; ``0_1`` is compile id 0/1):
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -29,6 +30,7 @@ from ..dynamo.rewrite import Rewriting, disassembly
 from ..model.events import Break, CompileKey, Frame, Graph, Place, Recompile, Verdict
 from ..model.modules import module_tree, with_modules
 from ..model.names import as_comment, identifier, label, scrub
+from ..model.needs import Needs
 from .graph_main import main_text
 
 STAGES: Mapping[str, str] = {
@@ -276,13 +278,18 @@ def graph_text(graph: Graph, runs: bool = False) -> str:
     imports = _GRAPH_IMPORTS + "".join(f"{line}\n" for line in (needs.imports if needs else ()))
     top = f"{as_comment(head)}\n{imports}\n\n"
     if needs is not None:
-        modules = dict(needs.modules)
-        tree = f"\n\n{as_comment(module_tree(modules))}\n" if modules else ""
-        printed = scrub(with_modules(body, modules))
-        whole = f"{top}{printed}\n{tree}{main_text(body, needs)}"
+        whole = top + _running(body, needs)
         if is_python(without_imports(whole)):
             return whole
     return valid(f"{top}{scrub(body)}\n")
+
+
+@functools.lru_cache(maxsize=1)  # most stages leave a graph unchanged
+def _running(body: str, needs: Needs) -> str:
+    """Return a printed graph with its modules, its inputs and a ``main``."""
+    modules = dict(needs.modules)
+    tree = f"\n\n{as_comment(module_tree(modules))}\n" if modules else ""
+    return f"{scrub(with_modules(body, modules))}\n{tree}{main_text(body, needs)}"
 
 
 def wrappers_text(key: CompileKey, parts: Sequence[tuple[str, str]]) -> str:
