@@ -10,9 +10,11 @@ from typing import Any, Iterable, Iterator
 
 from ..model.installed import is_of_a_package
 
-_OPERATOR = re.compile(r"\btorch\.ops\.(\w+)\.(\w+)")
+_OPERATOR = re.compile(r"torch(?<!\wtorch)\.ops\.(\w+)\.(\w+)")  # plain text first: fast
 _OF_TORCH_ITSELF = ("aten", "prim")
 _IMPORTED_BY_TORCH = ("torch", "torch._prims")
+_found: dict[tuple[str, str], str] = {}
+"""The modules of torch that register operators; such a module stays loaded."""
 
 
 def operators_to_register(body: str) -> tuple[tuple[str, str], ...]:
@@ -27,7 +29,7 @@ def operators_to_register(body: str) -> tuple[tuple[str, str], ...]:
     for namespace, name in dict.fromkeys(_OPERATOR.findall(body)):
         if namespace in _OF_TORCH_ITSELF:
             continue
-        module = _registered_by(namespace, name)
+        module = _found.get((namespace, name)) or _registered_by(namespace, name)
         if module not in _IMPORTED_BY_TORCH:
             found.append((f"{namespace}.{name}", module))
     return tuple(found)
@@ -63,6 +65,7 @@ def _registered_by(namespace: str, name: str) -> str:
     for module, values in _loaded_of_torch():
         value = values.get(name)
         if value is not None and (value is operator or _packet(value) is operator):
+            _found[namespace, name] = module
             return module
     package = sys.modules.get(namespace)
     return namespace if package is not None and _is_installed(package) else ""

@@ -64,7 +64,8 @@ STAGES: Mapping[str, str] = {
     "inductor_aot_kernel_code": "the C++ kernels that AOTInductor wrote for a package",
     "inductor_aot_header_code": "the C++ header that AOTInductor wrote for a package",
 }
-_REGION = re.compile(r"\binvoke_subgraph\(\w+, '(\w+)'")
+# A pattern that begins with plain text is found fast; the boundary is checked after it.
+_REGION = re.compile(r"invoke_subgraph(?<!\winvoke_subgraph)\(\w+, '(\w+)'")
 _NATIVE = re.compile(r"inductor_aot_\w+_code\Z")
 
 WRAPPERS = "AOTAutograd's code around the graphs: mutated inputs, aliases, subclasses"
@@ -248,6 +249,8 @@ def named_class(text: str) -> str:
     >>> named_class("class <lambda>(torch.nn.Module):")
     'class GraphModule(torch.nn.Module):'
     """
+    if "class <" not in text:
+        return text
     return _UNNAMED_CLASS.sub("class GraphModule(", text, count=1)
 
 
