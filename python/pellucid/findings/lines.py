@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, List, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Sequence, Set, Tuple
 
 from pellucid.torch.model.breaks import break_of
 from pellucid.torch.model.capture import Capture, first_graphs
@@ -60,8 +60,6 @@ class UserFile:
 def user_files(capture: Capture) -> List[UserFile]:
     """Return the user's files with the outcome of each line, in the order torch saw them."""
     files = {file.path: file for file in _files(capture)}
-    for file in files.values():
-        file.index = {number: i for i, number in enumerate(file.numbers)}
     reached = _Reached(capture)
     for file in files.values():
         reached.tell(file)
@@ -73,8 +71,11 @@ def compiled_lines(captures: Sequence[Capture]) -> Tuple[int, int]:
     """Return the number of compiled lines of the program, and the number with those left out."""
     compiled: set[Tuple[str, int]] = set()
     left_out: set[Tuple[str, int]] = set()
-    for file in (file for capture in captures for file in user_files(capture)):
-        if is_own(file.path):
+    for capture in captures:
+        reached = _Reached(capture)
+        own = {path for path in reached.files if is_own(path)}
+        for file in _files(capture, own) if own else ():
+            reached.tell(file)
             compiled |= {(file.path, line) for line in file.compiled}
             left_out |= {(file.path, line) for line in file.left_out}
     return len(compiled), len(compiled | left_out)
@@ -86,7 +87,8 @@ def _paths(capture: Capture) -> Iterator[str]:
             yield event.place.file
 
 
-def _files(capture: Capture) -> Iterator[UserFile]:
+def _files(capture: Capture, wanted: Set[str] | None = None) -> Iterator[UserFile]:
+    """Yield the files that a capture knows, or those among them that are wanted."""
     known: Dict[str, Dict[int, str]] = {}
     for event in capture.of(Source):
         lines = event.text.split("\n")
@@ -96,10 +98,13 @@ def _files(capture: Capture) -> Iterator[UserFile]:
         is_whole = bool(event.sha256) or not capture.of(Log)
         shown = {n: x for n, x in enumerate(lines, event.first) if x or is_whole}
         known.setdefault(event.file, {}).update(shown)
-    for path, lines_of in {**_partial(capture), **known}.items():
-        if lines_of:
+    if wanted is None or not wanted <= known.keys():
+        known = {**_partial(capture), **known}
+    for path, lines_of in known.items():
+        if lines_of and (wanted is None or path in wanted):
             numbers = sorted(lines_of)
-            yield UserFile(path, numbers, [lines_of[number] for number in numbers])
+            index = {number: i for i, number in enumerate(numbers)}
+            yield UserFile(path, numbers, [lines_of[number] for number in numbers], index=index)
 
 
 def _partial(capture: Capture) -> Dict[str, Dict[int, str]]:
@@ -163,6 +168,12 @@ class _Reached:
             self._add(self.eager, skipped.place)
         for event in capture.of(Break):
             self._add(self.breaks, break_place(event))
+
+    @property
+    def files(self) -> set[str]:
+        """Return the files of all these lines."""
+        kinds = (self.graph, self.calls, self.python, self.breaks, self.frames, self.eager)
+        return {path for kind in kinds for path in kind}
 
     @staticmethod
     def _add(to: Dict[str, set[int]], place: Place | None) -> None:

@@ -46,7 +46,7 @@ class Program:
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
-        self.memory: dict[tuple[str, Any], Any] = {}
+        self.memory = capture.memory
         self._frames = {frame.file: frame for frame in capture.of(Frame)}
         self._is_of_file = bool(capture.of(Log) or capture.of(Artifact))
         self._sources: dict[str, list[Source]] = {}
@@ -153,6 +153,8 @@ class Program:
 
     def start(self, place: Place) -> Place:
         """Return the line of the ``def`` for the line of a function's first decorator."""
+        if not self.code(place).startswith("@"):
+            return place
         line = self._starts(place.file).get(place.line)
         return place if line is None else Place(place.file, line, place.function)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from pellucid.torch.model.capture import Capture, first_graphs
 from pellucid.torch.model.events import Frame, Graph, Place, Recompile
@@ -13,6 +14,7 @@ from ..kind import Kind
 from ..source import Program
 
 _CACHES = ("lru_cache", "cache")
+_DECORATED = re.compile(r"@.*cache")
 
 
 def bypassed_caches(capture: Capture, program: Program) -> list[Finding]:
@@ -26,10 +28,16 @@ def bypassed_caches(capture: Capture, program: Program) -> list[Finding]:
         for failure in event.failures:
             if failure.place is not None:
                 places[failure.place] = None
+    # Most files have none, and parsing a library's takes long.
+    cached = {
+        file
+        for file in {place.file for place in places}
+        if any("cache" in line and _DECORATED.search(line) for line in program.lines(file))
+    }
     frames = {(frame.place.file, frame.place.function) for frame in capture.of(Frame)}
     found: dict[tuple[str, int], tuple[str, str]] = {}
     for place in places:
-        function = program.function(place)
+        function = program.function(place) if place.file in cached else None
         for decorator in function.decorator_list if function is not None else ():
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
             name = getattr(called, "attr", None) or getattr(called, "id", "")

@@ -187,13 +187,13 @@ def write_summary(session: Session) -> None:
 
 def write_record(session: Session, full: Mapping[str, Sequence[Frame]]) -> None:
     """Write index and record; ``full`` maps each full-code file to its versions."""
-    known = session.snapshot()
+    known, problems = session.snapshot(), session.of(Problem)
     with session.guard("finding causes"):
         session.findings = tuple(find(known))
     with session.guard("writing the index"):
         # The index is the same in every run, so it omits compile times.
         told = [finding for finding in session.findings if finding.kind != "slow"]
-        session.write(INDEX, index_text(session, full, told))
+        session.write(INDEX, index_text(session, full, told, known))
     with session.guard("writing how a debugger starts the program"):
         name, target = target_of(session.mark.program)
         is_alone = not session.process and (session.world_size or 1) == 1
@@ -206,4 +206,7 @@ def write_record(session: Session, full: Mapping[str, Sequence[Frame]]) -> None:
         for name, data in side_files(known).items():
             session.write(name, data)
     with session.guard("writing the record"):
-        session.write(RECORD, record_text(session.snapshot()))
+        if session.of(Problem) != problems:
+            known = session.snapshot()
+        files = tuple(sorted({*session.files(), RECORD}))
+        session.write(RECORD, record_text(replace(known, files=files)))

@@ -183,6 +183,11 @@ class Capture(Shown):
         return {}
 
     @functools.cached_property
+    def memory(self) -> dict[tuple[str, Any], Any]:
+        """Return what has been read from the program's text, for all who read it."""
+        return {}
+
+    @functools.cached_property
     def _names(self) -> frozenset[str]:
         return frozenset(self.files)
 

@@ -12,7 +12,7 @@ from pellucid.findings import Finding, count_line
 from pellucid.findings.counts import counts_of
 from pellucid.findings.text import one_line
 
-from ..model.capture import count_graphs, place_of_versions
+from ..model.capture import Capture, count_graphs, place_of_versions
 from ..model.events import (
     Artifact,
     AutogradCompile,
@@ -50,15 +50,21 @@ EMPTY = (
 
 
 def index_text(
-    session: Session, full: Mapping[str, Sequence[Frame]], findings: Sequence[Finding] = ()
+    session: Session,
+    full: Mapping[str, Sequence[Frame]],
+    findings: Sequence[Finding] = (),
+    known: Capture | None = None,
 ) -> str:
-    """Return the index; ``full`` maps each full-code file to its versions."""
+    """Return the index; ``full`` maps each full-code file to its versions.
+
+    ``known`` is the session's snapshot, if there is one.
+    """
     frames = session.of(Frame)
     parts: list[str] = ["# What torch.compile produced\n", _log(session), _findings(findings)]
     if not frames:
         parts.append(_nothing(session) + "\n")
     else:
-        parts.append(_summary(session, frames, findings) + "\n")
+        parts.append(_summary(session, known or session.snapshot(), findings) + "\n")
         parts.append(_HOW_TO_READ)
         parts.append(_functions(session, full))
     parts.append(_frameless(session))
@@ -129,13 +135,14 @@ set breakpoints in files that run.
 """
 
 
-def _summary(session: Session, frames: Sequence[Frame], findings: Sequence[Finding]) -> str:
+def _summary(session: Session, known: Capture, findings: Sequence[Finding]) -> str:
+    frames = session.of(Frame)
     refused = {event.key for event in session.of(Skipped) if event.raised}
     swapped = sum(frame.swapped and frame.key not in refused for frame in frames)
     proven = sum(frame.verdict.proven for frame in frames)
     running = len(session.running_graphs())
     graphs = len({graph.file for graph in session.of(Graph)})
-    compiled = counts_of([session.snapshot()], findings).compiled
+    compiled = counts_of([known], findings).compiled
     return (
         f"{compiled[:1].upper()}{compiled[1:]}. "
         f"{counted(len(frames), 'frame')}: {proven} proven, "
