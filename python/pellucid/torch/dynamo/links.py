@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 from types import CodeType, MappingProxyType
-from typing import Any, Iterable, Iterator, Mapping
+from typing import Iterable, Iterator, Mapping
 
 from ..model.dynamo_names import GRAPH
 from ..model.events import Link
+from ..model.expressions import walk
 from .user_lines import line_of_resume
 
 
@@ -33,11 +35,10 @@ def links_of(
     Code that Dynamo generates itself has whatever line came last; only code that it copies, the
     statement at the break, has the right line.  So other lines get no link.
     """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    names = _names_read(text)
+    if names is None:
         return ()
-    found = set(_links(tree, original, graphs, resumed))
+    found = set(_links(names, original, graphs, resumed))
     where = set(broken)
     for line, user_line in lines:
         if user_line in where:
@@ -46,12 +47,12 @@ def links_of(
 
 
 def _links(
-    tree: ast.AST,
+    names: Iterable[tuple[str, int]],
     original: CodeType,
     graphs: Mapping[str, str],
     resumed: Mapping[str, CodeType],
 ) -> Iterator[Link]:
-    for name, line in _names_read(tree):
+    for name, line in names:
         if GRAPH.match(name):
             if name in graphs:
                 yield Link(line, "graph", graphs[name])
@@ -63,20 +64,21 @@ def _links(
 
 def resume_calls(text: str, resumed: Mapping[str, CodeType]) -> dict[int, CodeType]:
     """Return the code of each resume function, by the line of a file that names it."""
+    return {line: resumed[name] for name, line in _names_read(text) or () if name in resumed}
+
+
+@functools.lru_cache(maxsize=1)  # for the links of a file, and then for its resume calls
+def _names_read(text: str) -> tuple[tuple[str, int], ...] | None:
+    """Return each name that a file reads, with its line; None if it is not valid Python.
+
+    A function may be passed on to be called, so names that are only read count as well.
+    """
     try:
-        names = list(_names_read(ast.parse(text)))
+        nodes = walk(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
-    return {line: resumed[name] for name, line in names if name in resumed}
-
-
-def _names_read(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Yield each name that is read, with its line: a function may be passed on to be called."""
-    pending: list[Any] = [tree]
-    for node in pending:  # pending grows during the loop
-        pending.extend(ast.iter_child_nodes(node))
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node.id, node.lineno
+        return None
+    names = (node for node in nodes if isinstance(node, ast.Name))
+    return tuple((node.id, node.lineno) for node in names if isinstance(node.ctx, ast.Load))
 
 
 def lines_behind_comments(source: str, commented: str) -> dict[int, int]:

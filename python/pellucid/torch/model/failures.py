@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import re
 from typing import Callable, Match, Sequence
 
@@ -154,6 +155,7 @@ _FOREIGN = re.compile(
 )
 
 
+@functools.lru_cache(maxsize=1024)
 def is_own(file: str) -> bool:
     """Return true if a file is user code: not installed, not Python's, and not pellucid's.
 

@@ -7,6 +7,7 @@ which is read while torch builds its check function.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import sys
@@ -54,20 +55,16 @@ def guard_ways() -> Ways:
 
 def _ways(guards: Any) -> Ways:
     found: dict[str, list[Way]] = {}
-    own: dict[str, bool] = {}
     for guard in guards:
         calls = list(getattr(guard, "user_stack", None) or ())
-        for file in {call.filename for call in calls} - own.keys():
-            own[file] = is_own(file)
-        if calls and not own[calls[-1].filename]:
+        if calls and not is_own(calls[-1].filename):
             line = f"{os.path.basename(calls[-1].filename)}:{calls[-1].lineno}"
-            others = [
-                call
+            places = (
+                Place(call.filename, int(call.lineno or 0), call.name)
                 for call in reversed(calls)
-                if own[call.filename] or _TORCHS not in call.filename
-            ][:_MOST]
-            places = (Place(call.filename, int(call.lineno or 0), call.name) for call in others)
-            way = Way(line, tuple(places))
+                if is_own(call.filename) or _TORCHS not in call.filename
+            )
+            way = Way(line, tuple(itertools.islice(places, _MOST)))
             known = found.setdefault(str(guard.name), [])
             if way.calls and way not in known:
                 known.append(way)
