@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from needs import need
+from needs import VERSIONS, need
 from oracle import pyc_of
 from pellucid import decompile_pyc
 from pellucid.__main__ import main
@@ -26,6 +26,12 @@ def test_lines_are_as_long_as_asked(length: int) -> None:
     assert max(map(len, text.splitlines())) <= length
     assert ast.dump(ast.parse(text)) == ast.dump(ast.parse(SOURCE))
     assert (text.count("\n") == 5) == (length > 100)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_text_that_black_has_laid_out_comes_back(version: str) -> None:
+    text = Path(__file__).with_name("laid_out_by_black.txt").read_text()
+    assert decompile_pyc(pyc_of(text, version)).source == text
 
 
 def test_the_commands_take_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
