@@ -285,7 +285,8 @@ void expand_bare(Writer& writer, NodeId id, Place place) {
     case Kind::Yield: {
       const auto node = tree.as<ast::Yield>(id);
       writer.text(node.value.valid() ? "yield " : "yield");
-      if (node.value.valid()) writer.expr(node.value, place.has(Place::kWhole) ? whole(kBareTuple) : kBareTuple);
+      if (node.value.valid())
+        writer.expr(node.value, place.has(Place::kWhole) ? whole(kBareTuple) : kBareTuple);
       break;
     }
     case Kind::YieldFrom:
