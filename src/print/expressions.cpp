@@ -133,7 +133,7 @@ void lambda(Writer& writer, NodeId id) {
   writer.text("lambda");
   if (node.args.valid()) writer.put(Task::Params, node.args.value, {}, " ");
   writer.text(": ");
-  writer.expr(node.body, kTest);
+  writer.expr(node.body, kItem);
 }
 
 void arguments(Writer& writer, ast::ListId args, ast::ListId keywords, bool bare_generator) {
@@ -371,9 +371,10 @@ void expand(Writer& writer, NodeId id, Place place) {
   } else if (!kLooser.has(kind)) {
     expand_bare(writer, id, place);
   } else if (needs_parentheses(level_of(*writer.tree, id), place)) {
-    const bool is_row = place.has(Place::kPart) && kind == Kind::BoolOp;
+    const bool is_row = is_operation(kind);
     writer.open("(");
     if (is_row) writer.put(Task::Row);
+    if (is_row) place.flags |= kItem.flags;
     expand_bare(writer, id, place);
     if (is_row) writer.put(Task::GroupEnd);
     writer.close(")");
