@@ -16,7 +16,7 @@
 
 namespace pellucid::print {
 
-// What a body belongs to. Module stands for classes too: a blank line follows their docstrings.
+// What a body belongs to. A class counts as a Module: a blank line follows the docstring of either.
 enum class Owner : uint8_t { Block, Function, Module };
 
 struct Step {

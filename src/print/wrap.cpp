@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layout is close to black's. From the left, each bracket whose content fits is left alone. Of
-// any other, the content gets a line of its own, if it fits there and the bracket is no display;
-// otherwise each item gets one. These lines are then treated in the same way. An operation that has
-// to begin on the line of the choice around it prevents that for the brackets before it.
+// The layout is close to black's. From the left, each bracket whose content fits is left alone. The
+// content of any other goes on a separate line, if it fits there and the bracket is not a display;
+// otherwise each item does. These lines are then treated in the same way. An operation that has to
+// begin on the line of the choice around it prevents that for the brackets before it.
 //
 // An operation that is all of a value or a condition, and does not fit, is put in brackets, and
 // broken before its operators if that is not enough. If it has a single operator, only the bracket
@@ -262,7 +262,7 @@ class Wrapper {
            before == '=' || before == '-' || before == '~' || before == '+' || before == ':';
   }
 
-  // Returns true if the content of a bracket that is broken fits on a line of its own.
+  // Returns true if the content of a broken bracket goes on one line.
   bool content_fits(size_t i) const {
     const size_t close = partner_[i];
     if (breaks_[close] != breaks_[i + 1]) return false;

@@ -206,6 +206,7 @@ def write_record(session: Session, full: Mapping[str, Sequence[Frame]]) -> None:
         for name, data in side_files(known).items():
             session.write(name, data)
     with session.guard("writing the record"):
+        # Nothing but problems is recorded while these files are written.
         if session.of(Problem) != problems:
             known = session.snapshot()
         files = tuple(sorted({*session.files(), RECORD}))
