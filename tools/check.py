@@ -44,6 +44,7 @@ AREAS: Dict[str, List[str]] = {
         "tests/python/test_public.py",
         LAYERS,
     ],
+    "python/pellucid/dump": [PURE_PARTS, "tests/torch/test_load.py", LAYERS],
     "python/pellucid/findings": [FINDINGS, KINDS, PURE_PARTS, LAYERS],
     "python/pellucid/report": [
         "tests/report/test_model.py",
@@ -63,11 +64,10 @@ AREAS: Dict[str, List[str]] = {
         "tests/torch/test_guards.py",
     ],
     "python/pellucid/torch/logs": ["tests/torch/test_logs.py"],
-    "python/pellucid/torch/store": ["tests/torch/test_load.py"],
     "tools": [LAYERS, "tests/python/test_check.py"],
     "Makefile": ["tests/python/test_make.py"],
 }
-FOLDERS = ["src/", "python/pellucid/", "python/pellucid/torch/", ""]
+FOLDERS = ["src/", "python/pellucid/", "python/pellucid/dump/", "python/pellucid/torch/", ""]
 
 
 def changed_files() -> List[str]:

@@ -106,15 +106,15 @@ THIRD_PARTY = {"rich", "jinja2", "pygments", "torch", "pyarrow", "fsspec", "pebb
 # What only IPython loads, and what only pytest does.
 LOADED_BY = {"IPython": "pellucid.notebook.magic", "pytest": "pellucid.testing.plugin"}
 
-# The folders of the PyTorch side, and what each may import of the others.
-_VALUES = ["pellucid.torch.model"]
-_READ = [*_VALUES, "pellucid.torch.store"]
+# What a capture is, what reads it and what makes it, and what each may import of the others.
+_VALUES = ["pellucid.dump.model"]
+_READ = [*_VALUES, "pellucid.dump.store"]
 _WRITTEN = [*_READ, "pellucid.torch.taps", "pellucid.torch.dynamo", "pellucid.torch.guards"]
 PYTHON_LAYERS: Dict[str, List[str]] = {
-    "pellucid.torch.model": [],
+    "pellucid.dump.model": [],
     "pellucid.torch.taps": [*_VALUES],
     "pellucid.torch.dynamo": [*_VALUES],
-    "pellucid.torch.store": [*_VALUES],
+    "pellucid.dump.store": [*_VALUES],
     "pellucid.torch.guards": [*_VALUES, "pellucid.torch.taps"],
     "pellucid.findings": [*_READ],
     "pellucid.report": [*_READ, "pellucid.findings"],

@@ -12,10 +12,10 @@ import sys
 from typing import Any, Dict, List
 
 from gen_schema import ROOT, rows
+from pellucid.dump.model import keys
 from pellucid.findings import counts, finding, remedy
 from pellucid.findings.kinds import KINDS
 from pellucid.findings.text import SCHEMA, Explained
-from pellucid.torch.model import keys
 
 DOCUMENT = ROOT / "docs" / "findings.md"
 JSON_SCHEMA = ROOT / "docs" / "findings.schema.json"

@@ -12,9 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Dict, Iterator, List, Tuple
 
-from pellucid.torch.model import events, nodes
-from pellucid.torch.model.capture import TRIALS
-from pellucid.torch.store.record import KEYS, RECORD, SCHEMA, SOURCES, TIMES
+from pellucid.dump.model import events, nodes
+from pellucid.dump.model.capture import TRIALS
+from pellucid.dump.store.record import KEYS, RECORD, SCHEMA, SOURCES, TIMES
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "schema.md"
@@ -76,7 +76,7 @@ HEAD = f"""\
 A capture is a directory. `pellucid.load(directory)` reads it without PyTorch and returns a
 `Capture`. It has all `events` in order and those of one kind (`of(Kind)`), the `caches` of each
 function, `times` and `spans`, the `text(file)` of a dumped file and the `nodes(file)` of a graph.
-`pellucid.torch.model.provenance.resolve` maps a kernel's call to the nodes that it computes, and
+`pellucid.dump.model.provenance.resolve` maps a kernel's call to the nodes that it computes, and
 so to the user's lines.
 
 | file | contents |

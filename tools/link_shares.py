@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Dict, Iterator, List, Set, Tuple
 
 from pellucid import load
+from pellucid.dump.model.events import ExternCall, Frame, Graph, KernelFile
 from pellucid.report.model import View, view_of
 from pellucid.report.pool import Pool
-from pellucid.torch.model.events import ExternCall, Frame, Graph, KernelFile
 
 Span = Tuple[int, int, int]
 Part = Tuple[str, Span, str]

@@ -142,10 +142,10 @@ _FUNCTION = types.FunctionType
 
 def described(folder: Path) -> Record:
     """What the metadata and the index say of a capture; of ranks, all together."""
+    from pellucid.dump.model.events import Graph
+    from pellucid.dump.store.load import load_all
     from pellucid.findings import find_all
     from pellucid.findings.counts import counts_of
-    from pellucid.torch.model.events import Graph
-    from pellucid.torch.store.load import load_all
 
     captures = load_all(folder / "dump")
     counts = counts_of(captures, find_all(captures))

@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import pellucid
 import torch
-from pellucid.torch.model.events import Frame
+from pellucid.dump.model.events import Frame
 
 Place = Tuple[str, int, str]
 _SIBLING = re.compile(r"^(\w+) = (graph|resumed)\(globals\(\), '([^']+)'", re.MULTILINE)

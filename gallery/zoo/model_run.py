@@ -126,7 +126,7 @@ def _ways(built: Iterator[Any], errors: List[str]) -> Iterator[Any]:
 
 def _counts() -> Dict[str, Any]:
     """What torch has counted since its counters were cleared."""
-    from pellucid.torch.model.names import scrub
+    from pellucid.dump.model.names import scrub
     from torch._dynamo.utils import counters
 
     return {
@@ -140,7 +140,7 @@ def _under_pellucid(
 ) -> Record:
     import torch
     from pellucid import prepare_debug
-    from pellucid.torch.model.events import Frame, Problem
+    from pellucid.dump.model.events import Frame, Problem
 
     started = time.monotonic()
     torch._dynamo.utils.counters.clear()

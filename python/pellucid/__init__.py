@@ -30,6 +30,12 @@ if TYPE_CHECKING:
     from pellucid.comparison.compare import compare
     from pellucid.decompilation import decompile, decompile_ex, decompile_pyc
     from pellucid.decompiler import Decompiler
+    from pellucid.dump.model import events
+    from pellucid.dump.model.capture import Capture
+    from pellucid.dump.model.differences import Difference
+    from pellucid.dump.model.events import Break, Frame, Graph, Recompile
+    from pellucid.dump.store.load import load
+    from pellucid.dump.store.session import Session
     from pellucid.findings.find import find
     from pellucid.findings.finding import Finding
     from pellucid.findings.remedy import Remedy, Trial
@@ -50,33 +56,27 @@ if TYPE_CHECKING:
     )
     from pellucid.torch.artifacts.read import open_artifact
     from pellucid.torch.logs.folder import import_log
-    from pellucid.torch.model import events
-    from pellucid.torch.model.capture import Capture
-    from pellucid.torch.model.differences import Difference
-    from pellucid.torch.model.events import Break, Frame, Graph, Recompile
-    from pellucid.torch.store.load import load
-    from pellucid.torch.store.session import Session
     from pellucid.torch.trying.trial import try_remedy
     from pellucid.verdicts import Verdict
 
 # Loaded on first use: importing pellucid imports neither torch nor the extension.
 _LAZY: Dict[str, str] = {
-    "Break": "pellucid.torch.model.events",
-    "Capture": "pellucid.torch.model.capture",
+    "Break": "pellucid.dump.model.events",
+    "Capture": "pellucid.dump.model.capture",
     "Comparison": "pellucid.comparison.change",
     "Decompilation": "pellucid.result",
     "Decompiler": "pellucid.decompiler",
-    "Difference": "pellucid.torch.model.differences",
+    "Difference": "pellucid.dump.model.differences",
     "Finding": "pellucid.findings.finding",
-    "Frame": "pellucid.torch.model.events",
-    "Graph": "pellucid.torch.model.events",
+    "Frame": "pellucid.dump.model.events",
+    "Graph": "pellucid.dump.model.events",
     "Match": "pellucid.matching.judge",
     "NanReport": "pellucid.torch",
     "Ported": "pellucid.porting.code",
     "PortedPickle": "pellucid.porting.pickles",
-    "Recompile": "pellucid.torch.model.events",
+    "Recompile": "pellucid.dump.model.events",
     "Remedy": "pellucid.findings.remedy",
-    "Session": "pellucid.torch.store.session",
+    "Session": "pellucid.dump.store.session",
     "Trial": "pellucid.findings.remedy",
     "Verdict": "pellucid.verdicts",
     "compare": "pellucid.comparison.compare",
@@ -85,13 +85,13 @@ _LAZY: Dict[str, str] = {
     "decompile_ex": "pellucid.decompilation",
     "decompile_pyc": "pellucid.decompilation",
     "dump_graph": "pellucid.torch",
-    "events": "pellucid.torch.model",
+    "events": "pellucid.dump.model",
     "find": "pellucid.findings.find",
     "find_difference": "pellucid.torch",
     "find_nan": "pellucid.torch",
     "import_log": "pellucid.torch.logs.folder",
     "install": "pellucid.torch",
-    "load": "pellucid.torch.store.load",
+    "load": "pellucid.dump.store.load",
     "match": "pellucid.matching.judge",
     "open_artifact": "pellucid.torch.artifacts.read",
     "port": "pellucid.porting.code",

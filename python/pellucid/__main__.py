@@ -446,8 +446,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if missing:
         print(missing, file=sys.stderr)
         return 1
+    from pellucid.dump.store.directories import free
     from pellucid.torch.api import run_script
-    from pellucid.torch.store.directories import free
 
     out = out or str(free("pellucid_dump"))
     try:

@@ -36,6 +36,7 @@ def test_areas_are_named_by_their_folders() -> None:
     assert check.path_of("structure/plan") == "src/structure/plan"
     assert check.path_of("findings") == "python/pellucid/findings"
     assert check.path_of("guards") == "python/pellucid/torch/guards"
+    assert check.path_of("store") == "python/pellucid/dump/store"
     assert check.path_of("tests/cases") == "tests/cases"
     with pytest.raises(SystemExit, match="check: 'flwo' is not a path"):
         check.path_of("flwo")

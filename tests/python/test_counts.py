@@ -2,12 +2,8 @@
 
 import dataclasses
 
-from pellucid.findings import count_line, find, find_all
-from pellucid.findings.counts import counts_of, versions_of
-from pellucid.findings.lines import compiled_lines
-from pellucid.findings.text import explanation
-from pellucid.torch.model.breaks import break_of
-from pellucid.torch.model.events import (
+from pellucid.dump.model.breaks import break_of
+from pellucid.dump.model.events import (
     CompileKey,
     Graph,
     Place,
@@ -16,8 +12,12 @@ from pellucid.torch.model.events import (
     Started,
     Times,
 )
-from pellucid.torch.model.failures import failures_of
-from pellucid.torch.model.nodes import Node
+from pellucid.dump.model.failures import failures_of
+from pellucid.dump.model.nodes import Node
+from pellucid.findings import count_line, find, find_all
+from pellucid.findings.counts import counts_of, versions_of
+from pellucid.findings.lines import compiled_lines
+from pellucid.findings.text import explanation
 from test_findings import FILE, KEY, broken, capture, frame
 
 PRINTED = ("Failed to trace builtin operator", "`print`", "builtin print []")

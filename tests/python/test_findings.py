@@ -9,13 +9,9 @@ from pathlib import Path
 
 import pytest
 from pellucid import terminal
-from pellucid.errors import NotADump
-from pellucid.findings import count_line, find, find_all
-from pellucid.findings.text import as_json, explanation
-from pellucid.torch.commands import STYLES
-from pellucid.torch.model.breaks import break_of
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import (
+from pellucid.dump.model.breaks import break_of
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import (
     CacheEntry,
     CacheUse,
     CompileKey,
@@ -38,9 +34,13 @@ from pellucid.torch.model.events import (
     Values,
     Verdict,
 )
-from pellucid.torch.model.failures import failures_of, is_own, limit_in
-from pellucid.torch.model.nodes import Node
-from pellucid.torch.store.load import load_all
+from pellucid.dump.model.failures import failures_of, is_own, limit_in
+from pellucid.dump.model.nodes import Node
+from pellucid.dump.store.load import load_all
+from pellucid.errors import NotADump
+from pellucid.findings import count_line, find, find_all
+from pellucid.findings.text import as_json, explanation
+from pellucid.torch.commands import STYLES
 
 FILE = "/home/me/model.py"
 PROGRAM = """\

@@ -3,9 +3,9 @@
 import dataclasses
 
 import pytest
+from pellucid.dump.model.events import Place, Skipped, Unbacked
+from pellucid.dump.model.guard_places import user_files, with_whole_paths
 from pellucid.findings import find
-from pellucid.torch.model.events import Place, Skipped, Unbacked
-from pellucid.torch.model.guard_places import user_files, with_whole_paths
 from test_counts import again
 from test_findings import FILE, KEY, capture, frame, only
 

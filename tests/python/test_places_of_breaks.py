@@ -3,7 +3,7 @@
 import dataclasses
 
 import pytest
-from pellucid.torch.model.events import Break, Place, Started
+from pellucid.dump.model.events import Break, Place, Started
 from test_findings import FILE, KEY, frame, only
 
 LIBRARY = Place("/e/site-packages/torch/nn/modules/rnn.py", 1388, "forward")

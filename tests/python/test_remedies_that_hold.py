@@ -3,8 +3,7 @@
 import dataclasses
 
 import pytest
-from pellucid.findings import find
-from pellucid.torch.model.events import (
+from pellucid.dump.model.events import (
     CacheEntry,
     CompileKey,
     Frame,
@@ -14,7 +13,8 @@ from pellucid.torch.model.events import (
     Skipped,
     Verdict,
 )
-from pellucid.torch.model.failures import failures_of
+from pellucid.dump.model.failures import failures_of
+from pellucid.findings import find
 from test_counts import again
 from test_findings import FILE, SIZE, broken, capture, frame, only
 

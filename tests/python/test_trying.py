@@ -5,11 +5,11 @@ import doctest
 from types import SimpleNamespace
 
 import pytest
+from pellucid.dump.model.events import Place
 from pellucid.errors import CannotTry
 from pellucid.findings import Finding, remedy
 from pellucid.findings.remedy import Outcome, Remedy, Trial, in_order, in_words, tried
 from pellucid.findings.text import explanation
-from pellucid.torch.model.events import Place
 from pellucid.torch.trying import edits, trial
 from pellucid.torch.trying.edits import DoesNotApply, apply
 from pellucid.torch.trying.judged import Run, judged

@@ -24,11 +24,11 @@ reveal_type(found.verdict.codes[0].status)  # Literal['identical', 'equivalent',
 reveal_type(found.verdict.tier)  # Literal['recompiled', 'relowered', 'none']
 reveal_type(pellucid.decompile_pyc(b"").source)  # str
 reveal_type(pellucid.report("a", Path("b"), out="page.html", redact=True))  # pathlib.Path
-reveal_type(pellucid.load("a"))  # pellucid.torch.model.capture.Capture
+reveal_type(pellucid.load("a"))  # pellucid.dump.model.capture.Capture
 reveal_type(pellucid.import_log("a", "b"))  # pathlib.Path
 reveal_type(pellucid.open_artifact("a", "b"))  # pathlib.Path
 reveal_type(pellucid.find_nan(len, ()))  # pellucid.torch.api.nan.NanReport
-reveal_type(pellucid.find_difference(len, ()))  # pellucid.torch.model.differences.Difference
+reveal_type(pellucid.find_difference(len, ()))  # pellucid.dump.model.differences.Difference
 reveal_type(pellucid.dump_graph("a", None))  # Union[pathlib.Path, None]
 reveal_type(pellucid.Decompiler(len).decompile())  # str
 reveal_type(pellucid.DecompileError("a").offset)  # int
@@ -57,7 +57,7 @@ pellucid.torch.dump_graph, pellucid.torch.find_difference, pellucid.torch.find_n
 pellucid.torch.debug, pellucid.torch.NanReport, pellucid.torch.prepare_debug
 pellucid.torch.install, pellucid.torch.uninstall
 with pellucid.prepare_debug("a") as session:
-    reveal_type(session)  # pellucid.torch.store.session.Session
+    reveal_type(session)  # pellucid.dump.store.session.Session
 with pellucid.debug():
     pellucid.install()
     pellucid.uninstall()

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Dict, Iterable, List, Optional, Tuple
 
-from pellucid.torch.model.breaks import break_of
-from pellucid.torch.model.capture import NODES, Capture
-from pellucid.torch.model.events import (
+from pellucid.dump.model.breaks import break_of
+from pellucid.dump.model.capture import NODES, Capture
+from pellucid.dump.model.events import (
     CacheEntry,
     CacheUse,
     CompileKey,
@@ -22,9 +22,9 @@ from pellucid.torch.model.events import (
     Times,
     Verdict,
 )
-from pellucid.torch.model.failures import failures_of
-from pellucid.torch.model.nodes import Node, nodes_to_bytes
-from pellucid.torch.store.record import RECORD, TIMES, record_text, side_files, times_text
+from pellucid.dump.model.failures import failures_of
+from pellucid.dump.model.nodes import Node, nodes_to_bytes
+from pellucid.dump.store.record import RECORD, TIMES, record_text, side_files, times_text
 
 TOY = "/home/someone/work/toy.py"
 BREAK_AT = 3

@@ -14,11 +14,11 @@ import pytest
 from dumps import BREAK_AT, SOURCE, TOY, large, small, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pellucid.dump.model.events import CompileKey, Frame, Place, Source, Verdict
 from pellucid.report import findings_of, page_of, report
 from pellucid.report.chunks import of_numbers
 from pellucid.report.layout import arcs, blocks
 from pellucid.report.shrink import without_paths
-from pellucid.torch.model.events import CompileKey, Frame, Place, Source, Verdict
 
 GOLDEN = Path(__file__).parent / "small.json"
 

@@ -10,8 +10,8 @@ from typing import Any, List, Tuple
 import pellucid
 import pytest
 from dumps import small
+from pellucid.dump.model.events import Frame, Place
 from pellucid.notebook.html import capture_html, decompilation_html, html_of, safe
-from pellucid.torch.model.events import Frame, Place
 
 HOSTILE = (
     "</style></pre><script>alert(1)</script><img src=x onerror='alert(2)'>\"&\u202e\x1b[31m\ud800"

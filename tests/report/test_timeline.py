@@ -7,12 +7,12 @@ from typing import Any, List
 import pytest
 from dumps import TOY, write
 from pellucid import load
+from pellucid.dump.model.events import CompileKey, Metrics, Place, Span, Started
+from pellucid.dump.model.phases import OWNERS
+from pellucid.dump.store.session import Session
 from pellucid.report import write_trace
 from pellucid.report.timeline import compiles_of, flame_of, sums_of, trace_of
 from pellucid.torch.capture.spans import take
-from pellucid.torch.model.events import CompileKey, Metrics, Place, Span, Started
-from pellucid.torch.model.phases import OWNERS
-from pellucid.torch.store.session import Session
 
 RECORDED = [
     ("B", "inductor_compile", {}),

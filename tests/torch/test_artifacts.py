@@ -22,6 +22,7 @@ import pellucid
 import pytest
 import torch
 from pellucid import events
+from pellucid.dump.model.events import CompileKey
 from pellucid.errors import DecompileError, NotAnArtifact
 from pellucid.findings import find
 from pellucid.pickle_tree import Tree
@@ -30,7 +31,6 @@ from pellucid.torch.artifacts.compiled import backends_in, functions_in
 from pellucid.torch.artifacts.guards import entry_of
 from pellucid.torch.artifacts.parts import parts_of
 from pellucid.torch.artifacts.sources import source_of
-from pellucid.torch.model.events import CompileKey
 from support import compiles, run_env, torch_version
 
 SAVED = Path(__file__).parent / "saved"

@@ -11,14 +11,14 @@ from types import SimpleNamespace
 
 import pytest
 from pellucid import load
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import Break, CompileKey
 from pellucid.findings import find
 from pellucid.findings.remedies import advise
 from pellucid.findings.source import Program
 from pellucid.findings.text import explanation
 from pellucid.findings.words import sentence
 from pellucid.torch import prepare_debug
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Break, CompileKey
 from support import torch_version
 
 PROGRAM = Path(__file__).with_name("programs") / "asked.py"

@@ -5,10 +5,10 @@ import threading
 
 import pytest
 from pellucid import load
+from pellucid.dump.model.events import Calls, Frame, Problem
 from pellucid.findings import find
 from pellucid.findings.text import as_json, explanation
 from pellucid.torch import prepare_debug
-from pellucid.torch.model.events import Calls, Frame, Problem
 from support import run_env, warm_python
 
 

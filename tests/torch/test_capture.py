@@ -11,10 +11,10 @@ import threading
 
 import pytest
 from pellucid import load
+from pellucid.dump.model.events import Break, Frame, Graph, Problem, Recompile, Started, Verdict
+from pellucid.dump.store.session import Session
 from pellucid.torch import prepare_debug
 from pellucid.torch.dynamo import rewrite as rewriting
-from pellucid.torch.model.events import Break, Frame, Graph, Problem, Recompile, Started, Verdict
-from pellucid.torch.store.session import Session
 from pellucid.torch.taps import hooks
 from pellucid.torch.taps.compat import Capability
 from support import PROGRAMS, run_env, torch_version
@@ -440,7 +440,7 @@ def test_disk_that_takes_nothing_does_not_reach_the_program(several, torch, tmp_
     def full(path, text):
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr("pellucid.torch.store.session.write_atomic", full)
+    monkeypatch.setattr("pellucid.dump.store.session.write_atomic", full)
     with pytest.warns(RuntimeWarning, match="No space left"), prepare_debug(tmp_path) as session:
         result = torch.compile(several.plain, backend="eager")(torch.zeros(2))
     assert result.tolist() == [1.0, 1.0]

@@ -7,8 +7,8 @@ import warnings
 
 import pytest
 from pellucid import Decompiler, decompile, decompile_ex, prepare_debug
+from pellucid.dump.model.events import Frame
 from pellucid.torch.dynamo.closures import unwrap
-from pellucid.torch.model.events import Frame
 from support import torch_version
 
 warnings.simplefilter("ignore")

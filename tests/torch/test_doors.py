@@ -5,9 +5,9 @@ import textwrap
 
 import pytest
 from pellucid import load
+from pellucid.dump.model.events import Frame, Graph, Started
 from pellucid.findings import find
 from pellucid.findings.text import explanation
-from pellucid.torch.model.events import Frame, Graph, Started
 from support import run_env, torch_version, warm_python
 
 pytestmark = pytest.mark.skipif(

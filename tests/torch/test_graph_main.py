@@ -5,10 +5,10 @@ import sys
 
 import pellucid
 import pytest
+from pellucid.dump.model.events import Graph
+from pellucid.dump.model.needs import needs_of_text
 from pellucid.report import page_of
 from pellucid.torch import dump_graph, prepare_debug
-from pellucid.torch.model.events import Graph
-from pellucid.torch.model.needs import needs_of_text
 from pellucid.torch.text.graph_main import main_text
 from support import run_env, torch_version, warm_python
 

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 from pellucid import load
-from pellucid.torch import prepare_debug
-from pellucid.torch.model.events import (
+from pellucid.dump.model.events import (
     CacheUse,
     Graph,
     GraphRun,
@@ -17,6 +16,7 @@ from pellucid.torch.model.events import (
     Skipped,
     Times,
 )
+from pellucid.torch import prepare_debug
 from support import run_env, torch_version
 
 
@@ -159,7 +159,7 @@ def test_source_is_in_torchs_own_trace_once(torch, tmp_path):
         "def work(x):\n    torch._dynamo.graph_break()\n    return x + 1\n"
         "with pellucid.prepare_debug(sys.argv[1]), pellucid.prepare_debug(sys.argv[2]) as inner:\n"
         "    torch.compile(work, backend='eager')(torch.ones(2))\n"
-        "from pellucid.torch.model.events import Graph\n"
+        "from pellucid.dump.model.events import Graph\n"
         f"assert {{g.stage for g in inner.of(Graph)}} - {{'{BEFORE_CHECKS}'}} == {{'captured'}}\n"
     )
     trace, dump = tmp_path / "trace", tmp_path / "dump"

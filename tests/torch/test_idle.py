@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from pellucid.dump.model.events import Frame
 from pellucid.torch import prepare_debug
-from pellucid.torch.model.events import Frame
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 from link_shares import reached, shares
 from pellucid import load
+from pellucid.dump.model.events import CacheUse, KernelFile
 from pellucid.report.model import view_of
 from pellucid.report.pool import Pool
 from pellucid.torch import prepare_debug
-from pellucid.torch.model.events import CacheUse, KernelFile
 
 
 def test_guards_of_a_librarys_lines_lead_to_the_programs(torch, dynamo, tmp_path):

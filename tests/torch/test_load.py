@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pellucid
 import pytest
-from pellucid.torch import prepare_debug
-from pellucid.torch.capture.spans import SpanReader
-from pellucid.torch.model import events
-from pellucid.torch.model.capture import NODES
-from pellucid.torch.model.events import (
+from pellucid.dump.model import events
+from pellucid.dump.model.capture import NODES
+from pellucid.dump.model.events import (
     CacheUse,
     Frame,
     Graph,
@@ -25,10 +23,12 @@ from pellucid.torch.model.events import (
     Times,
     Unknown,
 )
-from pellucid.torch.model.nodes import Node, nodes_from_bytes, nodes_to_bytes
-from pellucid.torch.store.load import captures_below, load_all
-from pellucid.torch.store.record import RECORD, record_text, times_text
-from pellucid.torch.store.values import value_of
+from pellucid.dump.model.nodes import Node, nodes_from_bytes, nodes_to_bytes
+from pellucid.dump.store.load import captures_below, load_all
+from pellucid.dump.store.record import RECORD, record_text, times_text
+from pellucid.dump.store.values import value_of
+from pellucid.torch import prepare_debug
+from pellucid.torch.capture.spans import SpanReader
 from support import run_env
 
 

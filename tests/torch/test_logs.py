@@ -12,10 +12,10 @@ import pellucid
 import pytest
 from pellucid.__main__ import main
 from pellucid.comparison.compare import compare
+from pellucid.dump.model.events import Frame, Graph, Log, Problem, Skipped, Source
+from pellucid.dump.store.load import load_all
 from pellucid.findings import find, find_all
 from pellucid.torch.logs import reader
-from pellucid.torch.model.events import Frame, Graph, Log, Problem, Skipped, Source
-from pellucid.torch.store.load import load_all
 from support import compiles, run_env, torch_version, warm_python
 
 LOGS = Path(__file__).resolve().parent / "logs"

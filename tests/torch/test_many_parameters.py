@@ -1,8 +1,8 @@
 """A graph is called with every parameter of the model: hundreds of arguments in one call."""
 
 import pytest
+from pellucid.dump.model.events import Frame
 from pellucid.torch import prepare_debug
-from pellucid.torch.model.events import Frame
 from support import torch_version
 
 

@@ -6,8 +6,8 @@ import subprocess
 import tempfile
 
 import pytest
+from pellucid.dump.model.events import NonFinite
 from pellucid.torch import find_nan, prepare_debug
-from pellucid.torch.model.events import NonFinite
 from support import PROGRAMS, run_env, torch_version, warm_python
 
 FUNCTION = re.compile(

@@ -5,11 +5,11 @@ import shutil
 
 import pellucid
 import pytest
+from pellucid.dump.model.events import ExternCall, Graph, KernelFile, Place
+from pellucid.dump.model.graph_text import graph_hash, nodes_of_text
+from pellucid.dump.model.program_text import add_origins, kernels_of_text
+from pellucid.dump.model.provenance import resolve, resolve_by_name
 from pellucid.torch import dump_graph, prepare_debug
-from pellucid.torch.model.events import ExternCall, Graph, KernelFile, Place
-from pellucid.torch.model.graph_text import graph_hash, nodes_of_text
-from pellucid.torch.model.program_text import add_origins, kernels_of_text
-from pellucid.torch.model.provenance import resolve, resolve_by_name
 
 NESTED = """\
 # a file

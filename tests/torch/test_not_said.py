@@ -3,7 +3,7 @@
 import pellucid
 import pytest
 from pellucid.comparison.compare import compare
-from pellucid.torch.model.events import FilteredGuards, Operator
+from pellucid.dump.model.events import FilteredGuards, Operator
 
 
 def only(session, kind):

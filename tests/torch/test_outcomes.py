@@ -2,9 +2,9 @@
 
 import pytest
 from pellucid import load
+from pellucid.dump.model.events import Break, LateHook, Passed, Recompile, Skipped, Stance
 from pellucid.findings import find
 from pellucid.torch import prepare_debug
-from pellucid.torch.model.events import Break, LateHook, Passed, Recompile, Skipped, Stance
 from support import torch_version
 
 NEWEST = (2, 13)

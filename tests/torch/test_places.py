@@ -3,8 +3,8 @@
 import functools
 
 import pellucid
+from pellucid.dump.model.events import Frame, Started
 from pellucid.findings.counts import versions_of
-from pellucid.torch.model.events import Frame, Started
 
 
 def checked(function):

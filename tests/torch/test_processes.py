@@ -143,7 +143,7 @@ def test_a_program_that_asks_for_compiles_in_vain_is_told_so(torch, tmp_path):
 
 
 def test_another_program_has_another_directory(tmp_path):
-    from pellucid.torch.store.directories import Job, Mark, claim
+    from pellucid.dump.store.directories import Job, Mark, claim
 
     def claimed(run, program, first=True):
         got = claim(tmp_path, Job(), Mark(run, program), first)

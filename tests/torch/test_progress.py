@@ -7,10 +7,10 @@ import threading
 import time
 
 import pytest
+from pellucid.dump.model.events import Place
 from pellucid.torch import prepare_debug
 from pellucid.torch.capture.connection import CAPTURE
 from pellucid.torch.capture.progress import Progress
-from pellucid.torch.model.events import Place
 from pellucid.torch.taps import now
 from pellucid.torch.taps.trace import TraceRecord
 from support import run_env

@@ -12,16 +12,16 @@ import time
 from pathlib import Path
 
 import pytest
+from pellucid.dump.model import names
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import Break, CacheUse, CompileKey, Frame, Place, Verdict
+from pellucid.dump.model.origin import Origin
+from pellucid.dump.store.session import Session, write_atomic
 from pellucid.findings.source import Program
 from pellucid.torch.capture.connection import collector_at_rest
 from pellucid.torch.dynamo import local_names
 from pellucid.torch.dynamo.rewrite import disassembly, rewrite, same_instructions
 from pellucid.torch.dynamo.user_lines import annotate, resumed_codes, resumed_line
-from pellucid.torch.model import names
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Break, CacheUse, CompileKey, Frame, Place, Verdict
-from pellucid.torch.model.origin import Origin
-from pellucid.torch.store.session import Session, write_atomic
 from pellucid.torch.taps import compat
 from pellucid.torch.taps.trace import UNREADABLE, Listeners, TraceHandler, parse_trace
 from pellucid.torch.text.dump import is_python, valid
@@ -30,40 +30,40 @@ from pellucid.torch.text.full_code_names import names_of
 from pellucid.torch.text.index import index_text
 
 MODULES = [
-    "capture.metrics",
-    "capture.spans",
-    "dynamo.closures",
-    "dynamo.counting",
-    "dynamo.generated",
-    "dynamo.local_names",
-    "dynamo.rewrite",
-    "dynamo.terms",
-    "dynamo.user_lines",
-    "guards.checks",
-    "guards.kinds",
-    "model.dynamo_names",
-    "model.expressions",
-    "model.memory",
-    "model.names",
-    "model.phases",
-    "model.program_flow",
-    "model.saved",
-    "model.stages",
-    "taps.compat",
-    "taps.fx_meta",
-    "taps.guard_ways",
-    "taps.operators",
-    "taps.trace",
-    "text.dump",
-    "text.full_code",
-    "text.full_code_names",
-    "text.graph_main",
+    "dump.model.dynamo_names",
+    "dump.model.expressions",
+    "dump.model.memory",
+    "dump.model.names",
+    "dump.model.phases",
+    "dump.model.program_flow",
+    "dump.model.saved",
+    "dump.model.stages",
+    "torch.capture.metrics",
+    "torch.capture.spans",
+    "torch.dynamo.closures",
+    "torch.dynamo.counting",
+    "torch.dynamo.generated",
+    "torch.dynamo.local_names",
+    "torch.dynamo.rewrite",
+    "torch.dynamo.terms",
+    "torch.dynamo.user_lines",
+    "torch.guards.checks",
+    "torch.guards.kinds",
+    "torch.taps.compat",
+    "torch.taps.fx_meta",
+    "torch.taps.guard_ways",
+    "torch.taps.operators",
+    "torch.taps.trace",
+    "torch.text.dump",
+    "torch.text.full_code",
+    "torch.text.full_code_names",
+    "torch.text.graph_main",
 ]
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_doctests(module):
-    failed, tried = doctest.testmod(importlib.import_module(f"pellucid.torch.{module}"))
+    failed, tried = doctest.testmod(importlib.import_module(f"pellucid.{module}"))
     assert tried and not failed
 
 

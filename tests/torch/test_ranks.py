@@ -8,8 +8,8 @@ from typing import Any, Dict
 
 import pellucid
 import pytest
+from pellucid.dump.store.load import load_all
 from pellucid.findings import find_all
-from pellucid.torch.store.load import load_all
 from support import PROGRAMS, run_env, torch_version
 
 ODD = {"shape": 3, "configuration": 0, "cache": 2, "collectives": 1}

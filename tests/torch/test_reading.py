@@ -4,10 +4,10 @@ import functools
 import sysconfig
 
 import pytest
+from pellucid.dump.model.events import Frame
 from pellucid.torch import prepare_debug
 from pellucid.torch.dynamo.terms import described, stack_values, terms
 from pellucid.torch.dynamo.user_lines import annotate
-from pellucid.torch.model.events import Frame
 from support import torch_version
 
 NUMBERED = ("temp_", "tmp_", "result_1", ":=")

@@ -4,7 +4,7 @@ import ast
 import re
 
 import pytest
-from pellucid.torch.model.events import Break, Frame, Graph, Problem, Recompile
+from pellucid.dump.model.events import Break, Frame, Graph, Problem, Recompile
 
 
 def same_bits(torch, ours, theirs):

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from pellucid.dump.store.load import load_all
 from pellucid.findings import find_all
-from pellucid.torch.store.load import load_all
 from support import PROGRAMS, run_env, torch_version, warm_python
 
 RUNNER = Path(__file__).with_name("run_reports.py")

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 from needs import need
+from pellucid.dump.store.load import load_all
 from pellucid.findings import find_all
 from pellucid.findings.text import explanation
-from pellucid.torch.store.load import load_all
 from support import run_env, torch_version, warm_python
 from views import disagreements
 

@@ -4,13 +4,13 @@ import json
 
 import pellucid
 import pytest
+from pellucid.dump.model.events import Place, Problem, Saved
+from pellucid.dump.model.memory import size_in_words
+from pellucid.dump.model.needs import sizes_of
+from pellucid.dump.model.nodes import Node
+from pellucid.dump.model.saved import saved_by
 from pellucid.findings import find
 from pellucid.torch import prepare_debug
-from pellucid.torch.model.events import Place, Problem, Saved
-from pellucid.torch.model.memory import size_in_words
-from pellucid.torch.model.needs import sizes_of
-from pellucid.torch.model.nodes import Node
-from pellucid.torch.model.saved import saved_by
 from pellucid.torch.taps import hooks
 from support import torch_version
 

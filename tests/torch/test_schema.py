@@ -6,7 +6,7 @@ from pathlib import Path
 import gen_schema
 import pellucid
 import pytest
-from pellucid.torch.model.events import Break, CompileKey, Frame, Graph, Place, Recompile
+from pellucid.dump.model.events import Break, CompileKey, Frame, Graph, Place, Recompile
 from support import run_env, warm_python
 
 OLD = Path(__file__).resolve().parent / "schema_1"

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from pellucid.dump.model.events import Frame, Graph, GraphRun, Problem
 from pellucid.torch import find_nan, prepare_debug
 from pellucid.torch.api import watch
 from pellucid.torch.capture import connection, records
-from pellucid.torch.model.events import Frame, Graph, GraphRun, Problem
 from pellucid.torch.taps import (
     fx_meta,
     graph_hooks,

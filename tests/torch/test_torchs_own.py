@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 from pellucid import load
+from pellucid.dump.model.events import CompileKey, Place, Skipped
 from pellucid.findings import find
 from pellucid.findings.torchs_own import fault_of_torch, traced_line
 from pellucid.torch import prepare_debug
-from pellucid.torch.model.events import CompileKey, Place, Skipped
 
 
 def failed(torch, tmp_path, function, *args):

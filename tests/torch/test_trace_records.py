@@ -5,12 +5,7 @@ import json
 
 import pellucid
 import pytest
-from pellucid.findings.find import find
-from pellucid.report import page_of
-from pellucid.report.model import rest_of
-from pellucid.torch import prepare_debug
-from pellucid.torch.capture.records import TAKERS
-from pellucid.torch.model.events import (
+from pellucid.dump.model.events import (
     AutogradCompile,
     BackwardFailure,
     CacheUse,
@@ -21,7 +16,12 @@ from pellucid.torch.model.events import (
     SideEffect,
     Wrappers,
 )
-from pellucid.torch.model.traced import DROPPED, GRAPH, KINDS, LOG, STAGE, TAKEN
+from pellucid.dump.model.traced import DROPPED, GRAPH, KINDS, LOG, STAGE, TAKEN
+from pellucid.findings.find import find
+from pellucid.report import page_of
+from pellucid.report.model import rest_of
+from pellucid.torch import prepare_debug
+from pellucid.torch.capture.records import TAKERS
 from support import torch_version
 
 PREFIX = "V0102 03:04:05.000000 1 torch/_logging/structured.py:28] "

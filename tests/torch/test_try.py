@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pellucid
 import pytest
+from pellucid.dump.model.events import Place
+from pellucid.dump.store.load import load_all
 from pellucid.findings import find_all
 from pellucid.findings.remedy import Remedy
-from pellucid.torch.model.events import Place
-from pellucid.torch.store.load import load_all
 from pellucid.torch.trying import server
 from pellucid.torch.trying.trial import try_all
 from support import run_env, warm_python

@@ -1,8 +1,8 @@
 """What Dynamo rarely has to write down is proven as well, and runs from its file."""
 
 import pytest
+from pellucid.dump.model.events import Frame
 from pellucid.torch import prepare_debug
-from pellucid.torch.model.events import Frame
 from support import torch_version
 
 FUNCTIONS = [

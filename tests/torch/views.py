@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
+from pellucid.dump.store.load import load_all
 from pellucid.findings import find_all
 from pellucid.findings.costs import compile_seconds
 from pellucid.findings.summary import summary
 from pellucid.findings.text import as_json, explanation
 from pellucid.notebook.html import html_of
 from pellucid.report import report
-from pellucid.torch.store.load import load_all
 
 _NAMES = ("functions", "versions", "graphs", "breaks", "recompiles", "lines", "left_out")
 _WORDS = {

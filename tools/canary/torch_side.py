@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the torch of the interpreter that runs this has, and what of it pellucid does not know.
 
-The tables are those of python/pellucid/torch, imported without the package around them, which
-needs pellucid's extension; where that is there, a small program is captured as well, and what the
-capture says of this torch is told. What is known and of no use is in known/torch.json.
+The tables are those of python/pellucid/torch and dump, imported without the package around them,
+which needs pellucid's extension; where that is there, a small program is captured as well, and what
+the capture says of this torch is told. What is known and of no use is in known/torch.json.
 """
 
 import ast
@@ -26,15 +26,16 @@ from interpreter import News
 Known = Dict[str, List[str]]
 
 _HERE = "python/pellucid/torch/"
+_MODEL = "python/pellucid/dump/model/"
 _TABLES = (
-    "taps.compat",
-    "taps.shapes",
-    "taps.trace",
-    "model.stages",
-    "model.traced",
-    "capture.metrics",
-    "guards.kinds",
-    "guards.access",
+    "pellucid.torch.taps.compat",
+    "pellucid.torch.taps.shapes",
+    "pellucid.torch.taps.trace",
+    "pellucid.dump.model.stages",
+    "pellucid.dump.model.traced",
+    "pellucid.torch.capture.metrics",
+    "pellucid.torch.guards.kinds",
+    "pellucid.torch.guards.access",
 )
 _TRACED = (
     "_dynamo",
@@ -54,14 +55,14 @@ _SENDERS = {
 }
 # What torch calls its things and how it words them, where pellucid goes by that.
 _WORDS = [
-    ("Graph Break Reason: ", "events.py (Break.title)"),
-    ("User code traceback:", "events.py, hooks.py (_break_text)"),
-    ("torch_dynamo_resume_in", "names.py"),
-    ("__compiled_fn", "names.py, generated.py, stages.py"),
-    ("__resume_at", "names.py, generated.py"),
-    ("AOT ID: ", "stages.py (program_direction)"),
-    ("async_compile.", "stages.py (kernels)"),
-    ("CompilationMetrics", "capture/metrics.py"),
+    ("Graph Break Reason: ", _MODEL + "breaks.py"),
+    ("User code traceback:", _MODEL + "breaks.py, taps/hooks.py (_break_text)"),
+    ("torch_dynamo_resume_in", _MODEL + "dynamo_names.py"),
+    ("__compiled_fn", _MODEL + "dynamo_names.py"),
+    ("__resume_at", _MODEL + "dynamo_names.py"),
+    ("AOT ID: ", _MODEL + "stages.py (program_direction)"),
+    ("async_compile.", _MODEL + "stages.py (kernels)"),
+    ("CompilationMetrics", _HERE + "capture/metrics.py"),
 ]
 # Of torch's guards, those that stand for others.
 _BASES = frozenset(["LeafGuard", "RelationalGuard", "GuardAccessor"])
@@ -103,15 +104,12 @@ def tables(root: Path) -> types.SimpleNamespace:
     finder = _InTree(root)
     sys.meta_path.insert(0, finder)
     try:
-        folders = {name.rpartition(".")[0] for name in _TABLES}
-        for name in ("pellucid", "pellucid.torch", *("pellucid.torch." + x for x in folders)):
+        folders = {name.rsplit(".", up)[0] for name in _TABLES for up in (1, 2, 3)}
+        for name in sorted(folders):
             package = types.ModuleType(name)
             package.__path__ = [str(root / "python" / name.replace(".", "/"))]
             sys.modules[name] = package
-        modules = {
-            name.replace(".", "_"): importlib.import_module("pellucid.torch." + name)
-            for name in _TABLES
-        }
+        modules = {"_".join(name.split(".")[2:]): importlib.import_module(name) for name in _TABLES}
     finally:
         sys.meta_path.remove(finder)
         for name in list(sys.modules):
@@ -175,7 +173,7 @@ def word_news() -> List[News]:
     for text in _sources():
         for word in [word for word in missing if word in text]:
             del missing[word]
-    return [News(_HERE + file, "torch no longer says %r" % word) for word, file in missing.items()]
+    return [News(file, "torch no longer says %r" % word) for word, file in missing.items()]
 
 
 # -- lists -----------------------------------------------------------------------------------------
@@ -279,7 +277,7 @@ def trace_news(ours: Any) -> List[News]:
         is_of_row = any(fnmatchcase(row, kind) for row in table.KINDS)  # where torch makes the name
         if table.fate_of(kind.replace("*", "0")) is None and not is_of_row:
             text = "event of the trace %s is not in the table" % kind
-            found.append(News(_HERE + "model/traced.py", text))
+            found.append(News(_MODEL + "traced.py", text))
     return found
 
 
@@ -327,7 +325,7 @@ def lists(root: Path, ours: Any) -> List[Tuple[str, str, Set[str], Set[str]]]:
         ),
         (
             "kind of async_compile",
-            _HERE + "model/stages.py (SUFFIX_OF_KERNEL)",
+            _MODEL + "stages.py (SUFFIX_OF_KERNEL)",
             _makers(),
             set(ours.model_stages.SUFFIX_OF_KERNEL) | ours.model_stages.NO_KERNELS,
         ),
@@ -337,7 +335,7 @@ def lists(root: Path, ours: Any) -> List[Tuple[str, str, Set[str], Set[str]]]:
             _metrics(),
             set(ours.capture_metrics._STABLE_METRICS),
         ),
-        ("graph break", _HERE + "model/events.py (Break)", set(_breaks()), set()),
+        ("graph break", _MODEL + "events.py (Break)", set(_breaks()), set()),
     ]
 
 
@@ -370,7 +368,7 @@ def captured_news(root: Path) -> List[News]:
     by_wording = set(tables(root).guards_kinds._BY_KIND)
     try:
         import pellucid
-        from pellucid.torch.model.events import Problem
+        from pellucid.dump.model.events import Problem
     except ImportError as error:
         print("torch: nothing was captured, as pellucid is not built for this Python: %s" % error)
         return []

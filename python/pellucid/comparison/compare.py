@@ -13,8 +13,8 @@ import os
 from dataclasses import replace
 from typing import Iterator, Mapping, Sequence
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Operator
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import Operator
 
 from .change import KINDS, Change, Comparison, Line
 from .functions import Function, functions_of

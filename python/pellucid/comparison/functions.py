@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Iterator
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.dynamo_names import broken_function
-from pellucid.torch.model.events import Break, CompileKey, Frame, Recompile, Started
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.dynamo_names import broken_function
+from pellucid.dump.model.events import Break, CompileKey, Frame, Recompile, Started
 
 
 @dataclass

@@ -8,9 +8,9 @@ import functools
 import re
 from typing import Mapping, NamedTuple, Sequence
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import ExternCall, Graph, KernelFile
-from pellucid.torch.model.nodes import Node
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import ExternCall, Graph, KernelFile
+from pellucid.dump.model.nodes import Node
 
 from .change import Line
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.store.load import captures_below, load
+from pellucid.dump.store.record import RECORD
 from pellucid.errors import NotADump
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.store.load import captures_below, load
-from pellucid.torch.store.record import RECORD
 
 
 def captures_in(directory: str | os.PathLike[str]) -> dict[str, Capture]:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Iterator, Mapping, Sequence
 
 from pellucid._version import __version__
+from pellucid.dump.model.capture import Capture, first_graphs
+from pellucid.dump.model.events import Graph, KernelFile, Source
 from pellucid.findings import find
 from pellucid.findings.counts import counts_of
 from pellucid.report.page import hash_of, squeezed, style_text, template
-from pellucid.torch.model.capture import Capture, first_graphs
-from pellucid.torch.model.events import Graph, KernelFile, Source
 
 from .change import Change, Comparison, Line
 from .load import captures_in, told_process

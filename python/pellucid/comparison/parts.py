@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Callable, Iterable, TypeVar
 
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import Break, Place, Recompile, Skipped
+from pellucid.dump.model.names import label, scrub
 from pellucid.findings import find
 from pellucid.findings.finding import Finding
 from pellucid.findings.kinds import KINDS
 from pellucid.findings.words import difference
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Break, Place, Recompile, Skipped
-from pellucid.torch.model.names import label, scrub
 
 from .change import Change, Line
 from .functions import Function

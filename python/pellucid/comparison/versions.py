@@ -10,10 +10,10 @@ from collections import Counter
 from dataclasses import replace
 from typing import Sequence
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.dynamo_names import without_numbers
-from pellucid.torch.model.events import CacheEntry, CacheUse, CompileKey, Graph, Guard
-from pellucid.torch.model.names import scrub
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.dynamo_names import without_numbers
+from pellucid.dump.model.events import CacheEntry, CacheUse, CompileKey, Graph, Guard
+from pellucid.dump.model.names import scrub
 
 from .change import Change, Line
 from .functions import InFunction

@@ -15,8 +15,8 @@ from types import CodeType
 from typing import Any, Callable, Iterator, Mapping
 
 from pellucid.decompiler import DecompilationError, Decompiler
+from pellucid.dump.model.names import identifier
 from pellucid.torch import debug, prepare_debug
-from pellucid.torch.model.names import identifier
 from pellucid.torch.taps import graph_hooks, hooks
 
 __all__ = ["DebuggableHook", "debug", "enable_bytecode_hook", "patch", "prepare_debug"]

@@ -17,11 +17,11 @@ from types import CodeType
 from typing import Any, ClassVar, Iterator, Mapping, Sequence
 
 from pellucid.decompiler import write_new
+from pellucid.dump.model.events import CompileKey, Frame
+from pellucid.dump.model.names import definable, slug
 from pellucid.torch.capture.frames import place_of
 from pellucid.torch.capture.summary import entry_of
 from pellucid.torch.dynamo.rewrite import Rewriting, rewrite
-from pellucid.torch.model.events import CompileKey, Frame
-from pellucid.torch.model.names import definable, slug
 from pellucid.torch.taps import graph_hooks, hooks, origins
 from pellucid.torch.text.dump import transformed_name
 from pellucid.torch.text.full_code import full_code_text

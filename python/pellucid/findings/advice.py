@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Callable, Match
 
-from pellucid.torch.model.events import Break, Place
+from pellucid.dump.model.events import Break, Place
 
 from .remedy import Remedy, of_words, setting
 from .source import Program

@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import Sequence
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import CompileKey, GuardFailure, Place, Specialized
-from pellucid.torch.model.names import as_written
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import CompileKey, GuardFailure, Place, Specialized
+from pellucid.dump.model.names import as_written
 
 from . import remedy as forms
 from .dispatch import keys_in_words

@@ -8,9 +8,9 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import Mapping, Sequence
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.dynamo_names import broken_function
-from pellucid.torch.model.events import Break, CompileKey, Frame, Skipped, Times
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.dynamo_names import broken_function
+from pellucid.dump.model.events import Break, CompileKey, Frame, Skipped, Times
 
 from .finding import Cost, Finding
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Sequence
 
 from pellucid.brief import counted
-from pellucid.torch.model.capture import Capture, count_graphs
-from pellucid.torch.model.events import Frame, Graph
-from pellucid.torch.model.names import is_resumed
+from pellucid.dump.model.capture import Capture, count_graphs
+from pellucid.dump.model.events import Frame, Graph
+from pellucid.dump.model.names import is_resumed
 
 from .finding import Finding
 from .lines import compiled_lines

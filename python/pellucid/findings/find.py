@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Sequence
 
-from pellucid.torch.model.capture import Capture
+from pellucid.dump.model.capture import Capture
 
 from .costs import charged, compile_seconds
 from .counts import BREAKS, RECOMPILES

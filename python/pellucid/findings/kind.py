@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Callable, Sequence
 
-from pellucid.torch.model.capture import Capture
+from pellucid.dump.model.capture import Capture
 
 from .finding import Finding
 from .source import Program

@@ -13,9 +13,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Sequence, Set, Tuple
 
-from pellucid.torch.model.breaks import break_of
-from pellucid.torch.model.capture import Capture, first_graphs
-from pellucid.torch.model.events import (
+from pellucid.dump.model.breaks import break_of
+from pellucid.dump.model.capture import Capture, first_graphs
+from pellucid.dump.model.events import (
     Break,
     Frame,
     Graph,
@@ -25,10 +25,10 @@ from pellucid.torch.model.events import (
     Source,
     Started,
 )
-from pellucid.torch.model.expressions import walk
-from pellucid.torch.model.failures import is_own
-from pellucid.torch.model.graph_text import FILE_COMMENT, nodes_of_text
-from pellucid.torch.model.names import is_resumed
+from pellucid.dump.model.expressions import walk
+from pellucid.dump.model.failures import is_own
+from pellucid.dump.model.graph_text import FILE_COMMENT, nodes_of_text
+from pellucid.dump.model.names import is_resumed
 
 from .source import Program
 

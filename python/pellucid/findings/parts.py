@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import Collection, Iterator, Sequence
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import CompileKey, Span
-from pellucid.torch.model.phases import AUTOTUNING
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import CompileKey, Span
+from pellucid.dump.model.phases import AUTOTUNING
 
 ATTEMPT = re.compile(r"^compile_attempt_\d+$")
 GUARDS = re.compile(r"^build_guards$")

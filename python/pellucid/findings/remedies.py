@@ -10,8 +10,8 @@ import re
 from dataclasses import replace
 from typing import Match
 
-from pellucid.torch.model.events import Break, Place
-from pellucid.torch.model.failures import is_own
+from pellucid.dump.model.events import Break, Place
+from pellucid.dump.model.failures import is_own
 
 from . import rewrites
 from .advice import Advice, Make, said, set_to, told

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Iterator, Sequence
 
 from pellucid.brief import one_line
-from pellucid.torch.model.events import Place
+from pellucid.dump.model.events import Place
 
 KINDS = ("by hand", "setting", "environment", "edit", "option", "mark", "argument")
 """How a remedy is applied.

@@ -9,9 +9,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Sequence
 
-from pellucid.torch.model.capture import TRIALS
-from pellucid.torch.store.record import RECORD
-from pellucid.torch.store.values import Mismatch, value_of
+from pellucid.dump.model.capture import TRIALS
+from pellucid.dump.store.record import RECORD
+from pellucid.dump.store.values import Mismatch, value_of
 
 from .finding import Finding
 from .remedy import Remedy, Trial, tried

@@ -7,7 +7,7 @@ import ast
 import functools
 from typing import Callable, Iterator, Sequence
 
-from pellucid.torch.model.events import Place
+from pellucid.dump.model.events import Place
 
 from .source import Program
 

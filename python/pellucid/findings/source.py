@@ -12,11 +12,11 @@ import re
 import sys
 from typing import Any, Callable, Generic, Iterable, Sequence, TypeVar
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.dynamo_names import broken_function
-from pellucid.torch.model.events import Artifact, Frame, Link, Log, Place, Source
-from pellucid.torch.model.expressions import walk
-from pellucid.torch.model.failures import is_own
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.dynamo_names import broken_function
+from pellucid.dump.model.events import Artifact, Frame, Link, Log, Place, Source
+from pellucid.dump.model.expressions import walk
+from pellucid.dump.model.failures import is_own
 
 _RECORD = "session.json"
 _IN_COMMENT = re.compile(r"# +\S*?:(\d+)\b")

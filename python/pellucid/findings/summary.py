@@ -8,9 +8,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, Sequence
 
 from pellucid.brief import counted
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Break, Frame, Graph, Skipped
-from pellucid.torch.model.names import is_resumed
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import Break, Frame, Graph, Skipped
+from pellucid.dump.model.names import is_resumed
 
 from .counts import counts_of, versions_of
 from .find import count_line
@@ -19,7 +19,7 @@ from .kinds import KINDS
 from .words import file_name, sentence, times, where
 
 if TYPE_CHECKING:
-    from pellucid.torch.store.session import Session
+    from pellucid.dump.store.session import Session
 
 _MOST = 3
 """The number of findings shown, and of functions named."""

@@ -7,8 +7,8 @@ import ast
 import re
 from typing import Sequence
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import CompileKey, Unbacked
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import CompileKey, Unbacked
 
 from .source import Program
 from .words import short

@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from typing import Sequence
 
 from pellucid.brief import counted
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Calls, Frame, Log, Place
-from pellucid.torch.model.failures import is_own
-from pellucid.torch.model.names import is_resumed
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import Calls, Frame, Log, Place
+from pellucid.dump.model.failures import is_own
+from pellucid.dump.model.names import is_resumed
 
 from .counts import Counts, counts_of, versions_of
 from .find import count_line

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-from pellucid.torch.model.breaks import calls_of
-from pellucid.torch.model.events import Place, Skipped
+from pellucid.dump.model.breaks import calls_of
+from pellucid.dump.model.events import Place, Skipped
 
 from .remedy import Remedy, by_hand
 

@@ -8,9 +8,9 @@ import operator
 import re
 from typing import Any, Mapping
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import CacheEntry, CompileKey, Graph, Guard, GuardFailure
-from pellucid.torch.model.names import as_written
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import CacheEntry, CompileKey, Graph, Guard, GuardFailure
+from pellucid.dump.model.names import as_written
 
 _SIZES = re.compile(r"size=\[(?P<size>[^\]]*)\]")
 _LAYOUT = re.compile(r"(?:size|stride)=\[[^\]]*\]|,? ?(?:dynamic_dims|storage_offset)=[^,)]*")

@@ -7,8 +7,8 @@ import re
 from typing import Sequence
 
 from pellucid.brief import counted
-from pellucid.torch.model.cells import cell_of, located
-from pellucid.torch.model.events import GuardFailure, Place
+from pellucid.dump.model.cells import cell_of, located
+from pellucid.dump.model.events import GuardFailure, Place
 
 from .dispatch import keys_in_words
 from .finding import Finding

@@ -10,12 +10,12 @@ import html
 from typing import Any, Callable, Dict, List, Sequence
 
 from pellucid.brief import counted
+from pellucid.dump.model.capture import PAGE, Capture
+from pellucid.dump.model.events import Frame
 from pellucid.findings import Finding, count_line, find
 from pellucid.findings.counts import counts_of
 from pellucid.findings.remedy import Trial, has_failed, titled
 from pellucid.findings.words import sentence, short
-from pellucid.torch.model.capture import PAGE, Capture
-from pellucid.torch.model.events import Frame
 
 from .style import STYLE
 

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Iterator, Sequence
 
 if TYPE_CHECKING:
-    from pellucid.torch.model.capture import Capture
+    from pellucid.dump.model.capture import Capture
 
     from .model import Page
 
@@ -44,7 +44,7 @@ def report(
     """
     import json
 
-    from pellucid.torch.model.capture import FINDINGS, PAGE
+    from pellucid.dump.model.capture import FINDINGS, PAGE
 
     from . import shrink
     from .page import html_of
@@ -91,7 +91,7 @@ def report_at_end(directory: str | os.PathLike[str]) -> Path | None:
 
 def page_of(directories: Sequence[str | os.PathLike[str]]) -> Page:
     """Return the model of the page of some captures."""
-    from pellucid.torch.store.load import load_all
+    from pellucid.dump.store.load import load_all
 
     from .groups import first_difference, grouped, joined, name_of, usual_first
     from .model import Page, title_of, view_of
@@ -139,9 +139,9 @@ def write_dot(
     directories: Sequence[str | os.PathLike[str]], stage: str, folder: Path
 ) -> Iterator[Path]:
     """Write the graphs of a stage in the language of Graphviz; yield each file."""
+    from pellucid.dump.model.events import Graph
+    from pellucid.dump.store.load import load_all
     from pellucid.findings.lines import nodes_of
-    from pellucid.torch.model.events import Graph
-    from pellucid.torch.store.load import load_all
 
     from .layout import dot
 
@@ -165,7 +165,7 @@ def write_trace(
     """
     import json
 
-    from pellucid.torch.store.load import load_all
+    from pellucid.dump.store.load import load_all
 
     from .groups import name_of
     from .shrink import clean

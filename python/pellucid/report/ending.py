@@ -15,7 +15,7 @@ from . import report_at_end
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pellucid.torch.model.capture import Capture
+    from pellucid.dump.model.capture import Capture
 
 _RECORD = "session.json"
 _WIDTH = 100
@@ -77,8 +77,8 @@ def tell_end(directory: str | os.PathLike[str], since: int = 0, why: str = "") -
 
 
 def _captures(directory: Path, since: int) -> list[Capture]:
+    from pellucid.dump.store.load import load_all
     from pellucid.errors import NotADump
-    from pellucid.torch.store.load import load_all
 
     try:
         found = load_all(directory)
@@ -89,8 +89,8 @@ def _captures(directory: Path, since: int) -> list[Capture]:
 
 def _tell(captures: Sequence[Capture]) -> bool:
     """Print the summary; return false if nothing was compiled, and nothing went wrong either."""
+    from pellucid.dump.model.events import Problem
     from pellucid.findings.summary import has_compiled
-    from pellucid.torch.model.events import Problem
 
     problems = [event for capture in captures for event in capture.of(Problem)]
     if not has_compiled(captures) and not problems:

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Dict, List
 
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import Frame, Graph, KernelFile, Wrappers
 from pellucid.findings.lines import UserFile
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Frame, Graph, KernelFile, Wrappers
 
 from .pool import Pool
 

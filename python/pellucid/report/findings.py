@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import asdict, is_dataclass
 from typing import Any, Dict, List, Sequence
 
+from pellucid.dump.model.events import Place
 from pellucid.findings import Finding
-from pellucid.torch.model.events import Place
 
 
 def shown(findings: Sequence[Finding]) -> List[Dict[str, Any]]:

@@ -8,10 +8,8 @@ import re
 from dataclasses import astuple
 from typing import Any, Dict, List, Sequence, Tuple
 
-from pellucid.findings.kinds.ranks import is_folder, parting_of, settings_apart
-from pellucid.findings.lines import break_place
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import (
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import (
     Artifact,
     Break,
     CacheUse,
@@ -25,6 +23,8 @@ from pellucid.torch.model.events import (
     Skipped,
     Started,
 )
+from pellucid.findings.kinds.ranks import is_folder, parting_of, settings_apart
+from pellucid.findings.lines import break_place
 
 _NOTABLE = (Break, Recompile, Skipped)
 _STAGES = ("captured", "joint", "forward", "backward", "inference")

@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Sequence, Tuple
 
-from pellucid.torch.model.events import CacheEntry, Guard, GuardFailure, Recompile
-from pellucid.torch.model.failures import failures_of
+from pellucid.dump.model.events import CacheEntry, Guard, GuardFailure, Recompile
+from pellucid.dump.model.failures import failures_of
 
 GROUP_ABOVE = 5000
 """With more rows than this, equal rows of one owner become one."""

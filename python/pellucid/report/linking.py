@@ -7,10 +7,10 @@ import os
 from collections import Counter
 from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
+from pellucid.dump.model.capture import Capture, first_graphs
+from pellucid.dump.model.events import ExternCall, Frame, Graph, KernelFile, Place
+from pellucid.dump.model.program_flow import Consumers, given_to, results_of
 from pellucid.findings.lines import UserFile
-from pellucid.torch.model.capture import Capture, first_graphs
-from pellucid.torch.model.events import ExternCall, Frame, Graph, KernelFile, Place
-from pellucid.torch.model.program_flow import Consumers, given_to, results_of
 
 from .files import Files
 from .guards import Row

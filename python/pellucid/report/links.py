@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
-from pellucid.torch.model.dynamo_names import graphs_called, resumes_called
+from pellucid.dump.model.dynamo_names import graphs_called, resumes_called
 
 EXACT, BY_NAME, BY_LINE = 0, 1, 2
 """How an edge is known: torch or the proof says so; by the name of a node; by the user's line."""

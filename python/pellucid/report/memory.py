@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, Iterator
 
-from pellucid.torch.model.events import Saved
+from pellucid.dump.model.events import Saved
 
 from .model import View
 

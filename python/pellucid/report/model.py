@@ -10,11 +10,8 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
-from pellucid.findings import find
-from pellucid.findings.counts import Counts, counts_of
-from pellucid.findings.lines import UserFile, nodes_of, user_files
-from pellucid.torch.model.capture import Capture, first_graphs, place_of_versions
-from pellucid.torch.model.events import (
+from pellucid.dump.model.capture import Capture, first_graphs, place_of_versions
+from pellucid.dump.model.events import (
     Artifact,
     AutogradCompile,
     CacheUse,
@@ -31,7 +28,10 @@ from pellucid.torch.model.events import (
     Skipped,
     Wrappers,
 )
-from pellucid.torch.model.names import label
+from pellucid.dump.model.names import label
+from pellucid.findings import find
+from pellucid.findings.counts import Counts, counts_of
+from pellucid.findings.lines import UserFile, nodes_of, user_files
 
 from . import findings as found
 from .files import FULL, GUARDS, Files

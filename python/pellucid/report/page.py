@@ -12,12 +12,12 @@ from typing import Any, Dict, Iterator, List, Tuple
 from jinja2 import Environment, FileSystemLoader, Template
 
 from pellucid._version import __version__
+from pellucid.dump.model.events import Place
+from pellucid.dump.model.phases import OWNERS
+from pellucid.dump.store.values import value_of
 from pellucid.findings.kinds import KINDS
 from pellucid.findings.remedy import Remedy, Trial, has_failed, titled
 from pellucid.findings.words import file_name, sentence, short
-from pellucid.torch.model.events import Place
-from pellucid.torch.model.phases import OWNERS
-from pellucid.torch.store.values import value_of
 
 from .memory import memory_of
 from .model import Page, View
@@ -221,7 +221,7 @@ def _flows(view: View) -> Iterator[Dict[str, Any]]:
 
 
 def _left(view: View) -> List[Tuple[str, str]]:
-    from pellucid.torch.model.events import Skipped
+    from pellucid.dump.model.events import Skipped
 
     return list(
         dict.fromkeys((str(s.place or ""), s.brief) for s in view.capture.of(Skipped) if s.place)

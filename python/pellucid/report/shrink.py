@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, Iterator, List
 
-from pellucid.torch.model.graph_text import FILE_COMMENT
+from pellucid.dump.model.graph_text import FILE_COMMENT
 
 from .files import GRAPH, KERNEL
 from .model import Page

@@ -11,10 +11,10 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterable, Iterator, List, Sequence, Tuple
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import CompileKey, Frame, Metrics, Place, Started
-from pellucid.torch.model.names import label
-from pellucid.torch.model.phases import OWNERS, RESTART, cause_of, phase_of
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import CompileKey, Frame, Metrics, Place, Started
+from pellucid.dump.model.names import label
+from pellucid.dump.model.phases import OWNERS, RESTART, cause_of, phase_of
 
 
 @dataclass(frozen=True)

@@ -55,8 +55,8 @@ def assert_compiles(
         raise ImportError(
             "assert_compiles: PyTorch is not installed. Install it with: pip install torch"
         )
+    from pellucid.dump.store.load import load_all
     from pellucid.torch.api.fresh import call_compiled, captured_afresh
-    from pellucid.torch.store.load import load_all
 
     from .judging import Expected, told
 

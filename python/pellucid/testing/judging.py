@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Collection, Sequence
 
 from pellucid.brief import counted
+from pellucid.dump.model.capture import Capture
 from pellucid.findings import Finding, find_all
 from pellucid.findings.counts import BREAKS, RECOMPILES, Counts, counts_of
 from pellucid.findings.kinds import KINDS
 from pellucid.findings.summary import compiled_lines, listed
 from pellucid.report import report
-from pellucid.torch.model.capture import Capture
 
 _MOST = 10
 """The number of findings in an error."""

@@ -19,8 +19,8 @@ import pytest
 from . import dumps
 
 if TYPE_CHECKING:
+    from pellucid.dump.model.capture import Capture
     from pellucid.findings import Finding
-    from pellucid.torch.model.capture import Capture
 
 SNAPSHOTS = "pellucid_snapshots"
 """The folder with the snapshots, next to the file of the tests."""
@@ -102,7 +102,7 @@ class CapturedTest:
     @property
     def captures(self) -> tuple[Capture, ...]:
         """End the capture, and return it, and those of child processes and ranks."""
-        from pellucid.torch.store.load import load_all
+        from pellucid.dump.store.load import load_all
 
         self.end()
         return load_all(self.directory)

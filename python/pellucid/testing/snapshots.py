@@ -15,12 +15,12 @@ from typing import Any, Mapping, Sequence
 
 from pellucid._version import __version__
 from pellucid.brief import counted
+from pellucid.dump.model.capture import Capture
 from pellucid.findings import Finding, find_all
 from pellucid.findings.counts import counts_of
 from pellucid.findings.kinds import KINDS
 from pellucid.findings.summary import listed
 from pellucid.findings.words import file_name, sentence
-from pellucid.torch.model.capture import Capture
 
 _COUNTED = {"functions": "function", "versions": "version", "graphs": "graph"}
 """The counts of a snapshot, and their nouns; findings have their own."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ``torch.compile`` side of pellucid: a stack of packages, each importing only earlier ones.
 
+They make captures; :mod:`pellucid.dump` is what a capture is.
+
 ================  ==================================================================================
-:mod:`model`      the data of a capture: plain values, their names, torch's names; pure text
 :mod:`taps`       all knowledge of torch's internals
 :mod:`dynamo`     one transformed frame: from Dynamo's bytecode to source
 :mod:`guards`     a tree of guards as Python, and the functions that this Python calls
-:mod:`store`      a capture on disk: opening, writing, loading
 :mod:`text`       from events to the text of files
 :mod:`capture`    from hook calls to events and files, while the program runs
 :mod:`logs`       the same from a log of torch's trace, without torch

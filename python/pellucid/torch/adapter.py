@@ -8,8 +8,9 @@ import linecache
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from pellucid.dump.model.names import identifier
+
 from .dynamo.rewrite import decompilation_behind, decompiled, rewrite
-from .model.names import identifier
 from .taps import origins
 from .taps.graph_hooks import uncompiled
 

@@ -16,9 +16,8 @@ from pellucid import terminal
 from pellucid.errors import CannotTry, NotADump
 
 if TYPE_CHECKING:
+    from pellucid.dump.model.capture import Capture
     from pellucid.findings import Finding
-
-    from .model.capture import Capture
 
 _EPILOG = """\
 The script is imported as a module, so the code below `if __name__ == "__main__":` does not run.
@@ -162,9 +161,9 @@ STYLES = {
 
 def explain(arguments: argparse.Namespace) -> int:
     """Print the findings of a capture; return the exit status."""
+    from pellucid.dump.store.load import load_all
     from pellucid.findings import find_all
     from pellucid.findings.text import as_json, explanation
-    from pellucid.torch.store.load import load_all
 
     try:
         captures = load_all(arguments.directory)
@@ -195,9 +194,9 @@ def _tried(
         if arguments.program:
             raise CannotTry("a program after -- is for --try")
         return findings
+    from pellucid.dump.model.capture import PAGE
     from pellucid.findings.remembered import forget, remember
 
-    from .model.capture import PAGE
     from .trying.trial import try_all
 
     told = try_all(captures, forget(findings), arguments.program, arguments.limit, terminal.inform)

@@ -28,11 +28,11 @@ from typing import Any, Callable, Iterable, Iterator
 
 import guard_perturb
 from guard_programs import Program, cases, timm_models, transformers_models, zoo_models
+from pellucid.dump.model.events import CacheEntry, Guard
+from pellucid.dump.model.names import scrub
 from pellucid.torch import prepare_debug
 from pellucid.torch.guards.checks import Failure, Guards
 from pellucid.torch.guards.kinds import split
-from pellucid.torch.model.events import CacheEntry, Guard
-from pellucid.torch.model.names import scrub
 from pellucid.torch.taps import guard_state, hooks
 from pellucid.torch.taps.guard_tree import read_tree
 

@@ -104,7 +104,7 @@ def examine(name: str, folder: Path, plain: bool, timeout: int) -> List[str]:
 
 def events() -> Any:
     """The classes of events; imported late, for a fork must not inherit an open capture."""
-    return importlib.import_module("pellucid.torch.model.events")
+    return importlib.import_module("pellucid.dump.model.events")
 
 
 # -- what is compared ------------------------------------------------------------------------------

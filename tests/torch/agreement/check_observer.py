@@ -28,8 +28,8 @@ def observe(make: Callable[[], Any], captured: bool, backend: str) -> Dict[str, 
     """Run one case; return all that a program and its user could see of it."""
     import torch
     import torch._dynamo.utils
+    from pellucid.dump.model.events import Problem
     from pellucid.torch import prepare_debug
-    from pellucid.torch.model.events import Problem
 
     graphs: List[str] = []
     compiler = _recording(backend, graphs)
@@ -73,7 +73,7 @@ def observe(make: Callable[[], Any], captured: bool, backend: str) -> Dict[str, 
 
 
 def _frames(session: Any) -> List[Any]:
-    from pellucid.torch.model.events import Frame
+    from pellucid.dump.model.events import Frame
 
     return list(session.of(Frame))
 
@@ -123,7 +123,7 @@ def _inductor(graphs: List[str]) -> Callable[..., Any]:
 
 
 def _scrubbed(text: str) -> str:
-    from pellucid.torch.model.names import scrub
+    from pellucid.dump.model.names import scrub
 
     return scrub(text)
 

@@ -122,7 +122,7 @@ def observe(run: Callable[[], object]) -> Outcome:
 
 def compare(ran: List[Started], capture: Any) -> Outcome:
     """Look for everything that ran in a dump."""
-    from pellucid.torch.model.events import Frame, Graph
+    from pellucid.dump.model.events import Frame, Graph
 
     missing = []
     frames = {frame.key: frame for frame in capture.of(Frame)}

@@ -7,11 +7,11 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.dynamo_names import broken_function
-from pellucid.torch.model.events import Break, CompileKey, Frame, Place, Skipped, Started
-from pellucid.torch.model.failures import is_own
-from pellucid.torch.model.names import label, scrub
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.dynamo_names import broken_function
+from pellucid.dump.model.events import Break, CompileKey, Frame, Place, Skipped, Started
+from pellucid.dump.model.failures import is_own
+from pellucid.dump.model.names import label, scrub
 
 from ..costs import caused_by_breaks
 from ..finding import Finding, Line, Link, identify

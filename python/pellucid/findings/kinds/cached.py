@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 import re
 
-from pellucid.torch.model.capture import Capture, first_graphs
-from pellucid.torch.model.events import Frame, Graph, Place, Recompile
+from pellucid.dump.model.capture import Capture, first_graphs
+from pellucid.dump.model.events import Frame, Graph, Place, Recompile
 
 from ..finding import Finding, identify
 from ..kind import Kind

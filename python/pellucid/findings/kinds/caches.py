@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import CacheUse
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import CacheUse
 
 from ..finding import Finding, identify
 from ..kind import Kind

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Metrics, Place
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import Metrics, Place
 
 from ..finding import Finding, identify
 from ..kind import Kind

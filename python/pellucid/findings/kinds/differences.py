@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.differences import OWN, STAGE_NAMES, STATE
-from pellucid.torch.model.observed import Parting
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.differences import OWN, STAGE_NAMES, STATE
+from pellucid.dump.model.observed import Parting
 
 from ..finding import Finding, Link, identify
 from ..kind import Kind

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Match
 
-from pellucid.torch.model.events import Break, Place
+from pellucid.dump.model.events import Break, Place
 
 from .. import rewrites
 from ..advice import Advice

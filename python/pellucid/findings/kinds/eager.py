@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from pellucid.torch.model.breaks import accounts_of
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Break, Frame, Passed, Place, Skipped
-from pellucid.torch.model.failures import NO_REASON, is_own
-from pellucid.torch.model.names import label, scrub
+from pellucid.dump.model.breaks import accounts_of
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import Break, Frame, Passed, Place, Skipped
+from pellucid.dump.model.failures import NO_REASON, is_own
+from pellucid.dump.model.names import label, scrub
 
 from ..finding import Finding, identify
 from ..kind import Kind

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from typing import Optional, Tuple
 
-from pellucid.torch.model.breaks import accounts_of
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import (
+from pellucid.dump.model.breaks import accounts_of
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import (
     BackwardFailure,
     Break,
     CompileKey,
@@ -18,7 +18,7 @@ from pellucid.torch.model.events import (
     Skipped,
     Specialized,
 )
-from pellucid.torch.model.names import as_written, label, scrub
+from pellucid.dump.model.names import as_written, label, scrub
 
 from ..finding import Finding, identify
 from ..kind import Kind

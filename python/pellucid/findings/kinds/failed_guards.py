@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import FailedGuard, Frame
-from pellucid.torch.model.failures import failures_of
-from pellucid.torch.model.names import label, scrub
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import FailedGuard, Frame
+from pellucid.dump.model.failures import failures_of
+from pellucid.dump.model.names import label, scrub
 
 from ..finding import Finding, Link, identify
 from ..kind import Kind

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 
 from pellucid.brief import counted
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import ExternCall, Frame, Graph, Place
-from pellucid.torch.model.nodes import Node
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import ExternCall, Frame, Graph, Place
+from pellucid.dump.model.nodes import Node
 
 from ..finding import Finding, Line, identify
 from ..kind import Kind

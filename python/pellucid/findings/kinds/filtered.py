@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import Counter
 
 from pellucid.brief import counted
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import FilteredGuards, Frame, Place
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import FilteredGuards, Frame, Place
 
 from ..finding import Finding, identify
 from ..kind import Kind

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Frame, Place, Recompile, Skipped
-from pellucid.torch.model.names import label, scrub
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import Frame, Place, Recompile, Skipped
+from pellucid.dump.model.names import label, scrub
 
 from ..finding import Finding, identify
 from ..kind import Kind

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Place, Saved, SavedTensor
-from pellucid.torch.model.memory import size_in_words
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import Place, Saved, SavedTensor
+from pellucid.dump.model.memory import size_in_words
 
 from ..finding import Finding, Link, identify
 from ..kind import Kind

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import NonFinite
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import NonFinite
 
 from ..finding import Finding, Link, identify
 from ..kind import Kind

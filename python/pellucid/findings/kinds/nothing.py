@@ -7,9 +7,9 @@ import os
 import re
 from typing import Sequence
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Break, Frame, Graph, Passed, Skipped, Stance, Uncalled
-from pellucid.torch.model.failures import is_own
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import Break, Frame, Graph, Passed, Skipped, Stance, Uncalled
+from pellucid.dump.model.failures import is_own
 
 from ..finding import Finding, identify
 from ..kind import Kind

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import (
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import (
     Break,
     CacheUse,
     Collectives,
@@ -21,8 +21,8 @@ from pellucid.torch.model.events import (
     Skipped,
     Started,
 )
-from pellucid.torch.model.failures import is_own
-from pellucid.torch.model.names import scrub
+from pellucid.dump.model.failures import is_own
+from pellucid.dump.model.names import scrub
 
 from ..finding import Finding, Link, identify
 from ..kind import Kind

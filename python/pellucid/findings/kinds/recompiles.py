@@ -7,9 +7,9 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Sequence
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.dynamo_names import broken_function, with_stack_named
-from pellucid.torch.model.events import (
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.dynamo_names import broken_function, with_stack_named
+from pellucid.dump.model.events import (
     CompileKey,
     Frame,
     GuardFailure,
@@ -18,8 +18,8 @@ from pellucid.torch.model.events import (
     Skipped,
     Started,
 )
-from pellucid.torch.model.failures import NO_REASON, is_own
-from pellucid.torch.model.names import label, scrub
+from pellucid.dump.model.failures import NO_REASON, is_own
+from pellucid.dump.model.names import label, scrub
 
 from ..changes import Change, change
 from ..finding import Finding, Line, Link, identify

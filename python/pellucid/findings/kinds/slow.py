@@ -8,10 +8,10 @@ each has a different remedy.
 from __future__ import annotations
 
 from pellucid.brief import counted
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import CompileKey, Frame, Metrics, Place, Times
-from pellucid.torch.model.failures import is_own
-from pellucid.torch.model.names import is_resumed
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import CompileKey, Frame, Metrics, Place, Times
+from pellucid.dump.model.failures import is_own
+from pellucid.dump.model.names import is_resumed
 
 from ..costs import seconds_of
 from ..finding import Cost, Finding, identify

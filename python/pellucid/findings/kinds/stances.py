@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import Place, Stance
-from pellucid.torch.model.failures import failures_of
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import Place, Stance
+from pellucid.dump.model.failures import failures_of
 
 from ..finding import Finding, identify
 from ..kind import Kind
@@ -37,7 +37,7 @@ def _finding(program: Program, events: list[Stance]) -> Finding:
     cause = f"a compiled function was called under the stance {first.stance}: {what}"
     remedy = "end the stance (it is also a context manager) before calls that should be compiled"
     if failed:
-        from pellucid.torch.model.events import CompileKey
+        from pellucid.dump.model.events import CompileKey
 
         failures = (
             failures_of(CompileKey(None), first.reason.split("\n")[:1]) if first.reason else ()

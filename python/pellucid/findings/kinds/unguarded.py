@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from pellucid.torch.model.capture import Capture
-from pellucid.torch.model.events import FilteredGuards, Frame, Place
-from pellucid.torch.model.names import label
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import FilteredGuards, Frame, Place
+from pellucid.dump.model.names import label
 
 from ..finding import Finding, identify
 from ..kind import Kind

@@ -14,10 +14,11 @@ from typing import Any
 
 import torch
 
+from pellucid.dump.model.differences import OWN, Difference, Parted, StateChange
+from pellucid.dump.model.events import Place
+from pellucid.dump.store.session import Session
+
 from ..capture.sources import is_users
-from ..model.differences import OWN, Difference, Parted, StateChange
-from ..model.events import Place
-from ..store.session import Session
 from ..taps import calls
 from ..taps.calls import Call
 from .closeness import Tolerance

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Protocol
 
 from pellucid._autodump import ending_error, launched, started
+from pellucid.dump.store.directories import Mark, claim, this_program
+from pellucid.dump.store.load import captures_below
+from pellucid.dump.store.session import Session
 from pellucid.report import ending
 
 from ..capture.connection import CAPTURE, finish
 from ..capture.progress import wants_progress
-from ..store.directories import Mark, claim, this_program
-from ..store.load import captures_below
-from ..store.session import Session
 from ..taps import hooks
 from . import prepare
 

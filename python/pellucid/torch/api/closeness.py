@@ -8,7 +8,7 @@ from typing import Any, Mapping, NamedTuple
 
 import torch
 
-from ..model.differences import Distance
+from pellucid.dump.model.differences import Distance
 
 RTOL: Mapping[torch.dtype, float] = {
     torch.float64: 1e-7,

@@ -15,7 +15,8 @@ from typing import Any, Callable, Mapping
 
 import torch
 
-from ..model.differences import OWN, Cure, Difference
+from pellucid.dump.model.differences import OWN, Cure, Difference
+
 from ..taps import changes
 from .prepare import prepare_debug
 from .program_state import ProgramState

@@ -13,8 +13,9 @@ import sys
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Callable
 
-from ..model.events import Frame
-from ..store.session import INDEX
+from pellucid.dump.model.events import Frame
+from pellucid.dump.store.session import INDEX
+
 from ..taps import hooks
 from .prepare import last_session
 

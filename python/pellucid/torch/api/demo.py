@@ -18,16 +18,16 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from pellucid.dump.model.events import Break, Frame, Place, Problem, Recompile, Started
+from pellucid.dump.model.names import label
+from pellucid.dump.store.directories import numbered
+from pellucid.dump.store.load import load_all
+from pellucid.dump.store.session import INDEX
 from pellucid.errors import complain
 from pellucid.report import report_at_end
 from pellucid.report.ending import tell_lines
 from pellucid.terminal import is_quiet
 
-from ..model.events import Break, Frame, Place, Problem, Recompile, Started
-from ..model.names import label
-from ..store.directories import numbered
-from ..store.load import load_all
-from ..store.session import INDEX
 from .prepare import prepare_debug
 
 MODEL = "demo_model.py"

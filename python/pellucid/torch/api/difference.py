@@ -9,16 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
+from pellucid.dump.model.differences import Difference
+from pellucid.dump.model.events import CompileKey, Graph, Started
+
 from ..capture.connection import CAPTURE
-from ..model.differences import Difference
-from ..model.events import CompileKey, Graph, Started
 from ..taps import calls, graph_hooks
 from .prepare import prepare_debug
 
 if TYPE_CHECKING:
     import torch
 
-    from ..store.session import Session
+    from pellucid.dump.store.session import Session
 
 _MOST_NOTES = 8
 

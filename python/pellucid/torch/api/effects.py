@@ -10,9 +10,10 @@ from typing import Any, Callable, Mapping
 
 import torch
 
+from pellucid.dump.model.differences import StateChange
+from pellucid.dump.model.events import Place
+
 from ..capture.sources import is_users
-from ..model.differences import StateChange
-from ..model.events import Place
 from .closeness import Tolerance
 from .generators import GENERATORS, OF_PYTHON, random_state
 from .program_state import ProgramState

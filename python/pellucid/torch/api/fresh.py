@@ -7,9 +7,9 @@ import contextlib
 import os
 from typing import Any, Callable, Iterator, Mapping
 
+from pellucid.dump.store.session import Session
 from pellucid.findings.summary import has_compiled
 
-from ..store.session import Session
 from .prepare import prepare_debug
 
 

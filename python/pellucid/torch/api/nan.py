@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
 from pellucid.brief import Report
+from pellucid.dump.model.cells import located
+from pellucid.dump.model.differences import Compiled
+from pellucid.dump.model.events import NonFinite, Place, Skipped
+from pellucid.dump.model.graph_text import FILE_COMMENT
+from pellucid.dump.model.names import label
+from pellucid.dump.store.session import Session, left_alone
 
 from ..capture.connection import CAPTURE
-from ..model.cells import located
-from ..model.differences import Compiled
-from ..model.events import NonFinite, Place, Skipped
-from ..model.graph_text import FILE_COMMENT
-from ..model.names import label
-from ..store.session import Session, left_alone
 from ..taps import calls, doors, graph_hooks
 from .prepare import prepare_debug
 

@@ -10,16 +10,16 @@ import warnings
 from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping
 
+from pellucid.dump.model.capture import count_graphs
+from pellucid.dump.model.events import Frame, Graph, Problem
+from pellucid.dump.model.stages import stage_named
+from pellucid.dump.store.directories import Job, claim
+from pellucid.dump.store.session import INDEX, Session, left_alone
 from pellucid.explain.global_variables import data
 from pellucid.findings import count_line
 
 from ..capture.connection import CAPTURE, finish
 from ..capture.progress import wants_progress
-from ..model.capture import count_graphs
-from ..model.events import Frame, Graph, Problem
-from ..model.stages import stage_named
-from ..store.directories import Job, claim
-from ..store.session import INDEX, Session, left_alone
 from ..taps import hooks
 from ..text.dump import only_graphs
 

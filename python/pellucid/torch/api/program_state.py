@@ -16,7 +16,8 @@ from typing import Any, Callable, Iterator, Mapping
 
 import torch
 
-from ..model.events import Place
+from pellucid.dump.model.events import Place
+
 from . import kept, reach
 from .generators import random_state, set_random_state
 from .reach import ABSENT, LISTS, PLAIN, Read, Slot

@@ -16,9 +16,10 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Tuple
 import torch
 import torch.utils.checkpoint
 
+from pellucid.dump.model.events import Place
+from pellucid.dump.model.program_text import Statement, statements_of_text
+
 from ..capture.sources import is_users, ours
-from ..model.events import Place
-from ..model.program_text import Statement, statements_of_text
 from ..taps import staging
 from .program_state import NARROW
 from .watch import UNINITIALIZED, user_line

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from ..model.differences import (
+from pellucid.dump.model.differences import (
     STATE,
     Difference,
     Nearer,
@@ -19,8 +19,9 @@ from ..model.differences import (
     StageOperation,
     StateChange,
 )
-from ..model.events import Frame, Place
-from ..store.session import Session, left_alone
+from pellucid.dump.model.events import Frame, Place
+from pellucid.dump.store.session import Session, left_alone
+
 from .closeness import Tolerance, errors, is_numeric, same_kind
 from .effects import changed_state, changing_line
 from .generators import GENERATORS

@@ -7,8 +7,9 @@ import inspect
 from dataclasses import dataclass, field
 from typing import Any, Callable
 
-from ..model.differences import Compiled
-from ..store.session import Session, left_alone
+from pellucid.dump.model.differences import Compiled
+from pellucid.dump.store.session import Session, left_alone
+
 from ..taps import calls
 from ..taps.calls import Call
 from .nan import left_one

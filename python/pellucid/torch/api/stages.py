@@ -10,10 +10,11 @@ from typing import Any, Callable, Iterator, Mapping, Sequence
 
 import torch
 
+from pellucid.dump.model.differences import OWN
+from pellucid.dump.model.events import CompileKey, Graph
+from pellucid.dump.store.session import Session
+
 from ..capture.connection import CAPTURE
-from ..model.differences import OWN
-from ..model.events import CompileKey, Graph
-from ..store.session import Session
 from ..taps import graph_hooks, hooks, staging
 from .cuts import Cut
 from .nan import _leaves

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model.differences import OWN
+from pellucid.dump.model.differences import OWN
+
 from ..taps import calls, graph_hooks
 from ..taps.calls import Call
 from .search import Search

@@ -18,10 +18,11 @@ from typing import Any, Callable, FrozenSet, Iterable, Iterator, Mapping, NamedT
 
 import torch
 
+from pellucid.dump.model.events import CompileKey, Graph, NonFinite, Place, Values
+from pellucid.dump.model.names import as_written
+from pellucid.dump.store.session import Session
+
 from ..capture.connection import CAPTURE
-from ..model.events import CompileKey, Graph, NonFinite, Place, Values
-from ..model.names import as_written
-from ..store.session import Session
 from ..taps import graph_hooks, hooks
 from ..taps.shapes import LINE_KEY, SHAPES
 

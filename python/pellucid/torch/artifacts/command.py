@@ -36,8 +36,9 @@ def add_open(commands: Any, formatter: Any) -> None:
 
 
 def _open(arguments: argparse.Namespace) -> int:
-    from ..model.events import Artifact
-    from ..store.load import load_all
+    from pellucid.dump.model.events import Artifact
+    from pellucid.dump.store.load import load_all
+
     from .read import open_artifact, summary
 
     try:

@@ -7,9 +7,9 @@ import textwrap
 from dataclasses import dataclass, field
 from typing import Iterable, Iterator
 
+from pellucid.dump.model.dynamo_names import GRAPH
 from pellucid.pickle_tree import Node, Tree
 
-from ..model.dynamo_names import GRAPH
 from .codes import Version
 
 RESULTS = ("AOTAutogradResult", "BundledAOTAutogradResult", "GenericAOTAutogradResult")

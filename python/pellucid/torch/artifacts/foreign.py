@@ -15,6 +15,8 @@ from types import CodeType
 from typing import Any, Iterable, Mapping, Sequence
 
 from pellucid.decompilation import generated_file
+from pellucid.dump.model.events import Verdict
+from pellucid.dump.model.names import definable, scrub, stable_globals
 from pellucid.forms import proven_form
 from pellucid.matching.judge import lowered
 from pellucid.pickle_tree import Node
@@ -24,8 +26,6 @@ from ..dynamo.generated import facts
 from ..dynamo.local_names import named
 from ..dynamo.rewrite import Rewriting
 from ..dynamo.user_lines import annotate
-from ..model.events import Verdict
-from ..model.names import definable, scrub, stable_globals
 
 _NAMES = ("co_names", "co_varnames", "co_cellvars", "co_freevars")
 

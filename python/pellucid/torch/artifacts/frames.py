@@ -8,6 +8,13 @@ import contextlib
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Mapping, Sequence
 
+from pellucid.dump.model.capture import first_graphs
+from pellucid.dump.model.events import CacheEntry, CompileKey, Frame, Graph, Place, Started, Verdict
+from pellucid.dump.model.guard_places import with_lines
+from pellucid.dump.model.ids import LOADED, own_id, version_of
+from pellucid.dump.model.names import as_comment, definable, label, stable_globals
+from pellucid.dump.model.origin import Origin
+from pellucid.dump.store.session import Session
 from pellucid.errors import CannotPort, DecompileError
 from pellucid.pickle_tree import Node
 
@@ -16,13 +23,6 @@ from ..dynamo.links import links_of, resume_calls
 from ..dynamo.rewrite import Rewriting, rewrite
 from ..dynamo.terms import terms
 from ..dynamo.user_lines import resumed_codes
-from ..model.capture import first_graphs
-from ..model.events import CacheEntry, CompileKey, Frame, Graph, Place, Started, Verdict
-from ..model.guard_places import with_lines
-from ..model.ids import LOADED, own_id, version_of
-from ..model.names import as_comment, definable, label, stable_globals
-from ..model.origin import Origin
-from ..store.session import Session
 from ..text.dump import RUNS, transformed_name, transformed_text, valid
 from ..text.full_code import full_code_name, full_code_text
 from ..text.full_code_names import bindings

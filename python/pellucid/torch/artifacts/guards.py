@@ -13,10 +13,10 @@ import math
 import re
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
+from pellucid.dump.model.events import CacheEntry, CompileKey
 from pellucid.pickle_tree import Node, Tree
 
 from ..guards.translate import translate_tree
-from ..model.events import CacheEntry, CompileKey
 from ..taps.guard_tree import Leaf, Manager
 from .sources import DEEPEST, Managers, Scope, source_of
 

@@ -11,6 +11,13 @@ from pathlib import Path
 from typing import Any, Iterator, Mapping
 
 from pellucid.brief import counted
+from pellucid.dump.model.capture import Capture, count_graphs
+from pellucid.dump.model.events import Artifact, CompileKey, Frame, Graph
+from pellucid.dump.model.ids import LOADED, own_id
+from pellucid.dump.model.names import identifier
+from pellucid.dump.model.stages import program_direction
+from pellucid.dump.store.directories import Job, claim
+from pellucid.dump.store.session import Session
 from pellucid.report import report
 
 from ..capture.connection import collector_at_rest
@@ -18,13 +25,6 @@ from ..capture.records import on_record, write_graph, write_program
 from ..capture.sources import add_sources
 from ..capture.summary import write_record
 from ..logs.answers import Answers
-from ..model.capture import Capture, count_graphs
-from ..model.events import Artifact, CompileKey, Frame, Graph
-from ..model.ids import LOADED, own_id
-from ..model.names import identifier
-from ..model.stages import program_direction
-from ..store.directories import Job, claim
-from ..store.session import Session
 from ..taps.trace import TraceRecord
 from .compiled import Backend, backends_in, functions_in, sources_in, system_of
 from .exported import graph_of

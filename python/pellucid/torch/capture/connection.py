@@ -23,8 +23,8 @@ from dataclasses import replace
 from types import CodeType, FunctionType
 from typing import Any, Callable, Iterator
 
-from ..model.breaks import break_of
-from ..model.events import (
+from pellucid.dump.model.breaks import break_of
+from pellucid.dump.model.events import (
     Break,
     CompileKey,
     FailedGuard,
@@ -34,10 +34,11 @@ from ..model.events import (
     Recompile,
     Started,
 )
-from ..model.ids import is_compile_id, is_recompile, version_of
-from ..model.stages import sent_twice, stage_named
-from ..store.directories import child_number
-from ..store.session import Session
+from pellucid.dump.model.ids import is_compile_id, is_recompile, version_of
+from pellucid.dump.model.stages import sent_twice, stage_named
+from pellucid.dump.store.directories import child_number
+from pellucid.dump.store.session import Session
+
 from ..taps import doors, graph_hooks, guard_state, hooks
 from ..taps.interpreted import generate_interpreted_graphs
 from ..taps.outcomes import add_reset

@@ -9,18 +9,19 @@ from dataclasses import replace
 from types import CodeType
 from typing import Mapping
 
+from pellucid.dump.model.capture import first_graphs
+from pellucid.dump.model.dynamo_names import broken_function, renamed
+from pellucid.dump.model.events import Break, CompileKey, Frame, Graph, Place
+from pellucid.dump.model.ids import BEFORE, own_id
+from pellucid.dump.model.names import is_resumed
+from pellucid.dump.model.origin import Origin
+from pellucid.dump.model.traced import FailedGuard
+from pellucid.dump.store.session import Session
+
 from ..dynamo.links import links_of, resume_calls
 from ..dynamo.rewrite import Rewriting, rewrite
 from ..dynamo.terms import stack_values, terms
 from ..dynamo.user_lines import resumed_codes, resumed_line
-from ..model.capture import first_graphs
-from ..model.dynamo_names import broken_function, renamed
-from ..model.events import Break, CompileKey, Frame, Graph, Place
-from ..model.ids import BEFORE, own_id
-from ..model.names import is_resumed
-from ..model.origin import Origin
-from ..model.traced import FailedGuard
-from ..store.session import Session
 from ..taps import doors, graph_hooks, hooks, origins, wrapping
 from ..text.dump import transformed_name, transformed_text
 from .summary import add_entry

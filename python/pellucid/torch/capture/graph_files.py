@@ -15,10 +15,11 @@ from dataclasses import replace
 from types import CodeType, FunctionType
 from typing import Any
 
+from pellucid.dump.model.events import Graph, GraphRun
+from pellucid.dump.model.graph_text import nodes_of_text
+from pellucid.dump.store.session import Session
+
 from ..dynamo.rewrite import same_instructions
-from ..model.events import Graph, GraphRun
-from ..model.graph_text import nodes_of_text
-from ..store.session import Session
 from ..taps import graph_hooks, hooks
 from ..text.dump import compiled, graph_text, named_class, without_imports
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 from typing import Any, Mapping, TypeVar
 
-from ..model.breaks import stack_of
-from ..model.events import (
+from pellucid.dump.model.breaks import stack_of
+from pellucid.dump.model.events import (
     Break,
     CacheUse,
     Collectives,
@@ -19,9 +19,10 @@ from ..model.events import (
     Started,
     Times,
 )
-from ..model.failures import NO_REASON, limit_in
-from ..model.names import scrub
-from ..store.session import Session
+from pellucid.dump.model.failures import NO_REASON, limit_in
+from pellucid.dump.model.names import scrub
+from pellucid.dump.store.session import Session
+
 from ..taps.trace import TraceRecord
 from .process import Process
 

@@ -6,10 +6,20 @@ from __future__ import annotations
 import contextlib
 from typing import Callable, Sequence
 
-from ..model.events import Calls, Frame, LateHook, Passed, Place, Skipped, Stance, Uncalled
-from ..model.failures import is_own
-from ..model.names import scrub
-from ..store.session import Session
+from pellucid.dump.model.events import (
+    Calls,
+    Frame,
+    LateHook,
+    Passed,
+    Place,
+    Skipped,
+    Stance,
+    Uncalled,
+)
+from pellucid.dump.model.failures import is_own
+from pellucid.dump.model.names import scrub
+from pellucid.dump.store.session import Session
+
 from ..taps import hooks, outcomes
 
 _MOST = 200

@@ -8,8 +8,9 @@ import threading
 from types import CodeType
 from typing import Any, Iterable, Iterator, Mapping
 
-from ..model.events import Place
-from ..store.session import Session
+from pellucid.dump.model.events import Place
+from pellucid.dump.store.session import Session
+
 from ..taps import graph_hooks, guard_filter, guard_ways, hooks, outcomes
 from ..taps.inductor import Origin, origins_of_buffers
 from ..taps.operators import operators_to_register, schemas_of

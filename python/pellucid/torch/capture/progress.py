@@ -20,9 +20,10 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Callable, TextIO
 
-from ..model.events import Place
-from ..model.names import label
-from ..model.phases import describe
+from pellucid.dump.model.events import Place
+from pellucid.dump.model.names import label
+from pellucid.dump.model.phases import describe
+
 from ..taps import hooks, now
 from ..taps.trace import TraceRecord
 from .spans import EVENT, event_of

@@ -10,8 +10,8 @@ import re
 from dataclasses import replace
 from typing import Any, Callable, Mapping
 
-from ..model.breaks import break_of
-from ..model.events import (
+from pellucid.dump.model.breaks import break_of
+from pellucid.dump.model.events import (
     Break,
     CompileKey,
     ExternCall,
@@ -25,14 +25,15 @@ from ..model.events import (
     Started,
     Unbacked,
 )
-from ..model.failures import failures_of, innermost
-from ..model.graph_text import graph_hash, nodes_of_text
-from ..model.names import identifier, scrub
-from ..model.needs import Needs, needs_of_text
-from ..model.program_text import add_origins, kernels_of_text
-from ..model.stages import kernels, program_stage, stage_named, stage_of
-from ..model.traced import TAKEN, fate_of
-from ..store.session import Session
+from pellucid.dump.model.failures import failures_of, innermost
+from pellucid.dump.model.graph_text import graph_hash, nodes_of_text
+from pellucid.dump.model.names import identifier, scrub
+from pellucid.dump.model.needs import Needs, needs_of_text
+from pellucid.dump.model.program_text import add_origins, kernels_of_text
+from pellucid.dump.model.stages import kernels, program_stage, stage_named, stage_of
+from pellucid.dump.model.traced import TAKEN, fate_of
+from pellucid.dump.store.session import Session
+
 from ..taps.fx_meta import callers, describe
 from ..taps.shapes import SHAPES
 from ..taps.trace import OURS, UNREADABLE, TraceRecord

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model.events import CompileKey, Graph, Saved
-from ..model.saved import returned_names, saved_by
-from ..store.session import Session
+from pellucid.dump.model.events import CompileKey, Graph, Saved
+from pellucid.dump.model.saved import returned_names, saved_by
+from pellucid.dump.store.session import Session
+
 from ..taps import graph_hooks
 from .process import Process
 

@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 from typing import Callable, Iterator, Mapping
 
-from ..model.events import Break, Frame, Place, Skipped, Source, Started
-from ..store.session import Session
+from pellucid.dump.model.events import Break, Frame, Place, Skipped, Source, Started
+from pellucid.dump.store.session import Session
 
 Keep = Callable[[Session, str], None]
 WHOLE = 200_000

@@ -7,9 +7,9 @@ import json
 import threading
 from typing import Any, Mapping
 
-from ..model.events import CompileKey, Span
-from ..model.ids import is_compile_id
-from ..store.session import Session
+from pellucid.dump.model.events import CompileKey, Span
+from pellucid.dump.model.ids import is_compile_id
+from pellucid.dump.store.session import Session
 
 EVENT = "chromium_event"
 _SHORTEST = 1e-4

@@ -7,16 +7,24 @@ from dataclasses import replace
 from types import CodeType
 from typing import Any, Callable, Container, Iterable, Mapping, Sequence
 
+from pellucid.dump.model.capture import NODES, place_of_versions
+from pellucid.dump.model.events import (
+    CacheEntry,
+    CompileKey,
+    Frame,
+    Graph,
+    Problem,
+    Recompile,
+    Started,
+)
+from pellucid.dump.model.guard_places import user_files, with_lines
+from pellucid.dump.model.names import definable
+from pellucid.dump.model.nodes import nodes_to_bytes
+from pellucid.dump.store.record import RECORD, TIMES, record_text, side_files, times_text
+from pellucid.dump.store.session import INDEX, Session
 from pellucid.findings import find
 
 from ..guards import translate as guards
-from ..model.capture import NODES, place_of_versions
-from ..model.events import CacheEntry, CompileKey, Frame, Graph, Problem, Recompile, Started
-from ..model.guard_places import user_files, with_lines
-from ..model.names import definable
-from ..model.nodes import nodes_to_bytes
-from ..store.record import RECORD, TIMES, record_text, side_files, times_text
-from ..store.session import INDEX, Session
 from ..taps import guard_objects, guard_state, guard_tree, guard_ways, hooks
 from ..taps.shapes import SHAPES
 from ..text.full_code import full_code_name, full_code_text

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..model.breaks import calls_of
-from ..model.events import (
+from pellucid.dump.model.breaks import calls_of
+from pellucid.dump.model.events import (
     AutogradCompile,
     BackwardFailure,
     CompileKey,
@@ -16,8 +16,9 @@ from ..model.events import (
     SideEffect,
     Wrappers,
 )
-from ..model.names import scrub
-from ..store.session import Session
+from pellucid.dump.model.names import scrub
+from pellucid.dump.store.session import Session
+
 from ..taps.trace import TraceRecord
 from ..text.dump import graph_name, wrappers_text
 from .metrics import table_of

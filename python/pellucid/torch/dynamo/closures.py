@@ -10,7 +10,7 @@ from __future__ import annotations
 import textwrap
 from typing import Iterable
 
-from ..model.names import identifier
+from pellucid.dump.model.names import identifier
 
 _INDENT = "    "
 _NOTE = "# closes over these; the real function has their cells"

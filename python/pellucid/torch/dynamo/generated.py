@@ -12,10 +12,9 @@ from __future__ import annotations
 from types import CodeType
 from typing import Dict, List
 
+from pellucid.dump.model.dynamo_names import GRAPH, INSTALLED, OWN_IMPORT
+from pellucid.dump.model.names import is_resumed
 from pellucid.recompile import def_name
-
-from ..model.dynamo_names import GRAPH, INSTALLED, OWN_IMPORT
-from ..model.names import is_resumed
 
 Facts = Dict[str, List[str]]
 

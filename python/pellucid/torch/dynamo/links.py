@@ -8,9 +8,10 @@ import functools
 from types import CodeType, MappingProxyType
 from typing import Iterable, Iterator, Mapping
 
-from ..model.dynamo_names import GRAPH
-from ..model.events import Link
-from ..model.expressions import walk
+from pellucid.dump.model.dynamo_names import GRAPH
+from pellucid.dump.model.events import Link
+from pellucid.dump.model.expressions import walk
+
 from .user_lines import line_of_resume
 
 

@@ -14,9 +14,9 @@ import keyword
 import re
 from typing import Collection, Iterable, Iterator, Mapping, Sequence
 
-from ..model.dynamo_names import CONTEXT, GRAPH, RESUME
-from ..model.expressions import walk
-from ..model.origin import Parameters
+from pellucid.dump.model.dynamo_names import CONTEXT, GRAPH, RESUME
+from pellucid.dump.model.expressions import walk
+from pellucid.dump.model.origin import Parameters
 
 _OURS = re.compile(r"(?:temp|result|condition|iterator)_\d+\Z")
 _NO_NAME = re.compile(r"___|__nested_|__is_tracing|\.")

@@ -17,9 +17,10 @@ from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 
-from ..model.events import Verdict
-from ..model.names import known_globals, scrub, stable_globals
-from ..model.origin import Origin
+from pellucid.dump.model.events import Verdict
+from pellucid.dump.model.names import known_globals, scrub, stable_globals
+from pellucid.dump.model.origin import Origin
+
 from .closures import unwrap
 from .counting import COUNT, counted
 from .generated import facts

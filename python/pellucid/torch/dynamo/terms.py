@@ -16,9 +16,10 @@ import textwrap
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Iterable, Mapping, Sequence
 
-from ..model.dynamo_names import RESUME, STACK
-from ..model.expressions import walk
-from ..model.names import is_resumed
+from pellucid.dump.model.dynamo_names import RESUME, STACK
+from pellucid.dump.model.expressions import walk
+from pellucid.dump.model.names import is_resumed
+
 from .user_lines import line_at, resumed_line
 
 _NAME = re.compile(r"\b(?:(?:_const_|_code_|__)\w+|fn\b)")

@@ -18,11 +18,11 @@ import re
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Iterable, Iterator, Mapping
 
-from ..model.dynamo_names import GRAPH, RESUME, broken_function
-from ..model.expressions import walk
-from ..model.graph_text import FILE_COMMENT
-from ..model.installed import is_installed
-from ..model.names import is_resumed
+from pellucid.dump.model.dynamo_names import GRAPH, RESUME, broken_function
+from pellucid.dump.model.expressions import walk
+from pellucid.dump.model.graph_text import FILE_COMMENT
+from pellucid.dump.model.installed import is_installed
+from pellucid.dump.model.names import is_resumed
 
 _READ = re.compile(r"(?<!def )\b(__resume_at_\d+_\d+\b|\w+(?=\())")
 _MARK = re.compile(r"record_pregraph_bytecode_(?:enter|exit)\Z")

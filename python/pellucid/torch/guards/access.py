@@ -13,7 +13,8 @@ import keyword
 import re
 from typing import Any, Callable, Mapping
 
-from ..model.expressions import literal, names_in, parse
+from pellucid.dump.model.expressions import literal, names_in, parse
+
 from ..taps.guard_tree import Manager
 
 _PLAIN_STRING = re.compile(r"'\w*'\Z")

@@ -16,7 +16,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence, Union
 
-from ..model.names import scrub
+from pellucid.dump.model.names import scrub
+
 from ..taps import guard_state
 from ..taps.guard_objects import Decision, Kept, find
 

@@ -15,8 +15,9 @@ import re
 from dataclasses import dataclass
 from typing import Any, Callable, Mapping
 
-from ..model.expressions import literal, names_in, parse
-from ..model.names import scrub
+from pellucid.dump.model.expressions import literal, names_in, parse
+from pellucid.dump.model.names import scrub
+
 from ..taps.guard_tree import Leaf, Manager
 from .checks import SINGLE
 

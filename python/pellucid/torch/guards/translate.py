@@ -22,8 +22,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Callable, Container, Mapping
 
-from ..model.events import Guard
-from ..model.names import as_comment, identifier, scrub, without_ids
+from pellucid.dump.model.events import Guard
+from pellucid.dump.model.names import as_comment, identifier, scrub, without_ids
+
 from ..taps.guard_objects import DictKeys, Kept
 from ..taps.guard_tree import Leaf, Manager, read_tree
 from ..taps.guard_ways import Ways, way_to

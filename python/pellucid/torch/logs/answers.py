@@ -8,11 +8,12 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
+from pellucid.dump.model.events import Place, Source
+from pellucid.dump.model.failures import is_own, limit_in
+from pellucid.dump.store.session import Session
+
 from ..capture.process import Process
 from ..capture.sources import WHOLE, is_users
-from ..model.events import Place, Source
-from ..model.failures import is_own, limit_in
-from ..store.session import Session
 from ..taps.guard_ways import Ways
 from ..taps.inductor import Origin
 from ..taps.outcomes import Failure, is_raised, is_soft

@@ -46,10 +46,10 @@ def add_import(commands: Any, formatter: Any) -> None:
 
 
 def _import(arguments: argparse.Namespace) -> int:
+    from pellucid.dump.model.events import Log
+    from pellucid.dump.store.load import load_all
     from pellucid.findings import count_line, find_all
 
-    from ..model.events import Log
-    from ..store.load import load_all
     from .folder import import_log
 
     try:

@@ -11,10 +11,7 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import Any, Mapping
 
-from ..capture.records import on_record
-from ..capture.sources import add_sources
-from ..capture.summary import write_record
-from ..model.events import (
+from pellucid.dump.model.events import (
     Break,
     CacheEntry,
     CompileKey,
@@ -25,10 +22,14 @@ from ..model.events import (
     Source,
     Started,
 )
-from ..model.names import identifier, is_resumed
-from ..model.stages import program_direction
-from ..model.traced import LOG, fate_of
-from ..store.session import Session
+from pellucid.dump.model.names import identifier, is_resumed
+from pellucid.dump.model.stages import program_direction
+from pellucid.dump.model.traced import LOG, fate_of
+from pellucid.dump.store.session import Session
+
+from ..capture.records import on_record
+from ..capture.sources import add_sources
+from ..capture.summary import write_record
 from ..taps.trace import OURS, TraceRecord, is_wanted, parse_trace
 from . import reader, settings
 from .answers import Answers

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator, Sequence
 
+from pellucid.dump.store.directories import Job, claim
+from pellucid.dump.store.session import Session, date_of
 from pellucid.errors import NotALog
 from pellucid.report import report
 
 from ..capture.connection import collector_at_rest
 from ..capture.spans import SpanReader
-from ..store.directories import Job, claim
-from ..store.session import Session, date_of
 from . import settings
 from .answers import Answers
 from .convert import Conversion, Head, head_of

@@ -9,11 +9,20 @@ from dataclasses import replace
 from typing import Mapping, Sequence
 
 from pellucid.brief import counted
+from pellucid.dump.model.dynamo_names import broken_function
+from pellucid.dump.model.events import (
+    Break,
+    CacheEntry,
+    CompileKey,
+    Frame,
+    Link,
+    Place,
+    Recompile,
+    Verdict,
+)
+from pellucid.dump.model.names import as_comment, is_resumed, label
+from pellucid.dump.store.session import Session
 
-from ..model.dynamo_names import broken_function
-from ..model.events import Break, CacheEntry, CompileKey, Frame, Link, Place, Recompile, Verdict
-from ..model.names import as_comment, is_resumed, label
-from ..store.session import Session
 from ..text.dump import RUNS, frame_status, recompile_lines, transformed_name, valid
 from ..text.full_code import full_code_name
 

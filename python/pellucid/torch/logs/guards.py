@@ -14,9 +14,10 @@ from __future__ import annotations
 import re
 from typing import Iterator, NamedTuple
 
+from pellucid.dump.model.events import CacheEntry, CompileKey, Guard
+from pellucid.dump.model.names import scrub
+
 from ..guards.kinds import split
-from ..model.events import CacheEntry, CompileKey, Guard
-from ..model.names import scrub
 
 _LINE = re.compile(r"(?P<depth>(?:\| )*)\+- (?P<text>.*)\Z", re.DOTALL)
 _MANAGER = re.compile(

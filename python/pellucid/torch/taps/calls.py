@@ -15,7 +15,8 @@ import sys
 from types import CellType, CodeType, FrameType, FunctionType, MethodType
 from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Optional
 
-from ..model.keys import Place
+from pellucid.dump.model.keys import Place
+
 from .doors import traceable
 from .graph_hooks import name_of_callable
 from .hooks import PROBE, never_compile

@@ -22,8 +22,9 @@ from collections import ChainMap
 from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional
 
-from ..model import ids
-from ..model.events import Place
+from pellucid.dump.model import ids
+from pellucid.dump.model.events import Place
+
 from . import hooks
 from .compat import resolve
 from .graph_hooks import FrameState, functions_of

@@ -12,12 +12,13 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Iterator
 
-from ..model.breaks import calls_of
-from ..model.events import Place
-from ..model.failures import is_own
-from ..model.modules import ModulePath
-from ..model.names import as_written, scrub
-from ..model.needs import Needs, Tensor, Value
+from pellucid.dump.model.breaks import calls_of
+from pellucid.dump.model.events import Place
+from pellucid.dump.model.failures import is_own
+from pellucid.dump.model.modules import ModulePath
+from pellucid.dump.model.names import as_written, scrub
+from pellucid.dump.model.needs import Needs, Tensor, Value
+
 from . import graph_hooks
 from .shapes import LINE_KEY, MODULE_KEYS, SHAPES, VALUE_KEYS
 

@@ -23,8 +23,9 @@ from types import (
 )
 from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple
 
-from ..model.events import Place
-from ..model.stages import program_direction
+from pellucid.dump.model.events import Place
+from pellucid.dump.model.stages import program_direction
+
 from .hooks import PROBE, Remove, invisible, never_compile, no_op
 from .shapes import (
     COMPILED_CODE,

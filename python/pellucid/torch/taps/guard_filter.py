@@ -8,10 +8,11 @@ import sys
 from types import FrameType
 from typing import Any, NamedTuple
 
-from ..model.events import Place
-from ..model.failures import innermost
-from ..model.names import as_written, scrub
-from ..model.traced import GUARDS_OF_VALUES
+from pellucid.dump.model.events import Place
+from pellucid.dump.model.failures import innermost
+from pellucid.dump.model.names import as_written, scrub
+from pellucid.dump.model.traced import GUARDS_OF_VALUES
+
 from .shapes import FILTERS_OF_GUARDS, GUARDS_MADE
 
 _OF_TORCH_ITSELF = "torch._dynamo"

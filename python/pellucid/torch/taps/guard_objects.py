@@ -16,7 +16,8 @@ import weakref
 from types import CodeType, FunctionType
 from typing import Any, Callable, Mapping, Sequence
 
-from ..model.names import known_globals, stable_globals
+from pellucid.dump.model.names import known_globals, stable_globals
+
 from .shapes import SHAPES
 
 _REGISTRY: dict[tuple[str, str], Kept] = {}

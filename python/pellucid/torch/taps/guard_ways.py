@@ -14,8 +14,9 @@ import sys
 from types import FrameType
 from typing import Any, Container, Mapping, NamedTuple, Sequence
 
-from ..model.events import Place
-from ..model.failures import is_own
+from pellucid.dump.model.events import Place
+from pellucid.dump.model.failures import is_own
+
 from .shapes import GUARDS_MADE, SHAPES
 
 EVENT = "dynamo_cpp_guards_str"

@@ -20,8 +20,8 @@ from types import CodeType
 from typing import Any, Callable, FrozenSet, Optional
 
 from pellucid._version import __version__
+from pellucid.dump.model.names import scrub
 
-from ..model.names import scrub
 from .code_words import tells_default
 from .compat import Capability, Probe
 from .shapes import SHAPES

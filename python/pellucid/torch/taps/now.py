@@ -12,8 +12,9 @@ import sys
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-from ..model.events import Place
-from ..model.failures import is_own
+from pellucid.dump.model.events import Place
+from pellucid.dump.model.failures import is_own
+
 from .shapes import SHAPES, TRACER
 
 _TRACER = os.path.join("torch", "_dynamo", "symbolic_convert.py")

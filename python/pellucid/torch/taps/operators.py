@@ -8,7 +8,7 @@ import sys
 from types import ModuleType
 from typing import Any, Iterable, Iterator
 
-from ..model.installed import is_of_a_package
+from pellucid.dump.model.installed import is_of_a_package
 
 _OPERATOR = re.compile(r"torch(?<!\wtorch)\.ops\.(\w+)\.(\w+)")  # plain text first: fast
 _OF_TORCH_ITSELF = ("aten", "prim")

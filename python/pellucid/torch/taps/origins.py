@@ -12,9 +12,10 @@ import sys
 from types import CodeType, FrameType
 from typing import Any
 
-from ..model.dynamo_names import GRAPH
-from ..model.names import slug
-from ..model.origin import Origin
+from pellucid.dump.model.dynamo_names import GRAPH
+from pellucid.dump.model.names import slug
+from pellucid.dump.model.origin import Origin
+
 from . import doors, hooks
 from .graph_hooks import frame_being_compiled
 from .shapes import COMPILED_CODE, MADE_CODE

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, MethodType
 from typing import AbstractSet, Any, Callable, Iterator, Mapping
 
-from ..model.events import Place
-from ..model.failures import is_own
+from pellucid.dump.model.events import Place
+from pellucid.dump.model.failures import is_own
+
 from .graph_hooks import code_being_compiled
 from .hooks import PROBE, Remove, folder, invisible, never_compile, no_op
 from .shapes import COMPILER, HOOK_TABLES, OUTCOME_LOCALS, SHAPES

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Mapping, Optional
 
-from ..model import traced
+from pellucid.dump.model import traced
+
 from .printed import PRINTED
 from .shapes import TRACE_CALL
 

@@ -24,13 +24,13 @@ from types import CodeType
 from typing import Mapping, Sequence
 
 from pellucid.brief import counted
+from pellucid.dump.model.events import Break, CompileKey, Frame, Graph, Place, Recompile, Verdict
+from pellucid.dump.model.modules import module_tree, with_modules
+from pellucid.dump.model.names import as_comment, identifier, label, scrub
+from pellucid.dump.model.needs import Needs
 
 from ..dynamo.closures import wrap
 from ..dynamo.rewrite import Rewriting, disassembly
-from ..model.events import Break, CompileKey, Frame, Graph, Place, Recompile, Verdict
-from ..model.modules import module_tree, with_modules
-from ..model.names import as_comment, identifier, label, scrub
-from ..model.needs import Needs
 from .graph_main import main_text
 
 STAGES: Mapping[str, str] = {

@@ -20,14 +20,14 @@ from types import CodeType
 from typing import Callable, Iterable, Mapping, Sequence
 
 from pellucid.brief import counted
+from pellucid.dump.model.dynamo_names import renamed
+from pellucid.dump.model.events import CacheEntry, CompileKey, Frame, Place, Recompile
+from pellucid.dump.model.names import as_comment, definable, identifier, label
+from pellucid.dump.model.origin import Origin
 
 from ..dynamo.closures import wrap
 from ..dynamo.rewrite import rewrite
 from ..guards import checks as guard_checks
-from ..model.dynamo_names import renamed
-from ..model.events import CacheEntry, CompileKey, Frame, Place, Recompile
-from ..model.names import as_comment, definable, identifier, label
-from ..model.origin import Origin
 from .dump import SAVED, frame_status, is_python, recompile_lines, valid
 from .full_code_names import global_names, names_bound, names_of, names_of_guards
 

@@ -16,9 +16,9 @@ import re
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Callable, Iterable, Mapping, NamedTuple
 
-from ..model.expressions import names_in, walk
-from ..model.installed import is_installed
-from ..model.names import as_comment
+from pellucid.dump.model.expressions import names_in, walk
+from pellucid.dump.model.installed import is_installed
+from pellucid.dump.model.names import as_comment
 
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
 _LONGEST = 200

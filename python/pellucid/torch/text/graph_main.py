@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The end of a graph's file: example inputs, and a ``main`` that runs the graph by itself.
 
-The input is a description as plain values (:mod:`~pellucid.torch.model.needs`); the output is text
+The input is a description as plain values (:mod:`~pellucid.dump.model.needs`); the output is text
 that needs torch but not pellucid.
 """
 
@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import Sequence
 
-from ..model.needs import Needs, Value, contiguous
+from pellucid.dump.model.needs import Needs, Value, contiguous
 
 _CLASS = re.compile(r"^class (\w+)\(", re.MULTILINE)
 _ONE_LIST = re.compile(r"^    def forward\(\s*self,\s*args_list\b", re.MULTILINE)
@@ -135,7 +135,7 @@ _SHOW = (
 def expression(value: Value) -> str:
     """Return the expression that builds a value.
 
-    >>> from pellucid.torch.model.needs import Tensor
+    >>> from pellucid.dump.model.needs import Tensor
     >>> expression(Value("x", Tensor((2, 3), (3, 1), "float32", "cpu", requires_grad=True)))
     'torch.randn([2, 3]).requires_grad_()'
     >>> expression(Value("x", Tensor((2, 3), (1, 2), "float16", "cpu")))

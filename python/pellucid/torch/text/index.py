@@ -8,12 +8,8 @@ from collections import Counter
 from typing import Container, Iterable, Mapping, Sequence
 
 from pellucid.brief import counted
-from pellucid.findings import Finding, count_line
-from pellucid.findings.counts import counts_of
-from pellucid.findings.text import one_line
-
-from ..model.capture import Capture, count_graphs, place_of_versions
-from ..model.events import (
+from pellucid.dump.model.capture import Capture, count_graphs, place_of_versions
+from pellucid.dump.model.events import (
     Artifact,
     AutogradCompile,
     BackwardFailure,
@@ -36,8 +32,12 @@ from ..model.events import (
     Skipped,
     Wrappers,
 )
-from ..model.names import label, scrub
-from ..store.session import INDEX, Session, left_alone
+from pellucid.dump.model.names import label, scrub
+from pellucid.dump.store.session import INDEX, Session, left_alone
+from pellucid.findings import Finding, count_line
+from pellucid.findings.counts import counts_of
+from pellucid.findings.text import one_line
+
 from .dump import STAGES, WRAPPERS, frame_status, only_graphs, recompile_lines
 from .saved import saved_text
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 from typing import Sequence
 
-from ..model.events import Saved
-from ..model.memory import size_in_words
+from pellucid.dump.model.events import Saved
+from pellucid.dump.model.memory import size_in_words
 
 _LISTED = 12
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Mapping
 
 from pellucid._autodump import TRIAL, ending_error, named_for_python
+from pellucid.dump.store.directories import child_number, numbered
 
-from ..store.directories import child_number, numbered
 from .applied import Applied
 from .working import Working
 

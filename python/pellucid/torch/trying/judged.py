@@ -9,13 +9,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Callable, Sequence, Tuple
 
+from pellucid.dump.model.capture import Capture
 from pellucid.findings import Finding
 from pellucid.findings.counts import counts_of
 from pellucid.findings.kinds import KINDS
 from pellucid.findings.remedy import Outcome, Trial
 from pellucid.findings.words import short
-
-from ..model.capture import Capture
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Callable, NamedTuple, Sequence
 
 import pellucid
+from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import Frame, Place, Source
+from pellucid.dump.store.load import load_all
 from pellucid.errors import CannotTry, NotADump
 from pellucid.findings import Finding, find_all
 from pellucid.findings.remedy import Remedy, Trial, option, setting, settings_in, tried
 from pellucid.findings.remembered import remember
 
-from ..model.capture import Capture
-from ..model.events import Frame, Place, Source
-from ..store.load import load_all
 from .edits import DoesNotApply, apply
 from .judged import Run, judged, outcome_of
 from .server import Server

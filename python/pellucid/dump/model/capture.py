@@ -94,7 +94,7 @@ class Capture(Shown):
     configuration: Mapping[str, str]
     """The settings of torch that did not have their default value."""
     events: tuple[Any, ...]
-    """Instances of the classes of :mod:`~pellucid.torch.model.events`, in order."""
+    """Instances of the classes of :mod:`~pellucid.dump.model.events`, in order."""
     caches: Mapping[int, tuple[CacheEntry, ...]]
     """The compiled versions of each function, by its number (:attr:`.Frame.function`)."""
     files: tuple[str, ...] = ()
