@@ -135,6 +135,13 @@ def test_what_dumped_files_import_stays() -> None:
         assert set(now.__all__) <= set(vars(module))
 
 
+def test_a_path_that_was_documented_stays() -> None:
+    from pellucid.dump.model import provenance
+    from pellucid.torch.model.provenance import resolve
+
+    assert resolve is provenance.resolve
+
+
 def test_what_3_8_cannot_subscript_is_subscripted_in_annotations_alone() -> None:
     """`list[str]()` and an alias of `dict[str, int]` run; 3.8 has neither."""
     builtin = {"dict", "frozenset", "list", "set", "tuple", "type"}
