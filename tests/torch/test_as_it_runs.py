@@ -100,6 +100,20 @@ def test_what_dropout_draws_is_no_difference_and_what_was_not_compared_is_said(t
     found = find_difference(trainer(torch).step, torch.ones(3, 8))
     assert not found, str(found)
     assert "draws different random numbers" in str(found) and "not looked at" in str(found)
+    assert "set torch._inductor.config.fallback_random = True" in str(found)
+
+
+def test_random_numbers_that_differ_are_not_called_rounding(torch, dynamo):
+    noise = torch.compile(lambda x: x + torch.rand_like(x))
+    found = find_difference(lambda: noise(torch.ones(4)))
+    assert not found and not found.within_rounding, str(found)
+    assert "draws different random numbers" in str(found)
+
+
+def test_with_the_generator_of_eager_random_numbers_are_compared(torch, dynamo):
+    noise = torch.compile(lambda x: x + torch.rand_like(x), options={"fallback_random": True})
+    found = find_difference(lambda: noise(torch.ones(4)))
+    assert not found and not found.unseen, str(found)
 
 
 def test_a_function_that_runs_nothing_compiled_is_compiled_and_that_is_said(torch, dynamo):

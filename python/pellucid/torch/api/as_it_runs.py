@@ -83,10 +83,12 @@ class AsItRuns:
         if differentiable(result):
             self._gradients(call, stages, search.eager, own)
         parted, changes = search.parted(own), search.changes(own)
-        self._rounding.update((part.name, part) for part in search.rounding)
+        draws = search.eager.draws and bool(search.rounding)
+        if not draws:  # nothing is known of the rounding of random numbers
+            self._rounding.update((part.name, part) for part in search.rounding)
         self._stages.update(dict.fromkeys((EAGER, OWN)))
         self._backward |= own.backward
-        if parted or changes:
+        if parted or changes or draws:
             self._search(call, number, search, parted, changes)
 
     def _gradients(self, call: Call, stages: Stages, eager: Outcome, own: Outcome) -> None:
@@ -126,7 +128,9 @@ class AsItRuns:
         if found is None and draws:
             self._unseen[
                 f"caches and guards of `{call.name}`: compiled code draws different random numbers "
-                "from eager, so only its stages were compared, with eager's numbers"
+                "from eager, so only its stages were compared, with eager's numbers; to draw "
+                "eager's, set torch._inductor.config.fallback_random = True before the first "
+                "compile"
             ] = None
             return
         if found is None:
