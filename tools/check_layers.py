@@ -175,6 +175,7 @@ IMPORTS_TORCH = (
     f"{_API}.reach",
     f"{_API}.recording",
     f"{_API}.search",
+    f"{_API}.smallest",
     f"{_API}.stages",
     f"{_API}.stale",
     "pellucid.torch.trying.compiled",

@@ -1,11 +1,15 @@
 """`find_difference(cure=True)`: the smallest change that makes compiled code and eager agree."""
 
 import json
+import runpy
+import subprocess
+import sys
 
 import pytest
 from pellucid import find_difference
+from pellucid.torch import prepare_debug
 from pellucid.torch.taps import changes
-from support import torch_version
+from support import PROGRAMS, torch_version
 
 CONFIG = "torch._inductor.config"
 
@@ -90,3 +94,47 @@ def test_a_change_is_taken_back(torch, inductor):
             assert now != known, statement
         now = (dict(inductor.decompositions), dict(inductor.lowerings), config.max_fusion_size)
         assert now == known, statement
+
+
+def test_what_nothing_cures_becomes_the_smallest_program(
+    torch, dynamo, inductor, monkeypatch, tmp_path
+):
+    monkeypatch.syspath_prepend(PROGRAMS)
+    monkeypatch.setattr(changes, "_SETTINGS", ())
+    monkeypatch.setattr(changes, "_of_operation", lambda operation: [])
+    program = pytest.importorskip("alias_of_argument")
+    with prepare_debug(tmp_path):
+        found = find_difference(program.step, torch.linspace(-1, 1, 6), cure=True)
+    small = found.cure.smallest
+    assert found.stage == "AOT" and found.cure.tried == 0
+    assert small.operations < small.of == 5
+    assert f"  smallest     python {tmp_path / 'smallest_graph.py'} shows it with" in str(found)
+    assert json.loads(found.as_json())["cure"]["smallest"]["program"] == small.program
+    text = (tmp_path / "smallest_graph.py").read_text(encoding="utf-8")
+    assert "import alias_of_argument  # registers pellucid_alias.same" in text
+    # It was kept because it fails; without the cause it passes.
+    honest = text.replace("torch.ops.pellucid_alias.same(", "torch.clone(")
+    honest = honest.replace("torch.compile(graph", "torch.compile(graph, backend='aot_eager'")
+    (tmp_path / "honest.py").write_text(honest, encoding="utf-8")
+    done = subprocess.run([sys.executable, tmp_path / "honest.py"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "compiled code and eager agree\n"), done.stderr
+
+
+def test_inputs_are_stored_where_random_ones_do_not_differ(torch, dynamo, monkeypatch, tmp_path):
+    from pellucid.torch.api import smallest
+    from pellucid.torch.api.closeness import Tolerance
+
+    texts, shows = [], [False, True]
+
+    def told(file):
+        texts.append(file.read_text(encoding="utf-8"))
+        return shows.pop(0)
+
+    monkeypatch.setattr(smallest, "_shows", told)
+    graph = torch.fx.symbolic_trace(lambda x: x.sqrt())
+    inputs = (torch.full((2,), -1.0),)
+    file = smallest._program(graph, inputs, tmp_path, Tolerance(), {"max_fusion_size": 1})
+    assert "torch.randn([2])" in texts[0] and "torch.load(" not in texts[0]
+    assert "torch.randn([2])" not in texts[1]
+    assert "torch.compile(graph, options={'max_fusion_size': 1})" in texts[1]
+    assert runpy.run_path(str(file))["example_inputs"]()[0].tolist() == [-1.0, -1.0]

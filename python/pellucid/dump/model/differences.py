@@ -172,6 +172,22 @@ class Compiled:
 
 
 @dataclass(frozen=True)
+class Smallest:
+    """The smallest graph found that compiled code still computes differently from eager."""
+
+    program: str
+    """The file of a program that runs it compiled and in eager, and fails while they differ."""
+    operations: int
+    """The number of its operations."""
+    of: int
+    """The number of operations of the graph it is a part of."""
+
+    def __str__(self) -> str:
+        many = counted(self.operations, "operation")
+        return f"python {self.program} shows it with {many} of {self.of:,}"
+
+
+@dataclass(frozen=True)
 class Cure:
     """A change of torch under which compiled code and eager agree."""
 
@@ -185,6 +201,8 @@ class Cure:
     """The seconds of one call with it."""
     agrees_afresh: bool = False
     """Whether a fresh compile without any change agrees already."""
+    smallest: Smallest | None = None
+    """The smallest graph that still differs, if no change helps."""
 
     def __str__(self) -> str:
         if self.agrees_afresh:
@@ -268,8 +286,9 @@ class Difference(Report):
 
     @property
     def names_files(self) -> bool:
-        """Return true if a dumped file is named."""
-        return any(made is not None and made.file for made in (self.before, self.after))
+        """Return true if a file in the directory is named."""
+        small = self.cure is not None and self.cure.smallest is not None
+        return small or any(made is not None and made.file for made in (self.before, self.after))
 
     @property
     def line(self) -> int:
@@ -317,7 +336,10 @@ class Difference(Report):
         else:
             lines = [*self._headline(), *self._operation(), *self._consequence()]
             lines += self._state_lines()
-            lines += [f"  cure         {self.cure}"] if self.cure is not None else []
+            if self.cure is not None:
+                lines.append(f"  cure         {self.cure}")
+                small = self.cure.smallest
+                lines += [f"  smallest     {small}"] if small is not None else []
             lines += self._looked_at(seen)
         if self.within_rounding:
             lines.append("  rounding     beyond the tolerance, but as near to float64 as eager is:")

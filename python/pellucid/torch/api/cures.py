@@ -8,57 +8,69 @@ a cure only if that search then finds no difference.
 from __future__ import annotations
 
 import statistics
-import tempfile
 import time
 from pathlib import Path
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, Tuple
 
 import torch
 
 from pellucid.dump.model.differences import OWN, Cure, Difference
 
 from ..taps import changes
-from .prepare import prepare_debug
+from .closeness import Tolerance
 from .program_state import ProgramState
-from .stages import STAGES
+from .smallest import smallest_graph, temporary_capture
+from .stages import CAPTURED, PROGRAM, STAGES
 
 _CALLS = 5
-Searched = Callable[[Any], Difference]
-"""Runs the whole search in a session."""
+Program = Tuple[Callable[..., Any], Tuple[Any, ...], Mapping[str, Any]]
+"""A function and its arguments."""
+Search = Callable[..., Difference]
+"""Searches in a session up to a stage: ``search(session, function, args, kwargs, stage)``."""
 
 
-def cure_of(
-    found: Difference,
-    search: Searched,
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-) -> Cure:
-    """Try the changes that torch offers, one by one, until the search finds no difference."""
+def cure_of(found: Difference, search: Search, program: Program, tolerance: Tolerance) -> Cure:
+    """Try the changes that torch offers, one by one, until the search finds no difference.
+
+    If none helps, look for the smallest graph that differs.
+    """
     sides = (found.before, found.after)
     operations = [found.operation, *(side.operation for side in sides if side is not None)]
-    if not _agrees(search, "", found):
-        tried = 0
-        for statement in changes.statements(filter(None, operations)):
-            tried += 1
-            if _agrees(search, statement, found):
-                call = _call(found, function, args, kwargs)
-                return Cure(statement, tried, _seconds(call, ""), _seconds(call, statement))
-        return Cure("", tried)
-    return Cure("", 0, agrees_afresh=True)
+    if _agrees(search, program, "", found):
+        return Cure("", 0, agrees_afresh=True)
+    tried = 0
+    for statement in changes.statements(filter(None, operations)):
+        tried += 1
+        if _agrees(search, program, statement, found):
+            call = _call(found, *program)
+            return Cure(statement, tried, _seconds(call, ""), _seconds(call, statement))
+    smallest = None
+    if found.stage not in (OWN, CAPTURED):  # a graph, which compiled code computes differently
+
+        def differs(graph: Any, inputs: tuple[Any, ...]) -> bool:
+            later = _searched(search, (graph, inputs, {}), "", found.stage)
+            return later is not None and later.stage not in ("", CAPTURED)
+
+        smallest = smallest_graph(Path(found.directory), differs, tolerance, program)
+    return Cure("", tried, smallest=smallest)
 
 
-def _agrees(search: Searched, statement: str, known: Difference) -> bool:
+def _agrees(search: Search, program: Program, statement: str, known: Difference) -> bool:
     """Return true if nothing differs after a change, and all was compared that was before."""
+    found = _searched(search, program, statement)
+    return found is not None and not found and _has_looked(found, known)
+
+
+def _searched(
+    search: Search, program: Program, statement: str, until: str = PROGRAM
+) -> Difference | None:
+    """Search in a fresh compile after a change; None if the change does not work here."""
     torch.compiler.reset()
     try:
-        with changes.applied(statement), tempfile.TemporaryDirectory() as folder:
-            with prepare_debug(Path(folder) / "dump") as session:
-                session.warns_when_empty = False
-                found = search(session)
-            return not found and _has_looked(found, known)
-    except Exception:  # of the compiler: the change does not work here
-        return False
+        with changes.applied(statement), temporary_capture() as session:
+            return search(session, *program, until)
+    except Exception:  # of the compiler
+        return None
     finally:
         torch.compiler.reset()
 

@@ -68,8 +68,9 @@ def find_difference(
             without the decomposition of an operation, with eager's kernel for it, with settings of
             Inductor that change numbers or fuse less.  The report names the smallest change under
             which the same search finds no difference, and the time of a call without and with it.
-            Each change takes a compile and runs the function several times; what was compiled
-            before is compiled again at its next call.
+            If there is none, a program with the smallest graph that still differs is written into
+            the directory of the graphs.  Each change takes a compile and runs the function several
+            times; what was compiled before is compiled again at its next call.
 
     Returns:
         The call, the stage, the operation, both values, the lines, and the Python state that
@@ -103,9 +104,15 @@ def _cured(asked: bool, found: Difference, *given: Any) -> Difference:
     """Return a difference with its cure, if that was asked for."""
     if not asked or not found:
         return found
+    from .closeness import Tolerance
     from .cures import cure_of
 
-    return replace(found, cure=cure_of(found, lambda session: _search(session, *given), *given[:3]))
+    program, (reference, limits) = given[:3], given[3:]
+
+    def search(session: Session, fn: Any, args: Any, kwargs: Any, until: str) -> Difference:
+        return _search(session, fn, args, kwargs, reference, limits, until)
+
+    return replace(found, cure=cure_of(found, search, program, Tolerance(*limits)))
 
 
 def _check(reference: Any, *tolerances: float | None) -> None:
@@ -133,6 +140,7 @@ def _search(
     kwargs: dict[str, Any],
     reference: Any,
     tolerance: tuple[float | None, float | None],
+    until: str = "program",
 ) -> Difference:
     from .as_it_runs import AsItRuns
     from .closeness import Tolerance
@@ -151,7 +159,8 @@ def _search(
     if own.seen.functions:
         found = own.report()
     else:
-        found = Search(session, Stages(session, fn, args, kwargs), reference, limits).run()
+        stages = Stages(session, fn, args, kwargs)
+        found = Search(session, stages, reference, limits, until).run()
         found = replace(found, compiled_here=graph_hooks.name_of_callable(fn))
     return _with_not_put_back(found, before.not_put_back)
 

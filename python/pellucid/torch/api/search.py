@@ -47,8 +47,11 @@ class Search:
         stages: Stages,
         reference: Any,
         tolerance: Tolerance,
+        until: str = PROGRAM,
     ) -> None:
         self.session, self.tolerance, self.reference = session, tolerance, reference
+        self.until = until
+        """The last stage to compare."""
         self.stages = stages
         self.run_stages: list[str] = []
         self.graphs = 0
@@ -75,7 +78,7 @@ class Search:
             self.graphs = len(self.stages.graphs)
             if self.graphs:
                 found = self._compared(captured, EAGER) or self._next(AOT, CAPTURED)
-        if found is None and self.graphs:
+        if found is None and self.graphs and self.until != AOT:
             with self.stages.compiling(programs=True):
                 self._compile(PROGRAM)
                 if not self.stages.no_program:

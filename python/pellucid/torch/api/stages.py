@@ -111,7 +111,7 @@ class Stages:
         key = self.session.key(hooks.current_compile_id())
         nodes = list(graph.graph.nodes)
         sources = {staging.origin_of(n).source: n.name for n in reversed(nodes)}
-        shown = _copied(graph)
+        shown = copied(graph)
         made = Dynamo(key, shown, self._file(key, "captured"), sources)
         self.graphs.append(made)
         aot = staging.inductor(lambda *given: self._compile(made, *given))
@@ -131,7 +131,7 @@ class Stages:
         self, dynamo: Dynamo, direction: str, graph: Any, make: staging.MakeProgram
     ) -> Callable[[list[Any]], Any]:
         file = self._file_with(graph, dynamo.key, direction)
-        part = Compiled(dynamo.key, direction, _copied(graph), file)
+        part = Compiled(dynamo.key, direction, copied(graph), file)
         dynamo.parts.append(part)
         for node in part.graph.graph.nodes:
             origin = staging.origin_of(node)
@@ -321,7 +321,7 @@ class _Captured:
         )
 
 
-def _copied(graph: Any) -> Any:
+def copied(graph: Any) -> Any:
     """Return a copy of a graph module that does not change when the original does."""
     nodes = copy.deepcopy(graph.graph)
     for old, new in zip(graph.graph.nodes, nodes.nodes):

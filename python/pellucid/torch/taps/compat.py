@@ -287,6 +287,18 @@ TABLE: tuple[Capability, ...] = (
         of_captures=False,
     ),
     Capability(
+        "minifier",
+        ("functorch.compile:minifier",),
+        "find_difference(cure=True) does not look for the smallest graph that differs",
+        of_captures=False,
+    ),
+    Capability(
+        "operator_registry",
+        ("torch._library.simple_registry:singleton",),
+        "the smallest graph that differs is not a program if it has an operator of the program's",
+        of_captures=False,
+    ),
+    Capability(
         "random_decompositions",
         ("torch._inductor.decomposition:fast_random_decomps",),
         "find_difference(cure=True) cannot try a compile without a decomposition",

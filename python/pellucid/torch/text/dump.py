@@ -31,7 +31,7 @@ from pellucid.dump.model.needs import Needs
 
 from ..dynamo.closures import wrap
 from ..dynamo.rewrite import Rewriting, disassembly
-from .graph_main import main_text
+from .graph_main import Comparison, main_text
 
 STAGES: Mapping[str, str] = {
     "pre_insert_deferred_runtime_asserts": "the graph before size checks are inserted",
@@ -287,12 +287,21 @@ def graph_text(graph: Graph, runs: bool = False) -> str:
     return valid(f"{top}{scrub(body)}\n")
 
 
+def comparison_text(head: str, body: str, needs: Needs, comparison: Comparison) -> str:
+    """Return a program that compares a graph, compiled, with eager."""
+    imports = ["import pathlib"] if comparison.stored else []
+    imports += ["import sys"] if comparison.folders else []
+    imports += [""] if imports else []
+    top = "\n".join([as_comment(head), *imports, _GRAPH_IMPORTS, *needs.imports])
+    return f"{top}\n\n{_running(body.strip(chr(10)), needs, comparison)}"
+
+
 @functools.lru_cache(maxsize=1)  # most stages leave a graph unchanged
-def _running(body: str, needs: Needs) -> str:
+def _running(body: str, needs: Needs, comparison: Comparison | None = None) -> str:
     """Return a printed graph with its modules, its inputs and a ``main``."""
     modules = dict(needs.modules)
     tree = f"\n\n{as_comment(module_tree(modules))}\n" if modules else ""
-    return f"{scrub(with_modules(body, modules))}\n{tree}{main_text(body, needs)}"
+    return f"{scrub(with_modules(body, modules))}\n{tree}{main_text(body, needs, comparison)}"
 
 
 def wrappers_text(key: CompileKey, parts: Sequence[tuple[str, str]]) -> str:

@@ -8,7 +8,7 @@ that needs torch but not pellucid.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Sequence
 
 from pellucid.dump.model.needs import Needs, Value, contiguous
@@ -19,12 +19,35 @@ _LISTS = re.compile(r"fx_pytree\.tree_flatten_spec\(\[([\w, ]*)\], self\._in_spe
 _RANDOM = ("float64", "float32", "float16", "bfloat16", "complex64", "complex128")
 
 
-def main_text(body: str, needs: Needs) -> str:
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison of a graph, compiled, with eager.
+
+    Args:
+        rtol, atol: the tolerance, as :func:`torch.testing.assert_close` takes it.
+        options: the settings of ``torch.compile``, as an expression; empty if there are none.
+        stored: the file beside the program that contains the inputs; empty for random ones.
+        folders: where the modules are that register the graph's operators.
+    """
+
+    rtol: float
+    atol: float
+    options: str = ""
+    stored: str = ""
+    folders: tuple[str, ...] = ()
+
+
+DIFFER = "compiled code and eager differ"
+"""How the error of a program that compares begins."""
+
+
+def main_text(body: str, needs: Needs, comparison: Comparison | None = None) -> str:
     """Return the end of a graph's file.
 
     Args:
         body: the class as torch.fx prints it.
         needs: its requirements.
+        comparison: compare the graph, compiled, with eager; otherwise it only runs.
     """
     found = _CLASS.search(body)
     if found is None:
@@ -36,7 +59,9 @@ def main_text(body: str, needs: Needs) -> str:
     for child in needs.children:
         if f"class {child.rpartition('.')[2]}(" not in body:
             lacking.append(Value(child, lacking="this torch does not print the graphs inside"))
-    lines = ["", "", "def example_inputs():", *_inputs(needs), "", ""]
+    stored = comparison.stored if comparison is not None else ""
+    lines = ["", "", "def example_inputs():", *(_loading(stored) if stored else _inputs(needs))]
+    lines += ["", "", *(_BOTH.split("\n") if comparison is not None else ())]
     lines += ['if __name__ == "__main__":']
     if "self._in_spec" in body:
         lines += [
@@ -44,6 +69,8 @@ def main_text(body: str, needs: Needs) -> str:
             "    from torch.utils import _pytree as pytree",
         ]
         lines += [""]
+    folders = comparison.folders if comparison is not None else ()
+    lines += [f"    sys.path.append({folder!r})" for folder in folders]
     lines += [f"    {line}" for line in _registering(needs)]
     if lacking:
         lines += ["    raise SystemExit("]
@@ -52,7 +79,7 @@ def main_text(body: str, needs: Needs) -> str:
         lines += [f"        {text + end!r}" for text, end in zip(texts, ends)]
         lines += ["    )"]
     else:
-        lines += [f"    {line}" for line in _main(found[1], body, needs)]
+        lines += [f"    {line}" for line in _main(found[1], body, needs, comparison)]
     return "\n".join(lines) + "\n"
 
 
@@ -64,6 +91,14 @@ def _inputs(needs: Needs) -> list[str]:
     for value in needs.inputs:
         lines.append(f"        {expression(value)},  # {value.name}")
     return [*lines, "    ]"]
+
+
+def _loading(name: str) -> list[str]:
+    return [
+        '    """The inputs for which they differ."""',
+        "    torch.manual_seed(0)",
+        f"    return torch.load(pathlib.Path(__file__).with_name({name!r}), weights_only=True)",
+    ]
 
 
 def _registering(needs: Needs) -> list[str]:
@@ -84,7 +119,7 @@ def _registering(needs: Needs) -> list[str]:
     return lines
 
 
-def _main(name: str, body: str, needs: Needs) -> list[str]:
+def _main(name: str, body: str, needs: Needs, comparison: Comparison | None) -> list[str]:
     lines = [f"graph = {name}()"]
     for child in needs.children:
         # The nested class is a class attribute of the same name; an instance attribute takes
@@ -97,6 +132,8 @@ def _main(name: str, body: str, needs: Needs) -> list[str]:
         lines.append(f'vars({parent})["{own}"] = {made}')
     for value in needs.constants:
         lines.append(f"graph.{value.name} = {expression(value)}")
+    if comparison is not None:
+        return [*lines, *_compared(comparison)]
     if "self._in_spec" in body:
         return [*lines, *_grouped(body, needs), *_SHOW]
     one_list = _ONE_LIST.search(body) is not None
@@ -123,6 +160,34 @@ def _grouped(body: str, needs: Needs) -> list[str]:
         "graph._in_spec = pytree.tree_structure(arguments)",
         f"graph._out_spec = pytree.tree_structure([0] * {needs.outputs})",
         *_call("graph(*arguments)", needs),
+    ]
+
+
+_BOTH = '''\
+def run(function):
+    """Return the results, the inputs after the call, and their gradients."""
+    inputs = example_inputs()
+    result = function(*inputs)
+    values = [*(result if isinstance(result, (list, tuple)) else [result]), *inputs]
+    values = [value for value in values if isinstance(value, torch.Tensor)]
+    roots = [value for value in values if value.grad_fn is not None]
+    torch.autograd.backward(roots, [torch.randn_like(root) for root in roots])
+    gradients = [value.grad for value in values if value.is_leaf and value.grad is not None]
+    return [value.detach() for value in values] + gradients
+
+'''
+
+
+def _compared(comparison: Comparison) -> list[str]:
+    options = f", options={comparison.options}" if comparison.options else ""
+    tolerance = f"rtol={comparison.rtol:g}, atol={comparison.atol:g}, equal_nan=True"
+    return [
+        f"compiled = torch.compile(graph{options})",
+        "try:",
+        f"    torch.testing.assert_close(run(compiled), run(graph), {tolerance})",
+        "except AssertionError as error:",
+        f'    raise SystemExit(f"{DIFFER}: {{error}}")',
+        'print("compiled code and eager agree")',
     ]
 
 
