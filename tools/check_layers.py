@@ -102,9 +102,33 @@ USES_EXTENSION = (
     "pellucid.commands",
     "pellucid.__main__",
 )
+# What a capture is and what reads one: of pellucid it imports nothing else, so that none of it can
+# bring torch.
+TORCH_FREE = (
+    "pellucid._version",
+    "pellucid.brief",
+    "pellucid.errors",
+    "pellucid.shown",
+    "pellucid.terminal",
+    "pellucid.dump",
+    "pellucid.findings",
+    "pellucid.report",
+    "pellucid.comparison",
+)
+# Modules that import what is named elsewhere: in a table, a folder, or a remedy.
+IMPORTS_BY_NAME = (
+    "pellucid",
+    "pellucid.findings.kinds",
+    "pellucid.torch",
+    "pellucid.torch.taps.compat",
+    "pellucid.torch.trying.applied",
+    "pellucid.torch.trying.server",
+)
 THIRD_PARTY = {"rich", "jinja2", "pygments", "torch", "pyarrow", "fsspec", "pebble", "ray"}
 # What only IPython loads, and what only pytest does.
 LOADED_BY = {"IPython": "pellucid.notebook.magic", "pytest": "pellucid.testing.plugin"}
+# What is used if it is installed, and a module of newer Pythons.
+OPTIONAL = {"compression", "dill", "lz4", "numpy", "safetensors"}
 
 # What a capture is, what reads it and what makes it, and what each may import of the others.
 _VALUES = ["pellucid.dump.model"]
@@ -308,7 +332,10 @@ def module_name(path: Path) -> str:
 
 
 def imports_of(tree: ast.AST, module: str, is_package: bool) -> Iterator["tuple[int, str]"]:
-    """Yield (line, dotted name) of every import in a module, relative ones resolved."""
+    """Yield (line, dotted name) of every import in a module, relative ones resolved.
+
+    The name is empty where only the running program knows it.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -322,6 +349,19 @@ def imports_of(tree: ast.AST, module: str, is_package: bool) -> Iterator["tuple[
             yield node.lineno, full
             for alias in node.names:
                 yield node.lineno, f"{full}.{alias.name}"
+            if full == "importlib" and any(alias.asname for alias in node.names):
+                yield node.lineno, ""
+        elif isinstance(node, ast.Call) and called(node.func) in ("import_module", "__import__"):
+            name = node.args[0] if node.args else None
+            written = isinstance(name, ast.Constant) and str(name.value)
+            yield node.lineno, "" if not written or written.startswith(".") else written
+
+
+def called(function: ast.expr) -> str:
+    """Return the last name of what a call calls."""
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def under(name: str, prefixes: "tuple[str, ...]") -> bool:
@@ -343,7 +383,10 @@ def check_python() -> Iterator[str]:
         for line, name in imports_of(tree, module, path.name == "__init__.py"):
             where = f"{path.relative_to(ROOT)}:{line}"
             top = name.split(".")[0]
-            if top == "torch":
+            if not name:
+                if module not in IMPORTS_BY_NAME:
+                    yield f"{where}: write import_module('the.name'), which can be checked"
+            elif top == "torch":
                 if not under(module, TORCH_ONLY_IN):
                     yield f"{where}: only {' and '.join(TORCH_ONLY_IN)} may import torch"
                 elif name.startswith(TORCH_INTERNALS) and not under(
@@ -353,11 +396,13 @@ def check_python() -> Iterator[str]:
             elif top == "pellucid":
                 if name == "pellucid._core" and not under(module, USES_EXTENSION):
                     yield f"{where}: the extension is reached through pellucid.decompilation"
+                if under(module, TORCH_FREE) and not under(name, TORCH_FREE):
+                    yield f"{where}: what reads captures must not know {name}"
                 folder = layer_of(module)
                 other = layer_of(name)
                 if folder and other not in ("", folder, *PYTHON_LAYERS[folder]):
                     yield f"{where}: {folder} must not know {other} ({name})"
-            elif LOADED_BY.get(top) == module:
+            elif LOADED_BY.get(top) == module or top in OPTIONAL:
                 continue
             elif standard and top not in standard and top not in THIRD_PARTY:
                 yield f"{where}: {top} is no dependency of pellucid"

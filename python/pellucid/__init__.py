@@ -20,6 +20,7 @@ from pellucid.errors import (
     NotALog,
     NotAnArtifact,
 )
+from pellucid.shown import Shown as _Shown
 
 if TYPE_CHECKING:
     from pellucid import code_transform as code_transform
@@ -166,6 +167,14 @@ if not TYPE_CHECKING:  # a type checker would take any name for one of these
         value = getattr(found, name, None) or importlib.import_module(f"{found.__name__}.{name}")
         globals()[name] = value
         return value
+
+
+def _html_of(value: Any) -> str:
+    html: str = importlib.import_module("pellucid.notebook.html").html_of(value)
+    return html
+
+
+_Shown._html_of = _html_of
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -14,11 +14,12 @@ from pellucid.brief import counted
 from pellucid.errors import CannotStandIn, DecompileError
 from pellucid.interpreters import compile_to_marshal, compiling
 from pellucid.recompile import stand_in
+from pellucid.shown import Shown
 from pellucid.verdicts import CodeVerdict, Diagnostic, LineMapEntry, Status, Tier, Verdict
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Decompilation:
+class Decompilation(Shown):
     """The source of one object, with its globals, line map and verdict."""
 
     source: str
@@ -156,12 +157,6 @@ class Decompilation:
                 raise pickle.UnpicklingError("pickled by another version of Python")
             state["_code"] = marshal.loads(code)
         self.__dict__.update(state)
-
-    def _repr_html_(self) -> str:
-        """Return the HTML for a notebook."""
-        from pellucid.notebook.html import decompilation_html
-
-        return decompilation_html(self)
 
     def _verdict_of_live_code(self, code: types.CodeType) -> Verdict:
         return _verdict(

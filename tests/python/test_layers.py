@@ -3,6 +3,7 @@
 import ast
 import importlib
 import importlib.util
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -57,6 +58,40 @@ def test_no_name_of_one_file_hides_that_of_a_header(
     monkeypatch.setattr(check_layers, "ROOT", tmp_path)
     found = list(check_layers.check_hidden_names())
     assert [line.partition(": ")[0] for line in found] == ["src/ir/b.cpp"] * hides
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "refused"),
+    [
+        ("dump/model/a", "import torch", "only pellucid.torch.taps"),
+        ("dump/model/a", "def f():\n    from torch import fx", "only pellucid.torch.taps"),
+        ("dump/model/a", "importlib.import_module('torch')", "only pellucid.torch.taps"),
+        ("dump/model/a", "__import__('torch.fx')", "only pellucid.torch.taps"),
+        ("dump/model/a", "importlib.import_module(name)", "write import_module("),
+        (
+            "dump/model/a",
+            "from importlib import import_module as i\ni('torch')",
+            "write import_module(",
+        ),
+        ("dump/model/a", "from pellucid import decompilation", "must not know pellucid"),
+        ("dump/store/a", "from pellucid.torch import adapter", "must not know pellucid.torch"),
+        ("dump/store/a", "from ...torch.taps import now", "must not know pellucid.torch.taps"),
+        ("dump/model/a", "from ..store import load", "must not know pellucid.dump.store"),
+        ("dump/model/a", "import_module('pellucid.findings')", "must not know pellucid.findings"),
+        ("findings/a", "from pellucid.torch.logs import reader", "must not know pellucid.torch"),
+        ("dump/store/a", "from pellucid.brief import counted\nfrom ..model import keys", ""),
+        ("findings/a", "from pellucid.dump.store import load", ""),
+        ("containers", "importlib.import_module('lz4.frame')", ""),
+        ("torch/taps/a", "def f():\n    import torch._dynamo", ""),
+    ],
+)
+def test_no_import_in_a_function_or_by_name_crosses_the_layers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, text: str, refused: str
+) -> None:
+    write_files(tmp_path, {f"python/pellucid/{file}.py": text})
+    monkeypatch.setattr(check_layers, "ROOT", tmp_path)
+    found = list(check_layers.check_python())
+    assert bool(found) == bool(refused) and refused in "".join(found), found
 
 
 def test_a_header_that_lacks_an_include_is_found(tmp_path: Path) -> None:
@@ -121,6 +156,27 @@ def test_everything_but_what_talks_to_torch_can_be_imported_without_it() -> None
     """)
     others = [] if importlib.util.find_spec("IPython") else ["pellucid.notebook.magic"]
     command = [sys.executable, "-c", probe, *check_layers.IMPORTS_TORCH, *others]
+    done = subprocess.run(command, stdout=PIPE, stderr=STDOUT, check=False)
+    assert done.returncode == 0, done.stdout.decode()
+
+
+def test_a_dump_is_read_without_torch(tmp_path: Path) -> None:
+    probe = textwrap.dedent("""
+        import sys
+        sys.modules["torch"] = None  # importing it fails
+        import pellucid
+        from pellucid.__main__ import main
+        dump, page = sys.argv[1:]
+        capture = pellucid.load(dump)
+        assert pellucid.find(capture) and capture._repr_html_()
+        assert str(pellucid.compare(dump, dump)) == ""
+        assert pellucid.report(dump, out=page).exists()
+        assert [main([name, dump]) for name in ("explain", "report")] == [0, 0]
+        assert main(["diff", dump, dump]) == 0
+    """)
+    dump = tmp_path / "dump"
+    shutil.copytree(str(ROOT / "tests" / "torch" / "schema_1"), str(dump))
+    command = [sys.executable, "-c", probe, str(dump), str(tmp_path / "page.html")]
     done = subprocess.run(command, stdout=PIPE, stderr=STDOUT, check=False)
     assert done.returncode == 0, done.stdout.decode()
 

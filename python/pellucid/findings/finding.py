@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from textwrap import shorten
 from typing import Sequence
 
-from pellucid.dump.model.capture import Shown
 from pellucid.dump.model.events import Place
+from pellucid.shown import Shown
 
 from .remedy import Remedy, diff_of, in_order, in_words, of_words
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Iterable, Mapping, Sequence, TypeVar
 
 from pellucid.brief import counted
+from pellucid.shown import Shown
 
 from .dynamo_names import renamed
 from .events import CacheEntry, CompileKey, Frame, Graph, Place, Span, Times
@@ -68,14 +68,6 @@ def what_is_in(events: Any) -> str:
     """Return the numbers of functions, graphs and breaks of a capture or session, for its repr."""
     frames, graphs = len(events.of(Frame)), count_graphs(events.of(Graph))
     return f"{counted(frames, 'frame')}, {counted(graphs, 'graph')}"
-
-
-class Shown:
-    """Something that a notebook displays as HTML; the display code is loaded when needed."""
-
-    def _repr_html_(self) -> str:
-        html: str = importlib.import_module("pellucid.notebook.html").html_of(self)
-        return html
 
 
 @dataclass(frozen=True, repr=False)

@@ -21,7 +21,9 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, Callable, Iterator, TypeVar
 
-from ..model.capture import FINDINGS, PAGE, TRIALS, Capture, Shown, what_is_in
+from pellucid.shown import Shown
+
+from ..model.capture import FINDINGS, PAGE, TRIALS, Capture, what_is_in
 from ..model.events import (
     CacheEntry,
     CompileKey,

@@ -113,9 +113,7 @@ def _seed() -> None:
     with contextlib.suppress(ImportError):
         importlib.import_module("numpy").random.seed(0)
     # Inductor draws like eager, so different graphs get the same random numbers.
-    with contextlib.suppress(ImportError):
-        inductor: Any = importlib.import_module("torch._inductor.config")
-        inductor.fallback_random = True
+    _set("torch._inductor.config.fallback_random = True")
 
 
 def _announce_saves() -> None:
