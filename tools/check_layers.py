@@ -92,6 +92,7 @@ TORCH_INTERNALS = ("torch._", "torch.fx._", "torch.utils._")
 # The decompiler's face, and what asks whether bytes are code, a table or a pickle.
 USES_EXTENSION = (
     "pellucid.decompilation",
+    "pellucid.live",
     "pellucid.result",
     "pellucid.recompile",
     "pellucid.containers",
@@ -408,10 +409,46 @@ def check_python() -> Iterator[str]:
                 yield f"{where}: {top} is no dependency of pellucid"
 
 
+def imported_at_run_time(path: Path, modules: Set[str]) -> Set[str]:
+    """Return which of pellucid's `modules` a module imports, in a function or not."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and called(node.test) == "TYPE_CHECKING":
+            node.body = []
+    lines: Dict[int, Set[str]] = {}
+    for line, name in imports_of(tree, module_name(path), path.name == "__init__.py"):
+        lines.setdefault(line, set()).add(name)
+    for names in lines.values():  # in `from package import module`, the package is only a path
+        package = min(names, key=len)
+        if len(names) > 1 and names - {package} <= modules:
+            names.remove(package)
+    return {name for names in lines.values() for name in names & modules}
+
+
+def check_circles() -> Iterator[str]:
+    """Yield a line if modules import each other in a circle, also if functions do so."""
+    paths = {module_name(p): p for p in (ROOT / "python" / "pellucid").rglob("*.py*")}
+    left = {
+        name: imported_at_run_time(path, set(paths))
+        for name, path in paths.items()
+        if path.suffix == ".py"
+    }
+    while left:
+        ends = [name for name, names in left.items() if not names & left.keys()]
+        if not ends:
+            met = [min(left)]
+            while met[-1] not in met[:-1]:
+                met.append(min(left[met[-1]] & left.keys()))
+            yield f"python: {' imports '.join(met[met.index(met[-1]) :])}"
+            return
+        for name in ends:
+            del left[name]
+
+
 def main() -> int:
     """Print every violation; return their number, at most 100."""
     problems = [*check_folders(), *check_includes(), *check_link_lines(), *check_python()]
-    problems += check_hidden_names()
+    problems += [*check_circles(), *check_hidden_names()]
     for problem in sorted(set(problems)):
         print(problem)
     return min(len(problems), 100)

@@ -19,12 +19,18 @@ import time
 from importlib.machinery import ModuleSpec
 from typing import Any, List, NamedTuple, Optional
 
-DUMP = "PELLUCID_DUMP"
-RUN = "PELLUCID_RUN"
-PROGRESS = "PELLUCID_PROGRESS"
-STARTED = "PELLUCID_STARTED"
-TRIAL = "PELLUCID_TRIAL"
-COMPILER = "torch._dynamo"
+from pellucid.process import (
+    DUMP,
+    PROGRESS,
+    RUN,
+    STARTED,
+    TRIAL,
+    ending_error,
+    named_for_python,
+    started,
+)
+
+_COMPILER = "torch._dynamo"
 
 
 class Origin(NamedTuple):
@@ -40,11 +46,6 @@ class Origin(NamedTuple):
     """Whether the directory, or that of the rank below it, is for this process."""
     asked: bool
     """Whether this is the program of ``pellucid run``, which wants to hear how it went."""
-
-
-def environment(directory: str) -> "dict[str, str]":
-    """Return the variables with which this process is to become the program of ``pellucid run``."""
-    return {DUMP: os.path.abspath(directory), RUN: f"asked {os.getpid()}"}
 
 
 def _origin() -> Origin:
@@ -67,46 +68,6 @@ def _origin() -> Origin:
     os.environ[DUMP] = directory
     os.environ[RUN] = f"{run}/{rank}/{process if is_first else first}"
     return Origin(directory, run, process, is_first, asked)
-
-
-def launched() -> "tuple[tuple[str, ...], str]":
-    """Return the command of the first process of the run, and its working directory.
-
-    Both are empty if they are not known, or if the job also runs on other machines.
-    """
-    import json
-
-    size = os.environ.get("WORLD_SIZE", "1")
-    with contextlib.suppress(ValueError, KeyError, TypeError):
-        found = json.loads(os.environ.get(STARTED, ""))
-        if found["command"] and os.environ.get("LOCAL_WORLD_SIZE", size) == size:
-            return tuple(map(str, found["command"])), str(found["folder"])
-    return (), ""
-
-
-_WITH_VALUE = ("-X", "-W", "--check-hash-based-pycs")
-
-
-def named_for_python() -> "tuple[list[str], list[str]]":
-    """Return Python's own options in this process, and the script (or ``-m`` and the module).
-
-    The arguments follow the script. `sys.argv` does not exist before the program starts. Both lists
-    are empty before Python 3.10, and the second one is empty for ``-c``.
-    """
-    options: List[str] = []
-    given = list(getattr(sys, "orig_argv", ()))[1:]
-    while given and given[0].startswith("-"):
-        option = given.pop(0)
-        if option[:2] in ("-X", "-W", "--"):
-            options += [option, *([given.pop(0)] if option in _WITH_VALUE else [])]
-        elif option[-1] in "mc":
-            options += [option[:-1]] if len(option) > 2 else []
-            return options, ["-m", *given] if option[-1] == "m" else []
-        elif "m" in option or "c" in option:  # what it names is joined to it
-            return options, []
-        else:
-            options.append(option)
-    return options, [os.path.abspath(given[0]), *given[1:]] if given else []
 
 
 class _Telling(ModuleSpec):
@@ -146,7 +107,7 @@ class _Finder:
     ) -> Optional[ModuleSpec]:
         """Return the spec that the later finders have for the awaited module."""
         # A trial changes `torch.compile`, which is called before the compiler is imported.
-        if name != ("torch" if _followers else COMPILER):
+        if name != ("torch" if _followers else _COMPILER):
             return None
         for finder in sys.meta_path:
             if finder is self or not hasattr(finder, "find_spec"):
@@ -217,18 +178,6 @@ def _end() -> None:
         _complain(error)
     finally:
         _keep_interrupt()
-
-
-def started(run: str) -> int:
-    """Return when a run began, as `time.time_ns` has it; 0 if that is not known."""
-    _, _, nanoseconds = run.partition("-")
-    return int(nanoseconds) if nanoseconds.isdigit() else 0
-
-
-def ending_error() -> "Optional[BaseException]":
-    """Return the exception that ends this process, if Python has printed one."""
-    error: Optional[BaseException] = getattr(sys, "last_value", None)
-    return error
 
 
 def _keep_interrupt() -> None:

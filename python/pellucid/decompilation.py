@@ -3,15 +3,13 @@
 
 import dataclasses
 import sys
-import types
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from pellucid import _core
-from pellucid.code_objects import code_of
 from pellucid.forms import BEST, proven_form, verdict_of
 from pellucid.interpreters import find_interpreter
+from pellucid.live import decompiled_live, search_live
 from pellucid.result import Decompilation, result_of
-from pellucid.signature import with_defaults
 from pellucid.verdicts import Verdict
 
 
@@ -34,7 +32,7 @@ def decompile(
     """
     layout = {"line_length": line_length, "say_lost": say_lost}
     found = _of_torch(obj, name)
-    return (found or _decompiled(_own(obj), name, False, {}, None, layout=layout)).source
+    return (found or decompiled_live(_own(obj), name, False, {}, None, layout=layout)).source
 
 
 def decompile_ex(
@@ -83,7 +81,7 @@ def decompile_ex(
 
     layout = {"line_length": line_length, "say_lost": say_lost}
     if unstructured:
-        return judged(_decompiled(own, name, True, {}, facts, layout=layout))
+        return judged(decompiled_live(own, name, True, {}, facts, layout=layout))
     generated = _of_torch(obj, name) if facts is None else None
     return generated or search_live(own, name, facts, revise=judged, layout=layout)
 
@@ -108,74 +106,6 @@ def _own(obj: Any) -> Any:
     from pellucid.torch.adapter import given_to_compile
 
     return given_to_compile(obj)
-
-
-def search_live(
-    obj: Any,
-    name: Optional[str],
-    facts: Optional[Dict[str, List[str]]],
-    names: Optional[Dict[str, str]] = None,
-    revise: "Callable[[Decompilation], Decompilation]" = lambda found: found,
-    layout: "Optional[Dict[str, Any]]" = None,
-) -> Decompilation:
-    """Decompile `obj` in the first form that is proven, using only the given facts.
-
-    `names` maps globals to the names that the source shows for them: one-to-one, and without names
-    that the code already uses. `revise` changes the text before it is judged. `layout` has options
-    of `decompile`.
-    """
-
-    def written(forms: "Dict[str, int]", apart: bool = False) -> Decompilation:
-        return revise(_decompiled(obj, name, False, forms, facts, apart, names or {}, layout))
-
-    found, verdict = proven_form(written, "best")
-    if verdict.status != "unproven" or facts:
-        return found
-    # Equal literals in a text are one object. If the code has several, the others get names.
-    if written({}, True).globals.keys() == written({}).globals.keys():
-        return found
-    other, better = proven_form(lambda forms: written(forms, True), "best")
-    return other if better.status != "unproven" else found
-
-
-def _decompiled(
-    obj: Any,
-    name: Optional[str],
-    unstructured: bool,
-    forms: "Dict[str, int]",
-    facts: "Optional[Dict[str, List[str]]]",
-    apart: bool = False,
-    names: "Optional[Dict[str, str]]" = None,
-    layout: "Optional[Dict[str, Any]]" = None,
-) -> Decompilation:
-    code = shown = code_of(obj)
-    if name is not None:
-        code = shown = code.replace(co_name=name)
-    shown_facts = facts
-    if names:
-        shown = code.replace(co_names=tuple(names.get(each, each) for each in code.co_names))
-        shown_facts = facts and {k: [_shown(e, names) for e in v] for k, v in facts.items()}
-    raw = _core.decompile_code(
-        shown,
-        unstructured=unstructured,
-        forms=forms,
-        facts=shown_facts,
-        apart=apart,
-        **(layout or {}),
-    )
-    found = result_of(raw, code, None, _facts=facts, _apart=apart)
-    found.renamed.update({shown: real for real, shown in (names or {}).items()})
-    function = getattr(obj, "__func__", obj)
-    if isinstance(function, types.FunctionType):
-        source, bindings = with_defaults(found.source, function)
-        found = dataclasses.replace(found, source=source, globals={**found.globals, **bindings})
-    return found
-
-
-def _shown(name: str, names: "Dict[str, str]") -> str:
-    """Return a global's name, or "module.attribute", as the source shows it."""
-    module, dot, attribute = name.partition(".")
-    return names.get(module, module) + dot + attribute
 
 
 def decompile_pyc(

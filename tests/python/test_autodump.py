@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from pellucid import _autodump
+from pellucid import process
 from pellucid.torch.trying import follow
 
 SHOWS = """
@@ -144,7 +144,7 @@ def test_what_python_was_given_is_read_before_the_program_begins(
     monkeypatch.setattr(sys, "orig_argv", ["python", *given], raising=False)
     if command[:1] == ["train.py"]:
         command[0] = os.path.abspath("train.py")
-    assert _autodump.named_for_python() == (options, command)
+    assert process.named_for_python() == (options, command)
 
 
 @pytest.mark.parametrize(
@@ -167,6 +167,6 @@ def test_a_job_on_several_machines_is_not_said_to_have_been_started_here(monkeyp
     monkeypatch.setenv("PELLUCID_STARTED", started)
     monkeypatch.setenv("WORLD_SIZE", "4")
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
-    assert _autodump.launched() == (("-m", "torch.distributed.run", "a.py"), "/tmp")
+    assert process.launched() == (("-m", "torch.distributed.run", "a.py"), "/tmp")
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
-    assert _autodump.launched() == ((), "")
+    assert process.launched() == ((), "")

@@ -94,6 +94,20 @@ def test_no_import_in_a_function_or_by_name_crosses_the_layers(
     assert bool(found) == bool(refused) and refused in "".join(found), found
 
 
+def test_a_circle_of_imports_is_found_in_functions_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"a": "from pellucid import b", "b": "from .part import c", "part/__init__": ""}
+    files["part/c"] = "def f():\n    import_module('pellucid.a')"
+    write_files(tmp_path, {f"python/pellucid/{name}.py": text for name, text in files.items()})
+    monkeypatch.setattr(check_layers, "ROOT", tmp_path)
+    circle = "pellucid.a imports pellucid.b imports pellucid.part.c imports pellucid.a"
+    assert list(check_layers.check_circles()) == [f"python: {circle}"]
+    only_typed = "if TYPE_CHECKING:\n    from pellucid.a import A"
+    write_files(tmp_path, {"python/pellucid/part/c.py": only_typed})
+    assert list(check_layers.check_circles()) == []
+
+
 def test_a_header_that_lacks_an_include_is_found(tmp_path: Path) -> None:
     whole = '#pragma once\n#include <string>\n#include "a/b.h"\n'
     files = {"a/a.h": f"{whole}std::string name(B b);\n", "a/b.h": "#pragma once\nstruct B {};\n"}

@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 from typing import Protocol
 
-from pellucid._autodump import ending_error, launched, started
 from pellucid.dump.store.directories import Mark, claim, this_program
 from pellucid.dump.store.load import captures_below
 from pellucid.dump.store.session import Session
+from pellucid.process import ending_error, launched, started
 from pellucid.report import ending
 
 from ..capture.connection import CAPTURE, finish

@@ -17,18 +17,17 @@ from pellucid.dump.model.cells import located
 from pellucid.dump.model.differences import Compiled
 from pellucid.dump.model.events import NonFinite, Place, Skipped
 from pellucid.dump.model.graph_text import FILE_COMMENT
-from pellucid.dump.model.names import label
 from pellucid.dump.store.session import Session, left_alone
 
 from ..capture.connection import CAPTURE
 from ..taps import calls, doors, graph_hooks
 from .prepare import prepare_debug
+from .seen import Seen, left_one, run
 
 if TYPE_CHECKING:
     import torch
 
     from .program_state import ProgramState
-    from .seen import Seen
     from .watch import Watch
 
 _SHOWN = 4
@@ -176,7 +175,6 @@ def _watched(
     session: Session, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> NanReport:
     from .program_state import ProgramState
-    from .seen import Seen, run
     from .watch import Watch
 
     watch, before = Watch(session), left_alone(session)
@@ -229,8 +227,6 @@ def _looked_into(
 ) -> list[str]:
     """Run the program through interpreted graphs; return the non-finite results and gradients."""
     import torch
-
-    from .seen import run
 
     plain = graph_hooks.uncompiled(doors.traceable(fn))
     with graph_hooks.every_compile_by(watch.backend) as forced:
@@ -424,12 +420,6 @@ def _told(finding: NonFinite, directory: Path | None) -> list[str]:
 def brief(error: BaseException) -> str:
     """Return an exception on one line."""
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-
-
-def left_one(event: Skipped) -> str:
-    """Return which frame was skipped, and why."""
-    where = "" if event.place is None else f"{label(event.place.function)} ({event.place}): "
-    return where + event.brief
 
 
 def _brief(finding: NonFinite) -> str:

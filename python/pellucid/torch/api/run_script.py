@@ -12,19 +12,16 @@ the script's frames, and its exit status becomes ours.
 
 from __future__ import annotations
 
-import builtins
-import io
 import os
 import runpy
 import site
 import subprocess
 import sys
 import time
-from importlib.machinery import SourceFileLoader
-from types import ModuleType, TracebackType
+from types import TracebackType
 from typing import NoReturn
 
-from pellucid._autodump import environment, named_for_python
+from pellucid.process import environment, named_for_python, run_file
 
 _INTERRUPTED = 130  # the exit status that shells use for a process killed by SIGINT
 
@@ -62,7 +59,7 @@ def run(target: str, arguments: list[str], directory: str, is_module: bool) -> i
                 runpy.run_module(target, run_name="__main__", alter_sys=True)
             elif os.path.isfile(target) and not _is_zip(target):
                 sys.path[0] = os.path.dirname(os.path.abspath(target))
-                _run_file(target)
+                run_file(target)
             else:
                 del sys.path[0]  # runpy puts the folder or zip there
                 runpy.run_path(target, run_name="__main__")
@@ -107,25 +104,6 @@ def _is_zip(path: str) -> bool:
         return stream.read(4) == b"PK\x03\x04"
 
 
-def _run_file(path: str) -> None:
-    # Not runpy: it discards `__main__` after the script's last line, but threads, atexit and the
-    # pickling of the script's classes need it until the end.
-    whole = os.path.abspath(path)
-    path = whole if sys.version_info >= (3, 9) else path  # as Python names it
-    module = ModuleType("__main__")
-    module.__dict__.update(
-        __file__=path,
-        __builtins__=builtins,
-        __cached__=None,
-        __spec__=None,
-        __loader__=SourceFileLoader("__main__", path),
-    )
-    with io.open_code(whole) as stream:
-        source = stream.read()
-    sys.modules["__main__"] = module
-    exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
-
-
 def _show(error: BaseException) -> None:
     """Print a traceback as Python would, without the frames that ran the script."""
     trace = error.__traceback__
@@ -141,4 +119,5 @@ def _show(error: BaseException) -> None:
 
 
 def _is_ours(trace: TracebackType) -> bool:
-    return trace.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>")
+    ours = (__file__, run_file.__code__.co_filename)
+    return trace.tb_frame.f_code.co_filename in (*ours, runpy.__file__, "<frozen runpy>")

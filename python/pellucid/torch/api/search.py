@@ -26,9 +26,10 @@ from .closeness import Tolerance, errors, is_numeric, same_kind
 from .effects import changed_state, changing_line
 from .generators import GENERATORS
 from .isolate import first_in_kernel
-from .nan import left_one, located_line
+from .nan import located_line
 from .parting import Pair, counterpart, first_parted, last_write, other_draw
 from .recording import Made, Recording, wide_values
+from .seen import left_one
 from .stages import AOT, CAPTURED, EAGER, POST_GRAD, PROGRAM, STAGES, Outcome, Stages
 from .watch import values_of
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Callable
 
 from pellucid.dump.model.differences import Compiled
+from pellucid.dump.model.events import Skipped
+from pellucid.dump.model.names import label
 from pellucid.dump.store.session import Session, left_alone
 
 from ..taps import calls
 from ..taps.calls import Call
-from .nan import left_one
 
 _MOST_LEFT = 4
 
@@ -21,6 +22,12 @@ def run(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any
     """Call a function; if it returns a generator, exhaust it."""
     result = function(*args, **kwargs)
     return list(result) if inspect.isgenerator(result) else result
+
+
+def left_one(event: Skipped) -> str:
+    """Return which frame was skipped, and why."""
+    where = "" if event.place is None else f"{label(event.place.function)} ({event.place}): "
+    return where + event.brief
 
 
 @dataclass

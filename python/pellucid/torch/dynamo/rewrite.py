@@ -115,7 +115,7 @@ def decompiled(
     """
     # Imported here to keep the engine out of processes that never compile anything.
     from pellucid.code_objects import code_of
-    from pellucid.decompilation import search_live
+    from pellucid.live import search_live
 
     made = code_of(code)
     known = known_globals(made.co_names, origin.scope)

@@ -7,17 +7,15 @@ started by the program take part (:mod:`.follow`).
 
 from __future__ import annotations
 
-import builtins
-import io
 import json
 import os
 import runpy
 import sys
 import time
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Mapping
+
+from pellucid.process import run_file
 
 from . import follow
 from .applied import Applied
@@ -80,16 +78,3 @@ def _program(command: list[str], folder: str) -> str:
         sys.excepthook(type(error), error, error.__traceback__)
         return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
     return ""
-
-
-def run_file(path: str) -> None:
-    """Run a script like Python does."""
-    module = ModuleType("__main__")
-    loader = SourceFileLoader("__main__", path)
-    module.__dict__.update(
-        __file__=path, __builtins__=builtins, __cached__=None, __spec__=None, __loader__=loader
-    )
-    with io.open_code(path) as stream:
-        code = compile(stream.read(), path, "exec", dont_inherit=True)
-    sys.modules["__main__"] = module
-    exec(code, module.__dict__)

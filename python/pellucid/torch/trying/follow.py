@@ -17,8 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any, Mapping
 
-from pellucid._autodump import TRIAL, ending_error, named_for_python
 from pellucid.dump.store.directories import child_number, numbered
+from pellucid.process import DUMP, RUN, TRIAL, ending_error, named_for_python, run_file
 
 from .applied import Applied
 from .working import Working
@@ -43,8 +43,6 @@ def takes_part() -> bool:
 
 def others(order: Path, asked: Mapping[str, Any]) -> dict[str, str]:
     """Return the environment variables that make the program's processes take part in its trial."""
-    from pellucid._autodump import DUMP, RUN
-
     rank, process = os.environ.get("RANK", ""), os.getpid()
     return {TRIAL: str(order), DUMP: asked["out"], RUN: f"trial-{process}/{rank}/{process}"}
 
@@ -86,8 +84,6 @@ class Follower:
 
 def script() -> None:
     """Run the script that is named in this process's arguments."""
-    from .child import run_file
-
     sys.argv = sys.argv[1:]
     sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
     run_file(sys.argv[0])
