@@ -387,7 +387,7 @@ def check_python() -> Iterator[str]:
             if not name:
                 if module not in IMPORTS_BY_NAME:
                     yield f"{where}: write import_module('the.name'), which can be checked"
-            elif top == "torch":
+            elif top in ("torch", "functorch"):  # torch comes with functorch
                 if not under(module, TORCH_ONLY_IN):
                     yield f"{where}: only {' and '.join(TORCH_ONLY_IN)} may import torch"
                 elif name.startswith(TORCH_INTERNALS) and not under(

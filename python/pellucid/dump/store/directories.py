@@ -27,6 +27,21 @@ PREFIX = ".pellucid-"
 
 _LOCK = f"{PREFIX}lock"
 _MARK = f"{PREFIX}run"
+_numbers = itertools.count()
+
+
+def write_atomic(path: Path, content: str | bytes) -> None:
+    """Write a file atomically: a reader sees the old or the new content, never a part."""
+    # A lone surrogate in a user's string must not prevent writing the file.
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
+    temporary = path.parent / f"{PREFIX}{os.getpid()}-{next(_numbers)}"
+    try:
+        temporary.write_bytes(data)
+        os.replace(str(temporary), str(path))
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(str(temporary))
+        raise
 
 
 @dataclass(frozen=True)

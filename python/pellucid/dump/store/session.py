@@ -48,6 +48,7 @@ from .directories import (
     remove_litter,
     this_command,
     this_program,
+    write_atomic,
 )
 from .record import RECORD, SCHEMA
 from .resumes import Resumes
@@ -57,24 +58,9 @@ INDEX = "index.md"
 _LIST = f"{PREFIX}files"
 _FIRST_RECORDS = 16
 _LONGEST_NAME = 200
-_numbers = itertools.count()
 
 E = TypeVar("E")
 Listener = Callable[[Any], None]
-
-
-def write_atomic(path: Path, content: str | bytes) -> None:
-    """Write a file atomically: a reader sees the old or the new content, never a part."""
-    # A lone surrogate in a user's string must not prevent writing the file.
-    data = content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
-    temporary = path.parent / f"{PREFIX}{os.getpid()}-{next(_numbers)}"
-    try:
-        temporary.write_bytes(data)
-        os.replace(str(temporary), str(path))
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(str(temporary))
-        raise
 
 
 class Session(Shown):

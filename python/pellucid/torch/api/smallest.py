@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
 import torch
+from functorch.compile import minifier  # type: ignore[import-untyped]
 
 from pellucid.dump.model.differences import Smallest
 from pellucid.dump.store.session import Session
@@ -72,9 +73,6 @@ def smallest_graph(
     program: tuple[Callable[..., Any], tuple[Any, ...], Mapping[str, Any]],
 ) -> Smallest | None:
     """Write a program with the smallest graph that differs; None if none differs by itself."""
-    minifier = PROBE.get("minifier")
-    if minifier is None:
-        return None
     until = time.monotonic() + _SECONDS
 
     def judged(small: Any, given: Sequence[Any]) -> bool:

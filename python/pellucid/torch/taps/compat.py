@@ -287,12 +287,6 @@ TABLE: tuple[Capability, ...] = (
         of_captures=False,
     ),
     Capability(
-        "minifier",
-        ("functorch.compile:minifier",),
-        "find_difference(cure=True) does not look for the smallest graph that differs",
-        of_captures=False,
-    ),
-    Capability(
         "operator_registry",
         ("torch._library.simple_registry:singleton",),
         "the smallest graph that differs is not a program if it has an operator of the program's",
