@@ -5,6 +5,7 @@ import doctest
 import importlib
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -380,6 +381,24 @@ def test_a_cached_function_that_was_looked_through_is_told():
     nodes = {"g": (Node("o", "call_function", "torch.ones", 1, Place(FILE, 15, "mask")),)}
     found = only([frame(), Graph(KEY, "captured", "g", "")], nodes=nodes)
     assert (found.kind, found.place) == ("cached", Place(FILE, 14, "mask"))
+
+
+@pytest.mark.parametrize(
+    "decorator",
+    ["@cache", "@functools. \\\n    lru_cache(maxsize=None)", "@(  # a comment\n    lru_cache\n)"],
+)
+def test_the_cache_of_a_decorator_on_several_lines_is_found(decorator):
+    if sys.version_info < (3, 9) and "(" in decorator[:2]:
+        pytest.skip("this Python has no such decorator")
+    text = f"x = a\n@other\ndef f():\n    'cache'\n\n{decorator}\ndef mask(n):\n    return n\n"
+    line = text.split("\n").index("def mask(n):") + 1
+    file = "/home/me/cached.py"
+    at = Place(file, line + 1, "mask")
+    nodes = {"g": (Node("o", "call_function", "torch.ones", 1, at),)}
+    (found,) = find(
+        capture(frame(), Graph(KEY, "captured", "g", ""), Source(file, text, ""), nodes=nodes)
+    )
+    assert (found.kind, found.place) == ("cached", Place(file, line, "mask"))
 
 
 def test_ranks_are_told_by_their_first_difference():

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-import re
+from typing import Iterable
 
 from pellucid.dump.model.capture import Capture, first_graphs
 from pellucid.dump.model.events import Frame, Graph, Place, Recompile
@@ -14,7 +14,6 @@ from ..kind import Kind
 from ..source import Program
 
 _CACHES = ("lru_cache", "cache")
-_DECORATED = re.compile(r"@.*cache")
 
 
 def bypassed_caches(capture: Capture, program: Program) -> list[Finding]:
@@ -30,9 +29,7 @@ def bypassed_caches(capture: Capture, program: Program) -> list[Finding]:
                 places[failure.place] = None
     # Most files have none, and parsing a library's takes long.
     cached = {
-        file
-        for file in {place.file for place in places}
-        if any("cache" in line and _DECORATED.search(line) for line in program.lines(file))
+        file for file in {place.file for place in places} if _may_decorate(program.lines(file))
     }
     frames = {(frame.place.file, frame.place.function) for frame in capture.of(Frame)}
     found: dict[tuple[str, int], tuple[str, str]] = {}
@@ -62,6 +59,17 @@ def bypassed_caches(capture: Capture, program: Program) -> list[Finding]:
             )
         )
     return result
+
+
+def _may_decorate(lines: Iterable[str]) -> bool:
+    """Return true if a decorator of a file may be a cache; it ends at the line of its function."""
+    inside = False
+    for line in map(str.lstrip, lines):
+        if line.startswith(("@", "def ", "async ", "class ")):
+            inside = line[0] == "@"
+        if inside and "cache" in line:
+            return True
+    return False
 
 
 KIND = Kind(
