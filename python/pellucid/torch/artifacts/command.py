@@ -6,8 +6,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from pellucid.errors import NotADump, NotAnArtifact, complain
-from pellucid.terminal import inform, is_quiet
+from ..logs.command import written
 
 _DESCRIPTION = """\
 Turn compiled code that PyTorch saved into a capture with a page: the functions as proven source,
@@ -37,23 +36,11 @@ def add_open(commands: Any, formatter: Any) -> None:
 
 def _open(arguments: argparse.Namespace) -> int:
     from pellucid.dump.model.events import Artifact
-    from pellucid.dump.store.load import load_all
 
     from .read import open_artifact, summary
 
-    try:
-        page = open_artifact(arguments.artifact, arguments.directory)
-        (capture,) = load_all(arguments.directory)
-    except (NotAnArtifact, NotADump) as error:
-        complain("open", str(error))
-        return 1
-    except OSError as error:
-        complain(str(error.filename or arguments.directory), str(error.strerror or error).lower())
-        return 1
-    if not is_quiet():
-        print(summary(capture))
-    for saved in capture.of(Artifact):
-        for note in saved.notes:
-            complain(saved.name, note)
-    inform(str(page))
-    return 0
+    artifact, directory = arguments.artifact, arguments.directory
+    return written(
+        *("open", directory, lambda: open_artifact(artifact, directory), Artifact),
+        lambda captures: summary(captures[0]),
+    )

@@ -4,10 +4,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
-from pellucid.errors import NotADump, NotALog, complain
+from pellucid.errors import NotADump, NotALog, NotAnArtifact, complain
 from pellucid.terminal import inform, is_quiet
+
+if TYPE_CHECKING:
+    from pellucid.dump.model.capture import Capture
+    from pellucid.dump.model.events import Artifact, Log
 
 _DESCRIPTION = """\
 Turn a TORCH_TRACE log into a capture with findings and a page. The process that wrote the log did
@@ -47,29 +52,48 @@ def add_import(commands: Any, formatter: Any) -> None:
 
 def _import(arguments: argparse.Namespace) -> int:
     from pellucid.dump.model.events import Log
-    from pellucid.dump.store.load import load_all
     from pellucid.findings import count_line, find_all
 
     from .folder import import_log
 
+    def write() -> Path:
+        roots, lenient = arguments.source, arguments.lenient
+        return import_log(arguments.log, arguments.directory, sources=roots, lenient=lenient)
+
+    return written("import", arguments.directory, write, Log, lambda all: count_line(find_all(all)))
+
+
+def written(
+    command: str,
+    directory: str,
+    write: Callable[[], Path],
+    source: type[Log | Artifact],
+    summary: Callable[[Sequence[Capture]], str],
+) -> int:
+    """Write captures to a directory, and print what is in them; return the exit status.
+
+    Args:
+        command: the subcommand.
+        directory: where ``write`` writes them.
+        write: returns the page.
+        source: the events that say what a capture was read from, with notes.
+        summary: returns the line to print.
+    """
+    from pellucid.dump.store.load import load_all
+
     try:
-        page = import_log(
-            arguments.log,
-            arguments.directory,
-            sources=arguments.source,
-            lenient=arguments.lenient,
-        )
-        captures = load_all(arguments.directory)
-    except (NotALog, NotADump) as error:
-        complain("import", str(error))
+        page = write()
+        captures = load_all(directory)
+    except (NotALog, NotAnArtifact, NotADump) as error:
+        complain(command, str(error))
         return 1
     except OSError as error:
-        complain(str(error.filename or arguments.directory), str(error.strerror or error).lower())
+        complain(str(error.filename or directory), str(error.strerror or error).lower())
         return 1
     if not is_quiet():
-        print(count_line(find_all(captures)))
-    for log in (log for capture in captures for log in capture.of(Log)):
-        for note in log.notes:
-            complain(log.name, note)
+        print(summary(captures))
+    for read in (event for capture in captures for event in capture.of(source)):
+        for note in read.notes:
+            complain(read.name, note)
     inform(str(page))
     return 0
