@@ -5,15 +5,9 @@ from __future__ import annotations
 
 import weakref
 from types import CodeType
-from typing import Mapping, NamedTuple
+from typing import Mapping
 
 from ..model.events import CompileKey
-
-
-class _Call(NamedTuple):
-    key: CompileKey
-    line: int
-    code: weakref.ref[CodeType]
 
 
 class Resumes:
@@ -23,24 +17,25 @@ class Resumes:
     """
 
     def __init__(self) -> None:
-        self._calls: list[_Call] = []
+        self._called: dict[tuple[CompileKey, int], weakref.ref[CodeType]] = {}
+        self._callers: dict[int, list[tuple[CompileKey, weakref.ref[CodeType]]]] = {}
+        """By the id of the code, which may be reused after the code is freed."""
 
     def note(self, key: CompileKey, calls: Mapping[int, CodeType]) -> None:
         """Record the code that the lines of a compile's file refer to."""
-        # A new list, so that concurrent readers of the old one are not affected.
-        new = [_Call(key, line, weakref.ref(code)) for line, code in calls.items()]
-        self._calls = self._calls + new
+        for line, code in calls.items():
+            called = weakref.ref(code)
+            self._called.setdefault((key, line), called)
+            self._callers.setdefault(id(code), []).append((key, called))
 
     def parent(self, code: CodeType, key: CompileKey) -> str:
         """Return the id of the last compile whose frame calls a code object; empty if none does."""
-        for call in reversed(self._calls):
-            if call.key.epoch == key.epoch and call.code() is code:
-                return call.key.id or ""
+        for caller, called in reversed(self._callers.get(id(code), [])):
+            if caller.epoch == key.epoch and called() is code:
+                return caller.id or ""
         return ""
 
     def called(self, key: CompileKey, line: int) -> CodeType | None:
         """Return the code that a line of a compile's file calls; None if unknown."""
-        for call in self._calls:
-            if call.key == key and call.line == line:
-                return call.code()
-        return None
+        called = self._called.get((key, line))
+        return None if called is None else called()

@@ -19,7 +19,7 @@ import weakref
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType
-from typing import Any, Callable, Iterator, TypeVar
+from typing import Any, Callable, Iterable, Iterator, TypeVar
 
 from pellucid.shown import Shown
 
@@ -54,7 +54,6 @@ from .record import RECORD, SCHEMA
 from .resumes import Resumes
 
 INDEX = "index.md"
-
 _LIST = f"{PREFIX}files"
 _FIRST_RECORDS = 16
 _LONGEST_NAME = 200
@@ -211,16 +210,15 @@ class Session(Shown):
     def of(self, kind: type[E], key: CompileKey | None = None) -> list[E]:
         """Return the events of one kind, in order: all of them, or those of one compile."""
         with self._lock:
-            if key is not None:
-                return list(self._by_key.get((kind, key), ()))
-            return list(self._by_kind.get(kind, ()))
+            found = self._by_kind.get(kind) if key is None else self._by_key.get((kind, key))
+            return list(found or ())
 
-    def replace(self, old: Any, new: Any) -> None:
-        """Replace an event by a more complete one of the same kind."""
+    def replace(self, changes: Iterable[tuple[Any, Any]]) -> None:
+        """Replace events by more complete ones of the same kind and key."""
         with self._lock:
-            kind, key = type(old), getattr(old, "key", None)
-            for events in (self._events, self._by_kind[kind], self._by_key.get((kind, key), [])):
-                events[:] = [new if event is old else event for event in events]
+            new = {id(old): event for old, event in changes}
+            for events in (self._events, *self._by_kind.values(), *self._by_key.values()):
+                events[:] = [new.get(id(event), event) for event in events]
 
     def _keep(self, event: Any) -> None:
         self._events.append(event)

@@ -145,6 +145,7 @@ def _link_resume_functions(session: Session) -> None:
     """Link the calls of resume functions to the files of their frames."""
     frames = session.of(Frame)
     files = {(f.parent, f.key.epoch, f.function): f.file for f in frames if f.parent}
+    changes = []
     for frame in frames:
         links = []
         for link in frame.links:
@@ -153,7 +154,8 @@ def _link_resume_functions(session: Session) -> None:
             called = (frame.key.id or "", frame.key.epoch, -1 if number is None else number)
             links.append(replace(link, target=files.get(called, link.target)))
         if tuple(links) != frame.links:
-            session.replace(frame, replace(frame, links=tuple(links)))
+            changes.append((frame, replace(frame, links=tuple(links))))
+    session.replace(changes)
 
 
 def write_summary(session: Session) -> None:
