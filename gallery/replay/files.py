@@ -93,7 +93,8 @@ class Files:
         self.constants: Dict[str, Any] = {}
         for frame in capture.of(Frame):
             if not frame.before:
-                key = (Path(frame.place.file).name, frame.place.line, frame.place.function)
+                name = frame.wrapper or frame.place.function
+                key = (Path(frame.place.file).name, frame.place.line, name)
                 self.functions[_known(key)] = frame.function
                 self._read_constants(folder / frame.file)
         self.order: Dict[int, List[str]] = {

@@ -1,5 +1,6 @@
 """The gallery: what is built is as its metadata says, and runs by its files, bit for bit."""
 
+import functools
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ from typing import Any, Dict, Iterator, List
 
 import pytest
 from needs import ROOT, need
+from pellucid.torch import prepare_debug
 from support import run_env, warm_python
 from views import disagreements
 
@@ -55,6 +57,28 @@ def test_a_sample_is_as_its_metadata_says_and_reproduces_the_results(built: Path
         if record["replay"] == "identical" and record["graphs"]:
             assert "0 of them differ" in record["said"][0]
             assert "graphs called: 0" not in record["said"][1]
+
+
+def test_a_decorated_function_is_found_by_the_code_that_runs(
+    torch: Any, dynamo: Any, tmp_path: Path
+) -> None:
+    """Models of transformers are decorated, and a frame has the name of what is decorated."""
+    from replay.files import Files
+
+    def decorator(function: Any) -> Any:
+        @functools.wraps(function)
+        def wrapper(x: Any) -> Any:
+            return function(x) + 1
+
+        return wrapper
+
+    @decorator
+    def step(x: Any) -> Any:
+        return x.sin()
+
+    with prepare_debug(tmp_path):
+        torch.compile(step, backend="eager")(torch.ones(2))
+    assert Files(tmp_path).function(step.__code__) == 0
 
 
 def test_a_file_that_is_changed_changes_what_run_py_says(built: Path, tmp_path: Path) -> None:
