@@ -138,3 +138,24 @@ def test_inputs_are_stored_where_random_ones_do_not_differ(torch, dynamo, monkey
     assert "torch.randn([2])" not in texts[1]
     assert "torch.compile(graph, options={'max_fusion_size': 1})" in texts[1]
     assert runpy.run_path(str(file))["example_inputs"]()[0].tolist() == [-1.0, -1.0]
+
+
+def test_a_report_is_not_lost_if_the_smallest_graph_is_not_found(
+    torch, dynamo, monkeypatch, tmp_path
+):
+    from pellucid.torch.api import smallest
+    from pellucid.torch.api.closeness import Tolerance
+
+    def fails(*arguments):
+        raise RuntimeError
+
+    monkeypatch.setattr(smallest, "_program", fails)
+    program = (lambda x: x.sin() + 1, (torch.ones(2),), {})
+    given = []
+
+    def differs(graph, inputs):
+        given.append(inputs)
+        return True
+
+    assert smallest.smallest_graph(tmp_path, differs, Tolerance(), program) is None
+    assert given and given[0][0].tolist() == [1.0, 1.0]

@@ -183,8 +183,8 @@ class Smallest:
     """The number of operations of the graph it is a part of."""
 
     def __str__(self) -> str:
-        many = counted(self.operations, "operation")
-        return f"python {self.program} shows it with {many} of {self.of:,}"
+        many = f"{self.operations:,} of {counted(self.of, 'operation')}"
+        return f"python {self.program} shows it with {many}"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import subprocess
 import sys
 import tempfile
@@ -82,10 +83,10 @@ def smallest_graph(
         try:
             with contextlib.redirect_stderr(io.StringIO()):
                 small, given = minifier(graph, list(inputs), judged, dump_state=_nothing)
-        except Exception:  # the minifier's, if the graph does not differ by itself
+            options = staging.options_of(program[0])
+            file = _program(small, tuple(map(_kept, given)), directory, tolerance, options)
+        except Exception:  # the minifier's if the graph does not differ by itself; torch's own
             continue
-        options = staging.options_of(program[0])
-        file = _program(small, tuple(map(_kept, given)), directory, tolerance, options)
         if file is not None:
             return Smallest(str(file), _operations(small), _operations(graph))
     return None
@@ -137,7 +138,7 @@ def _program(
     settings = repr(dict(options)) if options else ""
     head = (
         "The smallest graph found that torch.compile computes differently from eager.\n"
-        "The exit code is 1 while they differ."
+        "The exit code is 1 as long as the results differ."
     )
     directory.mkdir(parents=True, exist_ok=True)
     file, stored = directory / f"{_NAME}.py", directory / f"{_NAME}.pt"
@@ -175,6 +176,7 @@ def _limits(tolerance: Tolerance, graph: Any, inputs: tuple[Any, ...]) -> tuple[
     """Return the tolerance for all results of a graph: that of the least precise type."""
     with torch.no_grad():
         results = graph(*map(_kept, inputs))
+    results = results if isinstance(results, (list, tuple)) else [results]
     known = [v for v in (*results, *inputs) if isinstance(v, torch.Tensor) and v.dtype in RTOL]
     rtol = tolerance.rtol
     if rtol is None:
@@ -184,5 +186,8 @@ def _limits(tolerance: Tolerance, graph: Any, inputs: tuple[Any, ...]) -> tuple[
 
 def _shows(file: Path) -> bool:
     command = [sys.executable, str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PELLUCID_")}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=600, check=False, env=environment
+    )
     return done.returncode == 1 and done.stderr.startswith(DIFFER)
