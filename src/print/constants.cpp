@@ -52,7 +52,7 @@ void constant_items(Writer& writer, std::span<const ConstId> items, const char* 
     first = false;
     writer.put(Task::Const, item.value, kTest);
   }
-  writer.close(closing, !items.empty());
+  writer.close(closing, items.size() > 1);
 }
 
 void constant_tuple(Writer& writer, const Const& value, Place place) {
@@ -81,7 +81,7 @@ void constant_slice(Writer& writer, const Const& value, Place place) {
     return writer.module[value.items[i]].kind == ConstKind::None;
   };
   if (!place.has(Place::kSlice)) {
-    writer.open("slice(");
+    writer.open_call("slice(");
     for (size_t i = 0; i < 3; ++i) {
       if (i > 0) writer.separator();
       part(i);

@@ -46,7 +46,7 @@ void dict(Writer& writer, NodeId id) {
       writer.expr(values[i], at(Level::BitOr));
     }
   }
-  writer.close("}", !values.empty());
+  writer.close("}", values.size() > 1);
 }
 
 void tuple(Writer& writer, NodeId id, Place place) {
@@ -64,6 +64,7 @@ void tuple(Writer& writer, NodeId id, Place place) {
   const bool apart =
       place.has(Place::kApart) || (!writer.before(13) && ast::stores_twice(*writer.tree, items));
   bare = bare && !apart;
+  if (place.has(Place::kSubscript)) writer.open_call("[");
   // A tuple that is unpacked nowhere has the line of a store of its own.
   const NodeId start = apart ? items[0] : id;
   if (!bare && writer.keeps_lines && !writer.inside)
@@ -78,6 +79,7 @@ void tuple(Writer& writer, NodeId id, Place place) {
   if (items.size() == 1 && !(bare && starred)) writer.text(",");
   if (!bare) writer.close(")", items.size() > 1);
   if (may_break) writer.put(Task::CloseBare);
+  if (place.has(Place::kSubscript)) writer.close("]", bare && items.size() > 1);
 }
 
 void comprehension_of(Writer& writer, const char* opening, NodeId elt, ast::ListId generators,
@@ -101,12 +103,12 @@ void comprehension(Writer& writer, NodeId id) {
   writer.text(node.is_async != 0 ? "async for " : "for ");
   writer.expr(node.target, {Level::BitOr, Place::kTuple | Place::kTarget});
   writer.text(" in ");
-  writer.expr(node.iter, {Level::Or, Place::kMembership});
+  writer.expr(node.iter, {Level::Or, Place::kMembership | kItem.flags});
   for (const NodeId condition : writer.tree->items(node.ifs)) {
     writer.separator(" ");
     writer.line_before(condition);
     writer.text("if ");
-    writer.expr(condition, {Level::Or, Place::kBranch});
+    writer.expr(condition, {Level::Or, Place::kBranch | kItem.flags});
   }
 }
 

@@ -21,6 +21,15 @@ bool is_operation(Kind kind) {
          kind == Kind::Compare;
 }
 
+// The values that get brackets only if they do not fit as they are.
+constexpr ast::Kinds kOneOperand = {Kind::Call,    Kind::Attribute, Kind::Subscript, Kind::Await,
+                                    Kind::UnaryOp, Kind::JoinedStr, Kind::Constant};
+
+bool is_grouped(Place place, Kind kind) {
+  if (!place.has(Place::kWhole)) return false;
+  return is_operation(kind) || (!place.has(Place::kPart) && kOneOperand.has(kind));
+}
+
 constexpr ast::Kinds kPostfix = {Kind::Call, Kind::Attribute, Kind::Subscript};
 
 NodeId before_postfix(const ast::Tree& tree, NodeId id) {
@@ -74,8 +83,13 @@ void boolean(Writer& writer, NodeId id, Place place) {
   if (is_choice && !is_joined) writer.put(Task::ChoiceEnd);
 }
 
-// Returns true for a number, a name and its attributes: a power of these has no spaces.
+// Returns true for a number, a name and its attributes, after `**` also with a sign: a power of
+// these has no spaces.
 bool is_hugged(const Writer& writer, NodeId node, Level least) {
+  if (least == Level::Factor && writer.tree->is(node, Kind::UnaryOp)) {
+    const auto sign = writer.tree->as<ast::UnaryOp>(node);
+    if (static_cast<ast::UnaryOperator>(sign.op) != ast::UnaryOperator::Not) node = sign.operand;
+  }
   while (writer.tree->is(node, Kind::Attribute)) node = writer.tree->as<ast::Attribute>(node).value;
   const object::Const* value = ast::constant_of(*writer.tree, node);
   if (value == nullptr) return writer.tree->is(node, Kind::Name);
@@ -143,7 +157,7 @@ void arguments(Writer& writer, ast::ListId args, ast::ListId keywords, bool bare
                               writer.tree->is(positional[0], Kind::GeneratorExp);
   Place place = {Level::Test, Place::kNamed | kItem.flags};
   if (sole_generator) place.flags |= Place::kBareGenerator;
-  writer.open("(");
+  writer.open_call("(");
   list(writer, positional, place);
   bool first = positional.empty();
   for (const NodeId each : named) {
@@ -151,7 +165,7 @@ void arguments(Writer& writer, ast::ListId args, ast::ListId keywords, bool bare
     first = false;
     writer.put(Task::Keyword, each.value);
   }
-  writer.close(")", !first && !sole_generator);
+  writer.close(")", positional.size() + named.size() > 1);
 }
 
 // Returns the place of what a postfix follows.
@@ -168,9 +182,11 @@ void call(Writer& writer, NodeId id, Place place) {
 void subscript(Writer& writer, NodeId id, Place place) {
   const auto node = writer.tree->as<ast::Subscript>(id);
   writer.expr(node.value, in_chain(place));
-  writer.open("[");
+  // A tuple writes these brackets, which may serve it as its own.
+  const bool is_tuple = writer.tree->is(node.slice, Kind::Tuple);
+  if (!is_tuple) writer.open_call("[");
   writer.expr(node.slice, {Level::Test, Place::kSubscript | Place::kSlice | kItem.flags});
-  writer.close("]");
+  if (!is_tuple) writer.close("]");
 }
 
 void slice(Writer& writer, NodeId id) {
@@ -234,14 +250,15 @@ void expand_bare(Writer& writer, NodeId id, Place place) {
       // An empty set has no display; `{*()}` makes one without naming `set`.
       writer.open(items.empty() ? "{*()" : "{");
       list(writer, items, kItem);
-      writer.close("}", !items.empty());
+      writer.close("}", items.size() > 1);
       break;
     }
     case Kind::List: {
       writer.open("[");
       const auto items = tree.items(tree.as<ast::List>(id).elts);
-      list(writer, items, {Level::Test, static_cast<uint16_t>(place.flags & Place::kTarget)});
-      writer.close("]", !items.empty());
+      const uint32_t target = place.flags & Place::kTarget;
+      list(writer, items, {Level::Test, static_cast<uint16_t>(target | kItem.flags)});
+      writer.close("]", items.size() > 1);
       break;
     }
     case Kind::ListComp: {
@@ -354,7 +371,12 @@ void expand(Writer& writer, NodeId id, Place place) {
   if (writer.keeps_lines && !writer.inside) writer.go_to_line(own_line(*writer.tree, id));
   const Kind kind = writer.tree->kind(id);
   if (kind == Kind::Constant) {
-    expand_constant(writer, writer.tree->as<ast::Constant>(id).value, place);
+    const object::ConstId value = writer.tree->as<ast::Constant>(id).value;
+    const bool is_text =
+        is_grouped(place, kind) && writer.module[value].kind == object::ConstKind::Str;
+    if (is_text) writer.put(Task::Group);
+    expand_constant(writer, value, place);
+    if (is_text) writer.put(Task::GroupEnd);
   } else if (kind == Kind::Tuple) {
     tuple(writer, id, place);
   } else if (place.has(Place::kApart)) {
@@ -368,7 +390,7 @@ void expand(Writer& writer, NodeId id, Place place) {
     place.flags |= Place::kFirstPart;
     expand_bare(writer, id, place);
     writer.put(Task::GroupEnd);
-  } else if (!kLooser.has(kind)) {
+  } else if (!kLooser.has(kind) && !is_grouped(place, kind)) {
     expand_bare(writer, id, place);
   } else if (needs_parentheses(level_of(*writer.tree, id), place)) {
     const bool is_row = is_operation(kind);
@@ -378,7 +400,7 @@ void expand(Writer& writer, NodeId id, Place place) {
     expand_bare(writer, id, place);
     if (is_row) writer.put(Task::GroupEnd);
     writer.close(")");
-  } else if (place.has(Place::kWhole) && is_operation(kind)) {
+  } else if (is_grouped(place, kind)) {
     const bool is_row = place.has(Place::kPart) && kind != Kind::IfExp;
     writer.put(is_row ? Task::Row : Task::Group);
     expand_bare(writer, id, place);

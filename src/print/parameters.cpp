@@ -7,7 +7,7 @@ namespace pellucid::print {
 using ast::NodeId;
 
 void parameters(Writer& writer, NodeId arguments) {
-  writer.open("(");
+  writer.open_call("(");
   if (arguments.valid()) expand_parameters(writer, arguments, "");
   writer.close(")", arguments.valid());
 }

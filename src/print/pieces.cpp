@@ -23,6 +23,9 @@ void step(Writer& writer, const Task& task) {
     case Task::Open:
       writer.write_opening(task.text, Mark::Open);
       break;
+    case Task::OpenCall:
+      writer.write_opening(task.text, Mark::OpenCall);
+      break;
     case Task::OpenLine:
       writer.write_opening(task.text, Mark::OpenLine);
       break;

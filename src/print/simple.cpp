@@ -120,7 +120,9 @@ void assertion(Page& page, NodeId id) {
   const auto node = page.tree.as<ast::Assert>(id);
   page.out += "assert ";
   constexpr Place kAsserted = {Level::Test, Place::kBranch};
-  page.expression(node.test, node.msg.valid() ? kAsserted : whole(kAsserted));
+  constexpr ast::Kinds kUnbreakable = {Kind::Constant, Kind::JoinedStr};
+  const bool is_wrapped = !node.msg.valid() || kUnbreakable.has(page.tree.kind(node.msg));
+  page.expression(node.test, is_wrapped ? whole(kAsserted) : kAsserted);
   if (!node.msg.valid()) return;
   page.out += ", ";
   page.expression(node.msg, kTest);

@@ -4,10 +4,11 @@
 // otherwise each item does. These lines are then treated in the same way. An operation that has to
 // begin on the line of the choice around it prevents that for the brackets before it.
 //
-// An operation that is all of a value or a condition, and does not fit, is put in brackets, and
-// broken before its operators if that is not enough. If it has a single operator, only the bracket
-// at its end is broken, if all before it fits. An operation that is an item gets brackets only if
-// it is a conditional.
+// A value or a condition that does not fit is put in brackets, and broken before its operators if
+// that is not enough. With no operator, or with a single one beside a bracket at its start or end,
+// it is broken in the brackets that it has, unless these are not on the first line or brackets keep
+// the target of an assignment whole. An operation that is an item gets brackets only if it is a
+// conditional.
 #include "print/wrap.h"
 
 #include <algorithm>
@@ -39,6 +40,10 @@ size_t columns(std::string_view text) {
 
 bool opens(const Mark& mark) { return mark.what <= Mark::OpenBare; }
 
+bool closes(const Mark& mark) {
+  return mark.what == Mark::Close || mark.what == Mark::CloseWithComma;
+}
+
 // `text` is the line without its indentation; it starts at `start` of what the marks count.
 class Wrapper {
  public:
@@ -46,6 +51,7 @@ class Wrapper {
           size_t start)
       : line_(std::move(text)),
         is_ascii_(is_ascii(line_)),
+        has_lines_(line_.find('\n') != line_.npos),
         indent_(indent),
         length_(length),
         marks_(marks),
@@ -60,6 +66,7 @@ class Wrapper {
       const Mark& mark = marks_[i];
       switch (mark.what) {
         case Mark::Open:
+        case Mark::OpenCall:
         case Mark::OpenLine:
         case Mark::OpenBare:
           copy_to(i);
@@ -132,9 +139,11 @@ class Wrapper {
           groups.pop_back();
         }
       }
-      if (opens(marks_[i])) open.push_back(i);
-      const bool closes = what == Mark::Close || what == Mark::CloseWithComma;
-      if (!closes || open.empty()) continue;
+      if (opens(marks_[i])) {
+        open.push_back(i);
+        first_open_ = std::min(first_open_, i);
+      }
+      if (!closes(marks_[i]) || open.empty()) continue;
       partner_[open.back()] = i;
       partner_[i] = open.back();
       open.pop_back();
@@ -151,16 +160,22 @@ class Wrapper {
 
   // Returns true if the line may be broken at this mark, which is no bracket and no separator.
   bool is_chance(size_t i) const {
-    if (marks_[i].what == Mark::Group) return may_break(i);
+    if (marks_[i].what == Mark::Group) {
+      return may_break(i) && (!groups_[i].operators.empty() || starts_in_brackets(i));
+    }
     if (marks_[i].what == Mark::Operator) return groups_[partner_[i]].is_broken;
     return marks_[i].what == Mark::GroupEnd && groups_[partner_[i]].is_bracketed;
   }
 
-  // Returns true if no operand after an operator has to begin on the line where the operation
-  // does.
+  // Returns true if a value may get brackets. One with operators may if no operand after the first
+  // one has to begin on the line where the operation does; another one unless it is a statement, or
+  // after a bracket that it is not assigned to.
   bool may_break(size_t i) const {
     const auto& operators = groups_[i].operators;
-    if (operators.empty()) return false;
+    if (operators.empty()) {
+      const bool is_value = marks_[i].what == Mark::Group && position(i) > 0;
+      return is_value && (i < first_open_ || is_assigned(i));
+    }
     if (marks_[i + 1].what == Mark::Choice) return last_joined_[i + 1] < operators[0];
     return marks_[i + 1].what != Mark::Joined || joined_[operators[0]] == joined_[partner_[i]];
   }
@@ -171,13 +186,8 @@ class Wrapper {
     const bool is_row = marks_[i].what == Mark::Row;
     const bool is_whole = !open_.empty() && open_.back() == Layout::Whole;
     if (!may_break(i) || is_whole || (is_row && levels_ == 0)) return;
-    size_t next = levels_ > 0 ? partner_[i] + 1 : marks_.size();
-    while (next < marks_.size() && marks_[next].what >= Mark::Choice && !is_chance(next)) ++next;
-    const size_t end = next < marks_.size() ? position(next) : line_.size();
-    const size_t room = room_in(column_);
-    const bool may_fit = end - position(i) <= 4 * room;
-    if (may_fit && columns_here() + columns_between(position(i), end) <= room) return;
-    if (!is_row && is_better_broken_after(i)) return;
+    if (fits_on_line(i, levels_ > 0 ? partner_[i] + 1 : marks_.size())) return;
+    if (!is_row && is_better_bare(i)) return;
     group.is_bracketed = !is_row;
     if (!is_row) {
       out_ += '(';
@@ -195,18 +205,82 @@ class Wrapper {
     out_ += ')';
   }
 
-  // Returns true if an operation with one operator is better broken in the brackets at its end.
-  bool is_better_broken_after(size_t i) const {
-    if (groups_[i].operators.size() > 1) return false;
-    const size_t at = position(groups_[i].operators[0]), end = position(partner_[i]);
+  // Returns true if a value is better broken in brackets of its own than put in brackets.
+  bool is_better_bare(size_t i) const {
+    const size_t operators = groups_[i].operators.size();
+    if (operators > 1) return false;
+    const size_t first = first_bracket(i);
+    if (first == partner_[i]) return operators == 0 && !starts_in_brackets(i);
     size_t last = partner_[i] - 1;
-    while (marks_[last].what >= Mark::Choice && last > i) --last;
-    const bool is_close =
-        marks_[last].what == Mark::Close || marks_[last].what == Mark::CloseWithComma;
-    if (!is_close) return false;
-    const size_t first = partner_[last];
-    return position(last) + 1 == end && position(last) > position(first) && position(first) > at &&
-           columns_here() + columns_between(position(i), position(first)) <= room_in(column_);
+    while (!closes(marks_[last]) || is_empty(last)) --last;
+    if (operators == 1 && !hugs(i, first, last)) return false;
+    const size_t start = position(i), room = room_in(column_);
+    const bool reaches = columns_here() + columns_between(start, position(first)) <= room;
+    if (!reaches) return !starts_in_brackets(i);
+    if (i < first_open_ || !is_assigned(i)) return true;
+    const size_t tail = partner_[last];
+    return columns_here() + 1 > room || std::any_of(at(i), at(tail), closes) ||
+           columns_here() + columns_between(start, position(tail)) <= room;
+  }
+
+  // Returns true if an operation starts or ends with a bracket that is worth breaking. `first` and
+  // `last`: the first bracket in it that opens, and the last one that closes.
+  bool hugs(size_t i, size_t first, size_t last) const {
+    const size_t start = position(i), end = position(partner_[i]), room = room_in(next_column());
+    if (position(first) == start + 1) {
+      const auto next = std::find_if(at(partner_[first]), at(partner_[i]), opens);
+      const size_t rest = next->at - start_;
+      if (columns_between(position(partner_[first]), rest) <= room) return true;
+    }
+    const size_t tail = partner_[last];
+    const bool is_index = marks_[tail].what == Mark::OpenCall && line_[position(last)] == ']';
+    if (position(last) + 1 != end || is_index) return false;
+    return std::any_of(at(i), at(tail), opens) || columns_between(start, position(tail)) <= room;
+  }
+
+  std::vector<Mark>::const_iterator at(size_t i) const {
+    return marks_.begin() + static_cast<std::ptrdiff_t>(i);
+  }
+
+  bool is_empty(size_t bracket) const { return position(bracket) == position(partner_[bracket]); }
+  bool is_assigned(size_t i) const {
+    return std::string_view(line_).substr(0, position(i)).ends_with(" = ");
+  }
+  size_t next_column() const { return indent_ + kIndent * (levels_ + 1); }
+
+  // Returns the first bracket in a value that has content, or the end of the value.
+  size_t first_bracket(size_t i) const {
+    size_t first = i + 1;
+    while (first < partner_[i] && (!opens(marks_[first]) || is_empty(first))) ++first;
+    return first;
+  }
+
+  // Returns true if a value that is put in brackets fits there, up to its own first bracket.
+  bool starts_in_brackets(size_t i) const {
+    const size_t room = room_in(next_column());
+    const size_t start = position(i), end = position(first_bracket(i));
+    return end - start <= 4 * room && columns_between(start, end) <= room;
+  }
+
+  // Returns true if all up to the next chance to break the line, from the mark `next` on, fits.
+  bool fits_on_line(size_t i, size_t next) const {
+    while (next < marks_.size() && marks_[next].what >= Mark::Choice && !is_chance(next)) ++next;
+    size_t end = next < marks_.size() ? position(next) : line_.size(), added = 0;
+    if (next < marks_.size()) {
+      const Mark::What what = marks_[next].what;
+      const bool has_comma =
+          what == Mark::CloseWithComma && !open_.empty() && open_.back() == Layout::Items;
+      if (what == Mark::Group || has_comma) added = 1;
+      if ((what == Mark::Separator || what == Mark::Operator) && line_[end - 1] == ' ') --end;
+    }
+    const size_t room = room_in(column_), start = position(i);
+    auto text = std::string_view(line_).substr(start, std::min(end - start, 4 * room + 1));
+    const size_t lines = has_lines_ ? text.find('\n') : text.npos;
+    if (lines != text.npos) {
+      text = text.substr(0, lines);
+      added = 0;
+    }
+    return text.size() <= 4 * room && columns_here() + columns_of(text) + added <= room;
   }
 
   size_t columns_of(std::string_view text) const { return is_ascii_ ? text.size() : columns(text); }
@@ -248,26 +322,23 @@ class Wrapper {
   }
 
   void copy_to(size_t i) {
-    out_ += std::string_view(line_).substr(done_, position(i) - done_);
+    const auto text = std::string_view(line_).substr(done_, position(i) - done_);
+    out_ += text;
     done_ = position(i);
+    const size_t end = has_lines_ ? text.rfind('\n') : text.npos;
+    if (end == text.npos) return;
+    text_ = out_.size() - (text.size() - end - 1);
+    column_ = 0;
   }
 
-  // Returns true for a display and for names that are imported: each item gets a line.
-  bool is_display(size_t i) const {
-    if (marks_[i].what == Mark::OpenBare) return true;
-    const size_t at = position(i);
-    if (at < 2) return true;
-    const char before = line_[at - 2];
-    return before == ' ' || before == '(' || before == '[' || before == '{' || before == '*' ||
-           before == '=' || before == '-' || before == '~' || before == '+' || before == ':';
-  }
-
-  // Returns true if the content of a broken bracket goes on one line.
+  // Returns true if the content of a broken bracket goes on one line. The items of a display, and
+  // names that are imported, do not.
   bool content_fits(size_t i) const {
     const size_t close = partner_[i];
     if (breaks_[close] != breaks_[i + 1]) return false;
-    return fits_here(position(i), position(close)) &&
-           (marks_[close].what == Mark::Close || !is_display(i));
+    const auto text = std::string_view(line_).substr(position(i), position(close) - position(i));
+    const bool is_short = fits_here(position(i), position(close)) && text.find('\n') == text.npos;
+    return is_short && (marks_[close].what == Mark::Close || marks_[i].what == Mark::OpenCall);
   }
 
   // Returns true if this text fits on a line that is to be begun.
@@ -278,16 +349,8 @@ class Wrapper {
 
   // Returns true if all up to the next possible break after the bracket fits on the current line.
   bool fits(size_t i) const {
-    const size_t close = partner_[i];
     // An empty pair of brackets cannot be broken.
-    if (position(close) == position(i)) return true;
-    size_t next = close + 1;
-    while (next < marks_.size() && marks_[next].what >= Mark::Choice && !is_chance(next)) ++next;
-    const size_t end = next < marks_.size() ? position(next) : line_.size();
-    const size_t room = room_in(column_);
-    if (end - position(i) > 4 * room) return false;
-    const std::string_view rest = std::string_view(line_).substr(position(i), end - position(i));
-    return columns_here() + columns_of(rest) <= room;
+    return is_empty(i) || fits_on_line(i, partner_[i] + 1);
   }
 
   void new_line() {
@@ -300,11 +363,13 @@ class Wrapper {
 
   std::string line_;
   bool is_ascii_;
+  bool has_lines_;  // a literal spans lines
   size_t indent_;
   size_t length_;
   const std::vector<Mark>& marks_;
   size_t start_;
   std::vector<size_t> partner_;
+  size_t first_open_ = SIZE_MAX;     // the first bracket of the line
   std::vector<Group> groups_;        // of marks that begin one
   std::vector<uint32_t> breaks_;     // how many brackets before the mark have to be broken
   std::vector<uint32_t> joined_;     // how many before the mark have to be on a choice's line
@@ -318,19 +383,44 @@ class Wrapper {
   size_t text_ = 0;  // the same, as a place in `out_`
 };
 
+// Marks the brackets that hold several items, one of which spans lines, as always broken. The marks
+// count from `start` on.
+void break_around_lines(std::string_view text, size_t start, std::vector<Mark>& marks) {
+  struct Bracket {
+    size_t mark;
+    size_t lines;  // before it
+    bool has_items;
+  };
+  std::vector<Bracket> open;
+  size_t lines = 0, done = 0;
+  for (size_t i = 0; i < marks.size(); ++i) {
+    const size_t at = marks[i].at - start;
+    lines += static_cast<size_t>(std::count(&text[done], &text[at], '\n'));
+    done = at;
+    if (opens(marks[i])) open.push_back({i, lines, false});
+    if (open.empty()) continue;
+    if (marks[i].what == Mark::Separator) open.back().has_items = true;
+    if (!closes(marks[i])) continue;
+    Mark& first = marks[open.back().mark];
+    if (open.back().has_items && open.back().lines < lines && first.what != Mark::OpenBare) {
+      first.what = Mark::OpenLine;
+    }
+    open.pop_back();
+  }
+}
+
 }  // namespace
 
 void wrap_line(std::string& out, size_t start, size_t indent, size_t length,
-               const std::vector<Mark>& marks, bool must) {
+               std::vector<Mark>& marks, bool must) {
   const std::string_view line = std::string_view(out).substr(start);
   const size_t most = most_columns(indent, length);
   if (marks.empty() || (line.size() <= most && !must)) return;
   // Lines in deep nests are mostly indentation, which is not counted.
   const std::string_view text = line.substr(std::min(indent, line.size()));
   if (indent + columns(text) <= most && !must) return;
-  // A literal that spans lines keeps them.
-  if (text.find('\n') != std::string_view::npos) return;
   const size_t text_start = out.size() - text.size();
+  if (text.find('\n') != text.npos) break_around_lines(text, text_start, marks);
   const std::string wrapped = Wrapper(std::string(text), indent, length, marks, text_start).run();
   out.resize(text_start);
   out += wrapped;

@@ -10,9 +10,9 @@
 namespace pellucid::print {
 
 // Breaks the last line of `out`, which starts at `start` and has `indent` columns of indentation,
-// to lines of `length` columns. `marks` are its brackets and separators in the order of the text;
-// `must`: one is an OpenLine.
+// to lines of `length` columns. `marks` are its brackets and separators in the order of the text,
+// some of which become an OpenLine; `must`: one is.
 void wrap_line(std::string& out, size_t start, size_t indent, size_t length,
-               const std::vector<Mark>& marks, bool must);
+               std::vector<Mark>& marks, bool must);
 
 }  // namespace pellucid::print

@@ -26,17 +26,18 @@ inline constexpr uint32_t kIndent = 4;  // columns of a level of indentation
 // A place in the text where a line may be broken (wrap.h).
 struct Mark {
   enum What : uint8_t {
-    Open,
+    Open,      // of a display, or around an expression
+    OpenCall,  // of arguments, parameters or a subscript
     OpenLine,  // always broken
     OpenBare,  // of a tuple: brackets are written only if it is broken
     Separator,
     Close,
-    CloseWithComma,
-    Choice,     // an `and` or `or` begins
-    Joined,     // one that must begin on the line of the choice around it
-    ChoiceEnd,  // the choice ends
-    Group,      // an operation begins that may get brackets, to be broken before its operators
-    Row,        // the same without brackets, within such a one
+    CloseWithComma,  // of several items
+    Choice,          // an `and` or `or` begins
+    Joined,          // one that must begin on the line of the choice around it
+    ChoiceEnd,       // the choice ends
+    Group,           // a value begins that may get brackets, to be broken before its operators
+    Row,             // the same without brackets, within such a one
     Operator,
     GroupEnd,  // of a Group or a Row
   } what;
@@ -61,6 +62,7 @@ struct Task {
   enum What : uint8_t {
     Text,
     Open,
+    OpenCall,
     OpenLine,
     OpenBare,
     Separator,
@@ -173,6 +175,10 @@ struct Writer {
   void open(std::string_view piece) {
     if (is_deferring) return put(Task::Open, 0, {}, piece);
     write_opening(piece, Mark::Open);
+  }
+  void open_call(std::string_view piece) {
+    if (is_deferring) return put(Task::OpenCall, 0, {}, piece);
+    write_opening(piece, Mark::OpenCall);
   }
   void separator(std::string_view piece = ", ") {
     if (is_deferring) return put(Task::Separator, 0, {}, piece);
