@@ -55,9 +55,9 @@ def test_a_run_that_uses_nothing_of_it_imports_and_writes_nothing(tmp_path: Path
     assert "1 passed" in told, told
     (line,) = (line for line in told.splitlines() if "pellucid.testing" in line and "[" in line)
     loaded = line[line.index("[") : line.index("]") + 1]
-    mine = {"pellucid", "pellucid._version", "pellucid.errors", "pellucid.testing"}
+    mine = {f"pellucid.{part}" for part in ("_version", "errors", "shown", "testing")}
     parts = {f"pellucid.testing.{part}" for part in ("asserting", "dumps", "plugin")}
-    assert set(eval(loaded)) == mine | parts
+    assert set(eval(loaded)) == {"pellucid"} | mine | parts
     assert not list(tmp_path.rglob("*pellucid*"))
 
 
