@@ -157,7 +157,7 @@ void fill_localsplus(Code& code) {
 // One conversion: a worklist of code objects, so that nesting costs no native stack.
 class Converter {
  public:
-  explicit Converter(OpaqueNames& names) : names_(names) {}
+  Converter(OpaqueNames& names, bool generated) : names_(names), generated_(generated) {}
 
   Result<LiveCode> run(nb::handle root, bool apart) {
     module_ = object::new_module(running_version());
@@ -300,9 +300,8 @@ class Converter {
     }
     if (depth < kTupleDepth && PyTuple_CheckExact(p)) return items(ConstKind::Tuple, value, depth);
     // Compilers make constants of slices since 3.14.
-    if (depth < kTupleDepth && PySlice_Check(p) && module_.version.minor >= 14) {
-      return slice(value, depth);
-    }
+    const bool has_slices = generated_ || module_.version.minor >= 14;
+    if (depth < kTupleDepth && PySlice_Check(p) && has_slices) return slice(value, depth);
     // Compilers never nest a frozenset in another constant.
     if (depth == 0 && PyFrozenSet_CheckExact(p)) return items(ConstKind::FrozenSet, value, depth);
     return std::nullopt;
@@ -333,8 +332,8 @@ class Converter {
     return kind == ConstKind::Str || kind == ConstKind::Bytes || kind == ConstKind::BigInt;
   }
 
-  // Returns a slice constant, or nothing. It has a display only in a subscript, and only if
-  // compilers make a constant of it; otherwise it is a name.
+  // Returns a slice constant, or nothing. It has a display only in a subscript; otherwise it is a
+  // name.
   std::optional<ConstId> slice(nb::handle value, int depth) {
     Const made;
     made.kind = ConstKind::Slice;
@@ -348,6 +347,7 @@ class Converter {
   }
 
   OpaqueNames& names_;
+  const bool generated_;
   Module module_;
   std::vector<nb::object> pending_;  // by CodeId
   std::unordered_map<PyObject*, CodeId> codes_;
@@ -397,8 +397,8 @@ nb::dict OpaqueNames::bindings() const {
 
 std::string function_name(nb::handle name) { return object::as_function_name(utf8(name)); }
 
-Result<LiveCode> from_code(nb::handle code, OpaqueNames& names, bool apart) {
-  return Converter(names).run(code, apart);
+Result<LiveCode> from_code(nb::handle code, OpaqueNames& names, bool apart, bool generated) {
+  return Converter(names, generated).run(code, apart);
 }
 
 }  // namespace pellucid::python

@@ -67,7 +67,9 @@ std::string function_name(nanobind::handle name);
 
 // Converts `code`, a types.CodeType of the running interpreter, whose version may be unsupported.
 // Throws nanobind::python_error. Of equal constants that are several objects all but one become
-// opaque if they are to be `apart`, and in all modules that share the names.
-Result<LiveCode> from_code(nanobind::handle code, OpaqueNames& names, bool apart = false);
+// opaque if they are to be `apart`, and in all modules that share the names. In code that a
+// program `generated`, any slice will do for an equal constant.
+Result<LiveCode> from_code(nanobind::handle code, OpaqueNames& names, bool apart = false,
+                           bool generated = false);
 
 }  // namespace pellucid::python

@@ -155,10 +155,10 @@ Decompiled decompile_code(nb::handle code, bool keep_lines, bool unstructured,
                           bool say_lost) {
   require_code(code);
   OpaqueNames names;
-  const LiveCode live = value_or_raise(from_code(code, names, apart));
+  const object::Facts known = facts_of(facts);
+  const LiveCode live = value_or_raise(from_code(code, names, apart, !known.empty()));
   const DecompileOptions options = options_of(keep_lines, unstructured, line_length, say_lost);
   const FormsByPath wanted = by_path(forms);
-  const object::Facts known = facts_of(facts);
   const LiveDecompilation found = value_or_raise(
       without_gil([&] { return decompile_live(live.module, options, wanted, known); }));
   const object::Version version = live.module.version;
@@ -237,9 +237,10 @@ nb::tuple compare_codes(nb::handle a, nb::handle b, bool ignore_name, bool extra
   require_code(a);
   require_code(b);
   OpaqueNames names;  // shared: the same object has the same name on both sides
-  const LiveCode left = value_or_raise(from_code(a, names, apart));
-  const LiveCode right = value_or_raise(from_code(b, names));
   const Allowance allowance{ignore_name, extra_locals, facts_of(facts), strict};
+  const bool generated = !allowance.facts.empty();
+  const LiveCode left = value_or_raise(from_code(a, names, apart, generated));
+  const LiveCode right = value_or_raise(from_code(b, names, false, generated));
   return as_tuple(value_or_raise(
       without_gil([&] { return compare_live(left.module, right.module, allowance); })));
 }

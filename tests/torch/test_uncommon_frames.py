@@ -12,6 +12,7 @@ FUNCTIONS = [
     "returns_a_module_of_torch",
     "fills_a_dictionary_and_a_list",
     "calls_a_comprehension",
+    "indexes_with_a_slice_that_is_a_constant",
 ]
 
 
@@ -30,3 +31,4 @@ def test_every_frame_is_proven_and_runs(name, program, dynamo, torch, tmp_path, 
     assert [f.file for f in frames if not f.swapped] == []
     assert repr(found) == repr(expected)
     assert valid_python(tmp_path) == []
+    assert not any("_const_slice" in path.read_text() for path in tmp_path.glob("*.py"))

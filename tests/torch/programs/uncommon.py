@@ -70,3 +70,8 @@ comprehends = Comprehends()
 
 def calls_a_comprehension(x):
     return comprehends(x)
+
+
+def indexes_with_a_slice_that_is_a_constant(x):
+    y = torch.stack([x, x])
+    return y[y.sum(1) > 0, :] + 1
