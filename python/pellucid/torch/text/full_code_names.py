@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import cmath
 import functools
 import keyword
 import re
@@ -149,6 +150,9 @@ def bindings(
         values: their values in the program, by the same names.
         graphs: the files of graphs, by the name that calls them.
         find_file: returns the file, and the name in it, of a captured code object.
+
+    >>> bindings(["a", "b"], {"a": "nan", "b": float("nan")}, {}, lambda code: None)
+    ["a = 'nan'", '# Defined only in the program: b']
     """
     lines, lacking = [], []
     for name in names:
@@ -176,8 +180,9 @@ def _binding(name: str, value: Any, find_file: FindFile) -> str | None:
     if isinstance(value, FunctionType):
         found = find_file(value.__code__)
         return None if found is None else f"{name} = resumed(globals(), {found[0]!r}, {found[1]!r})"
-    if type(value) in _PLAIN and len(repr(value)) < _LONGEST and "nan" not in repr(value):
-        return None if repr(value) in ("inf", "-inf") else f"{name} = {value!r}"
+    has_literal = type(value) in _PLAIN and len(repr(value)) < _LONGEST
+    if has_literal and (isinstance(value, (str, bytes)) or value is None or cmath.isfinite(value)):
+        return f"{name} = {value!r}"
     return None
 
 
