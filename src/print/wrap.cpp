@@ -205,7 +205,7 @@ class Wrapper {
     out_ += ')';
   }
 
-  // Returns true if a value is better broken in brackets of its own than put in brackets.
+  // Returns true if a value is better broken in the brackets that it has than put in new ones.
   bool is_better_bare(size_t i) const {
     const size_t operators = groups_[i].operators.size();
     if (operators > 1) return false;
