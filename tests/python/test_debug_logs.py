@@ -107,6 +107,15 @@ def test_the_variant_that_writes_to_a_buffer_is_the_same_operation(logs):
     assert logs(one, two.replace("1.0}", "2.0}"))
 
 
+@pytest.mark.parametrize("change", [("exp1d", "exp2d"), ("[2, 2]", "[4, 4]"), ("f32", "f64")])
+def test_operations_that_differ_by_a_number_are_not_compared(logs, change):
+    """Neither the operations nor the shapes are the same, so their results may differ."""
+    text = "  aten::exp1d(t: f32[2, 2])  ->  t: f32[2, 2]  # {'hash': 1.0}\n"
+    end = "  aten::neg(t: f32[3])  ->  t: f32[3]  # {'hash': 5.0}\n"
+    found = logs(end + text + end, end + text.replace(*change).replace("1.0}", "2.0}") + end)
+    assert not found and found.compared == 2 and found.alone == (1, 1)
+
+
 @pytest.mark.parametrize("text", ["", "no log\n", "    aten::t(t: f32[4])  ->  t: f32[4]\n"])
 def test_what_is_no_log_is_refused(logs, capsys, text):
     with pytest.raises(NotALog, match=r"aot\.log: no .*log_tensor_hashes"):

@@ -7,6 +7,7 @@ two may be of different length: operations that only one of the runs has are cou
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 import os
@@ -16,8 +17,6 @@ from typing import Iterator
 
 from pellucid.brief import counted
 from pellucid.errors import NotALog
-
-from .sides import aligned
 
 _OPERATION = re.compile(
     r"^ +(?P<name>\w+::[\w.]+)\((?P<given>.*?)\)"
@@ -31,6 +30,8 @@ _TENSOR = re.compile(r"t(?:\$\d+)?: (\w+)\[([\d, ]*)\]")
 _RELATIVE = {"f64": 1e-7, "c128": 1e-7, "f16": 1e-2, "bf16": 3e-2}
 """The relative tolerance of a type, as in ``find_difference``; of the others, 1e-4."""
 _SHOWN = 4
+_MOST_EXACT = 20_000
+"""The number of operations from which frequent ones are aligned by their neighbours alone."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,10 @@ class LogComparison:
 
 def is_log(path: str | os.PathLike[str]) -> bool:
     """Return true if a path is a file with operations that DebugMode logged."""
-    return os.path.isfile(path) and bool(_read(path))
+    if not os.path.isfile(path):
+        return False
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return next(_operations(file), None) is not None
 
 
 def compare_logs(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> LogComparison:
@@ -133,16 +137,15 @@ def compare_logs(first: str | os.PathLike[str], second: str | os.PathLike[str]) 
             lacks = "no hashes of tensors" if log else "no operations of DebugMode"
             remedy = "write DebugMode.debug_string() to it, inside DebugMode.log_tensor_hashes()"
             raise NotALog(os.fspath(path), 0, f"{lacks}; {remedy}")
-    keys = [[f"{entry.operation} {entry.given}" for entry in log] for log in (one, two)]
+    mine, theirs = ([f"{entry.operation} {entry.given}" for entry in log] for log in (one, two))
     differ, compared, same = [], 0, 0
-    for tag, i1, i2, j1, _ in aligned(*keys):
-        if tag != "equal":
-            continue
-        same += i2 - i1
-        for mine, theirs in zip(one[i1:i2], two[j1:]):
-            compared += bool(mine.hashes and theirs.hashes)
-            if mine.differs(theirs):
-                differ.append((mine, theirs))
+    matcher = difflib.SequenceMatcher(None, mine, theirs, autojunk=len(one) > _MOST_EXACT)
+    for i, j, size in matcher.get_matching_blocks():
+        same += size
+        for pair in zip(one[i : i + size], two[j : j + size]):
+            compared += bool(pair[0].hashes and pair[1].hashes)
+            if pair[0].differs(pair[1]):
+                differ.append(pair)
     names = os.fspath(first), os.fspath(second)
     return LogComparison(names, tuple(differ), compared, (len(one) - same, len(two) - same))
 

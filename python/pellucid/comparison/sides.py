@@ -82,7 +82,7 @@ def rows_of(
             sides.append(Side(line, lines[index], differs))
         rows.append(Row(*sides))
 
-    for tag, i1, i2, j1, j2 in aligned(one, two):
+    for tag, i1, i2, j1, j2 in _aligned(one, two):
         left, right = list(range(i1, i2)), list(range(j1, j2))
         if tag == "equal" or (told is None and len(left) == len(right)):
             for i, j in zip(left, right):
@@ -99,7 +99,7 @@ def _lines(text: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]
 
 
-def aligned(one: Sequence[str], two: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+def _aligned(one: Sequence[str], two: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
     """Align two texts; common lines at the start and end are skipped first."""
     head = 0
     while head < min(len(one), len(two)) and one[head] == two[head]:
