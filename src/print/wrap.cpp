@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layout is close to black's. From the left, each bracket whose content fits is left alone. The
-// content of any other goes on a separate line, if it fits there and the bracket is not a display;
-// otherwise each item does. These lines are then treated in the same way. An operation that has to
-// begin on the line of the choice around it prevents that for the brackets before it.
+// The layout is close to black's. From the left, each bracket whose content fits is left alone.
+// Otherwise its content is put on a separate line if it fits there and the bracket is not a
+// display, and else each of its items. These lines are then treated in the same way. An operation
+// that has to begin on the line of the choice around it prevents that for the brackets before it.
 //
 // A value or a condition that does not fit is put in brackets, and broken before its operators if
 // that is not enough. With no operator, or with a single one beside a bracket at its start or end,
@@ -331,8 +331,8 @@ class Wrapper {
     column_ = 0;
   }
 
-  // Returns true if the content of a broken bracket goes on one line. The items of a display, and
-  // names that are imported, do not.
+  // Returns true if the content of a broken bracket is put on one line. The items of a display and
+  // imported names are not.
   bool content_fits(size_t i) const {
     const size_t close = partner_[i];
     if (breaks_[close] != breaks_[i + 1]) return false;

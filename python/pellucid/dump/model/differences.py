@@ -180,7 +180,7 @@ class Smallest:
     operations: int
     """The number of its operations."""
     of: int
-    """The number of operations of the graph it is a part of."""
+    """The number of operations of the whole graph."""
 
     def __str__(self) -> str:
         many = f"{self.operations:,} of {counted(self.of, 'operation')}"
