@@ -90,7 +90,7 @@ def in_a_process(model: str, way: str, options: argparse.Namespace) -> "Dict[str
 
 
 def main() -> int:
-    """Print the ratios of every model and their medians; return the exit status."""
+    """Print the ratios of every model and their medians; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--one", nargs=2, metavar=("MODEL", "WAY"), help=argparse.SUPPRESS)
     parser.add_argument("--backend", default="inductor")

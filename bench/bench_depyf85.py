@@ -50,7 +50,7 @@ def best_time(
 
 
 def main() -> int:
-    """Print each tool's times and the ratio; return the exit status."""
+    """Print each tool's times and the ratio; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("listing", nargs="?", type=Path, default=DEFAULT)
     parser.add_argument("--runs", type=int, default=20)

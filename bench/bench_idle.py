@@ -59,7 +59,7 @@ def measure(model: str, way: str, backend: str) -> Dict[str, float]:
 
 
 def main() -> int:
-    """Print the ratios of every model; return the exit status."""
+    """Print the ratios of every model; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--one", nargs=2, metavar=("MODEL", "WAY"), help=argparse.SUPPRESS)
     parser.add_argument("--backend", default="eager")

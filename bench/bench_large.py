@@ -143,7 +143,7 @@ def paged(directory: Path) -> List[str]:
 
 
 def main() -> int:
-    """Print the table; return the exit status."""
+    """Print the table; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--one", nargs="+", help=argparse.SUPPRESS)
     parser.add_argument("--layers", default="18,70", help="sizes, with commas between them")

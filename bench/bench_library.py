@@ -5,7 +5,7 @@ All run single-threaded in one run: CPython compiles each source in this process
 decompiles the code of all of them in one process of its own. Each is run three times, in turn, and
 the least processor time counts. `--against BINARY` measures another binary beside it: a build from
 before a change. Threads are measured by the time that passes, which says something on an idle
-machine only. The exit status is 1 if a bar is missed. `--python 3.11 3.13` does the same under each
+machine only. The exit code is 1 if a bar is missed. `--python 3.11 3.13` does the same under each
 of these interpreters.
 
 Where `decompyle3` or `uncompyle6` can be imported (Python 3.8), their times on a sample of the
@@ -88,7 +88,7 @@ print(usage.ru_utime + usage.ru_stime, usage.ru_maxrss, status)
 
 
 def usage_of(command: List[str]) -> Tuple[float, int, int]:
-    """Return the processor time of a command, its peak memory in KiB and its exit status."""
+    """Return the processor time of a command, its peak memory in KiB and its exit code."""
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", _USAGE, *command], stdout=subprocess.PIPE, check=True
     )

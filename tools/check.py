@@ -108,7 +108,7 @@ def choose(paths: List[str]) -> Dict[str, List[str]]:
 
 
 def main(areas: List[str]) -> int:
-    """Run what belongs to some areas, or to what changed; return the exit status."""
+    """Run what belongs to some areas, or to what changed; return the exit code."""
     paths = [path_of(area) for area in areas] or changed_files()
     chosen = choose(paths)
     for test, reasons in chosen.items():

@@ -102,7 +102,7 @@ def command_of(entries: List[Dict[str, str]], target: str) -> List[str]:
 
 
 def main(build: Path) -> int:
-    """Print what is wrong; return the exit status."""
+    """Print what is wrong; return the exit code."""
     entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
     library, extension = command_of(entries, "pellucid_base"), command_of(entries, "_core")
     if not extension:

@@ -10,7 +10,7 @@ A page (README.md and docs/**/*.md) has comments, each before the block that is 
 
 Options stand in brackets before the colon, `<!-- run [status 1; first 10]: … -->`:
 
-    status N      the command's exit status is N and not 0
+    status N      the command's exit code is N and not 0
     hidden        it is run, and the page does not show it
     input NAME    a file of the folder is its standard input
     first N       only so many lines are shown
@@ -323,7 +323,7 @@ def differences(only: str, update: bool, python: str = sys.executable) -> Iterat
 
 
 def main() -> int:
-    """Compare, or rewrite with `--update`; return the exit status."""
+    """Compare, or rewrite with `--update`; return the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -77,6 +77,7 @@ HABITS: Dict[str, Tuple[str, str]] = {
     "goes on": (r"\bgo(?:es)? on\b(?! strike)|\bwent on\b", "continues"),
     "compile again": (r"\bcompil(?:e|es|ed|ing)(?: \S+)? again\b", "recompile"),
     "passed by": (r"\bpass(?:es|ed)? (?:\S+ ){0,3}?by(?=[.,;:)(]|$| without)", "skipped"),
+    "exit status": (r"\bexit status", "exit code"),
     "without a word": (r"\bwithout a word\b", "silently"),
     "asks for nothing": (r"\basks? for no(?:thing)?\b", "self-contained"),
     "a part of a graph": (r"\ba part of a\b", "part of a"),
@@ -237,7 +238,7 @@ def found() -> Iterator[Found]:
 
 
 def main() -> int:
-    """Print what is found; return the exit status."""
+    """Print what is found; return the exit code."""
     all_found = sorted(found())
     for one in all_found:
         print(f"{one.file}:{one.line}: {one.words!r}; better: {HABITS[one.habit][1]}")

@@ -60,7 +60,7 @@ def ranges():
 
 
 def main():
-    """Write or check the file; return the exit status."""
+    """Write or check the file; return the exit code."""
     if sys.version_info[:2] != OLDEST:
         print("run this with Python %d.%d" % OLDEST)
         return 2

@@ -7,7 +7,7 @@ Where `emcc` is found on PATH, that one is used. Else the packages of Debian's n
 downloaded (some 90 MB) and unpacked into build/emscripten/root; nothing is installed, and no rights
 are needed. Node and Python are this system's own. What a build needs is written into
 build/emscripten/env.sh: a shell that has read it finds emcc. Where Emscripten cannot be had, the
-reason is said and the exit status is 1. DEBIAN_MIRROR and DEBIAN_SUITE name another mirror or
+reason is said and the exit code is 1. DEBIAN_MIRROR and DEBIAN_SUITE name another mirror or
 release.
 """
 

@@ -46,7 +46,7 @@ def with_line(text: str, comment: str) -> str:
 
 
 def main() -> int:
-    """Check, or with --fix write; return the exit status."""
+    """Check, or with --fix write; return the exit code."""
     wrong = [path for path in sources() if lacks_line(path.read_text(encoding="utf-8"))]
     for path in wrong:
         if "--fix" in sys.argv[1:]:

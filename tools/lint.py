@@ -2,7 +2,7 @@
 """Run every check of form: licence lines, format, layers, types, English, workflows, headers.
 
 With --fix, rewrite instead.
-Each checker prints its own findings; the exit status is 1 if any of them found something.
+Each checker prints its own findings; the exit code is 1 if any of them found something.
 A checker that this Python cannot install (see the group `dev`) is named and left out.
 """
 
@@ -64,7 +64,7 @@ def tool(name: str) -> str:
 
 
 def main(fix: bool) -> int:
-    """Check, or rewrite with `fix`; return the exit status."""
+    """Check, or rewrite with `fix`; return the exit code."""
     licence = [sys.executable, "tools/licence_lines.py", *(["--fix"] if fix else [])]
     results = [run("licence lines", licence)]
     cpp = cpp_files()

@@ -9,7 +9,7 @@ the system's own is older, and are programs like any other: with venv, pip, head
 library with its tests as source. Signatures are checked with the keys of this system.
 
 A version that is found on this machine is left alone. Where nothing can be brought, the reason is
-said and the exit status is 0: what needs such an interpreter says itself that it is missing.
+said and the exit code is 0: what needs such an interpreter says itself that it is missing.
 DEBIAN_MIRROR and DEBIAN_SUITE name another mirror or release.
 """
 

@@ -2,7 +2,7 @@
 """Make pickles of functions and classes with five writers, and find and prove their code.
 
     python tools/pickles.py make FOLDER PYTHON...    a venv's Python with cloudpickle, dill, joblib
-    python tools/pickles.py check FOLDER             prints counts; exit status 1 if one is missing
+    python tools/pickles.py check FOLDER             prints counts; exit code 1 if one is missing
 
 Each file has a list of the functions that it must hold (`FILE.json`). Without torch, the layout of
 `torch.save` is written with `zipfile`. `check` runs under an audit hook: the engine must import,

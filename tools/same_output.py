@@ -4,7 +4,7 @@
 `same_output.py BEFORE AFTER` takes two native binaries and runs both on the standard library of
 every CPython found (`same_output.py BEFORE AFTER 3.8 3.14` on those alone; `--sample 60` on so many
 files of each), on tests/cases and on tests/regress: proven, plain, with original lines, and with
-every body as a loop over a state. Texts, names of files, messages and exit statuses are compared.
+every body as a loop over a state. Texts, names of files, messages and exit codes are compared.
 Prints what differs, and how much was compared; exits with 1 if anything differs.
 """
 
@@ -51,7 +51,7 @@ def output_of(binary: Path, mode: str, inputs: Path, out: Path) -> Output:
 def differences(before: Output, after: Output) -> Iterator[str]:
     """Yield a line for each way in which two outputs differ."""
     if before.status != after.status:
-        yield f"exit status {before.status}, then {after.status}"
+        yield f"exit code {before.status}, then {after.status}"
     # Files are done side by side, so lines may come in another order.
     old, new = (sorted(each.messages.splitlines()) for each in (before, after))
     if old != new:

@@ -8,7 +8,7 @@ Small functions of every construct, and functions of the library, are changed in
 places: arguments, opcodes, prefixes, jumps, names, cells, constants, flags, counts, tables. What a
 tier calls proven is run beside its text, by the interpreter of its version, in a child each. What
 that interpreter crashes on, or does not end, is no counterexample. A verdict that execution
-contradicts is false: its file is kept in the folder that `--keep` names, and the exit status is 1.
+contradicts is false: its file is kept in the folder that `--keep` names, and the exit code is 1.
 """
 
 import argparse

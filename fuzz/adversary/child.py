@@ -227,7 +227,7 @@ def apart(task: Callable[[], str]) -> str:
 
 
 def in_child(task: Callable[[], Iterable[bytes]], seconds: float) -> Tuple[int, bytes]:
-    """Run a task in a child; return its exit status and its answer, as far as it came."""
+    """Run a task in a child; return its exit code and its answer, as far as it came."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:

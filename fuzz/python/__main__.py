@@ -16,7 +16,7 @@ KINDS = {"programs": "random_programs", "flow": "random_flow", "graphs": "random
 
 
 def main() -> int:
-    """Run the fuzzer that the first argument names, with the others; return its exit status."""
+    """Run the fuzzer that the first argument names, with the others; return its exit code."""
     if len(sys.argv) < 2 or sys.argv[1] not in KINDS:
         print(__doc__, file=sys.stderr)
         return 2

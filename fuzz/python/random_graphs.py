@@ -42,7 +42,7 @@ def batch(binary: str, seeds: Sequence[int], options: Sequence[str]) -> Dict[str
     notes = [line for line in lines if "without structure: " in line]
     if made.returncode != 0:
         refused = [line for line in lines if line not in notes]
-        problems += refused or [f"exit status {made.returncode}"]
+        problems += refused or [f"exit code {made.returncode}"]
     namespace: Dict[str, Any] = {}
     try:
         exec(compile(made.stdout, "<decompiled>", "exec"), namespace)
@@ -55,7 +55,7 @@ def batch(binary: str, seeds: Sequence[int], options: Sequence[str]) -> Dict[str
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
-    """Run the tool; the exit status is 0 if all graphs behave as the originals."""
+    """Run the tool; the exit code is 0 if all graphs behave as the originals."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--binary", required=True)
     parser.add_argument("--seed", type=int, default=1)

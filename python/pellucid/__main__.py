@@ -36,7 +36,7 @@ STAGES = {
 
 
 def main(argv: Optional[List[str]] = None) -> int:
-    """Run one command; return the exit status, which is 2 for wrong usage."""
+    """Run one command; return the exit code, which is 2 for wrong usage."""
     given = sys.argv[1:] if argv is None else argv
     command = next((a for a in given if not a.startswith("-")), "")
     program: List[str] = []
@@ -171,7 +171,7 @@ mod~2.py. Files are written atomically. A file that exists with different conten
 overwritten without --force."""
 
 _DECOMPILE_EPILOG = """\
-exit status:
+exit code:
   0    every file was decompiled and, without --no-verify, proven
   1    a file is not a valid .pyc, could not be read or written, or has a function that could not
        be recovered; standard error names the file, the reason and the byte offset
@@ -274,7 +274,7 @@ def _add_stages(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         help="disassemble, and show the control-flow graph",
         description="Print the instructions of every code object by basic block, with the edges\n"
         f"between blocks and their exception handlers.\n\n{_INPUTS}",
-        epilog="exit status: 0 on success, 1 if an input is not a valid .pyc, 2 for wrong usage",
+        epilog="exit code: 0 on success, 1 if an input is not a valid .pyc, 2 for wrong usage",
         formatter_class=Help,
     )
     add.add_argument("inputs", nargs="+", metavar="INPUT", help="what to read")
@@ -287,7 +287,7 @@ def _add_stages(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         description=f"Print the output of one stage of the decompiler.\n\n{_INPUTS}",
         epilog="stages:\n"
         + "\n".join(f"  {name:9} {text}" for name, text in STAGES.items())
-        + "\n\nexit status: 0 on success, 1 if an input is not a valid .pyc, 2 for wrong usage",
+        + "\n\nexit code: 0 on success, 1 if an input is not a valid .pyc, 2 for wrong usage",
         formatter_class=Help,
     )
     add.add_argument(
@@ -311,7 +311,7 @@ def _add_inspect(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "inspect",
         help="show what the source does not show, and what loading calls",
         description=f"{_INSPECT}\n\n{_INPUTS}",
-        epilog="exit status: 0 on success, 1 if an input was not code, 2 for wrong usage",
+        epilog="exit code: 0 on success, 1 if an input was not code, 2 for wrong usage",
         formatter_class=Help,
     )
     add.add_argument("inputs", nargs="+", metavar="INPUT", help="what to read")
@@ -346,7 +346,7 @@ def _add_torch(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="run a script and capture everything it compiles",
         usage=_RUN_USAGE,
         description="Run an unmodified script, or a module with -m, and capture everything that\n"
-        "torch.compile compiles. Exit status and tracebacks are the script's own.",
+        "torch.compile compiles. Exit code and tracebacks are the script's own.",
         epilog="Pass pellucid's options before the script.",
         formatter_class=Help,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decompile many files: write each source, print messages, and return the exit status."""
+"""Decompile many files: write each source, print messages, and return the exit code."""
 
 import concurrent.futures
 import contextlib
@@ -76,7 +76,7 @@ class Result(NamedTuple):
 
     @property
     def status(self) -> int:
-        """Return the exit status for this file alone."""
+        """Return the exit code for this file alone."""
         if self.outcome in ("error", "incomplete"):
             return EXIT_ERROR
         if self.outcome == "unproven":
@@ -178,7 +178,7 @@ _UMASK = _umask()
 
 
 def run(jobs: Sequence[Job], options: Options, workers: int, as_json: bool) -> int:
-    """Run every job, print the results, and return the exit status."""
+    """Run every job, print the results, and return the exit code."""
     status = EXIT_OK
     summary = Summary()
     # Output to the same terminal would break the progress bar.

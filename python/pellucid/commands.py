@@ -17,7 +17,7 @@ def _jobs(
     as_json: bool = False,
     shown: Collection[str] = (),
 ) -> Tuple[List[Job], int]:
-    """Return the jobs of the inputs that can be looked into, and the exit status so far.
+    """Return the jobs of the inputs that can be looked into, and the exit code so far.
 
     An input that has been `shown` need not contain code.
     """
@@ -32,7 +32,7 @@ def _jobs(
 
 
 def decompile(arguments: argparse.Namespace) -> int:
-    """Run `pellucid decompile`; return its exit status."""
+    """Run `pellucid decompile`; return its exit code."""
     try:
         jobs, status = _jobs(arguments, arguments.out, arguments.json)
     except DecompileError as error:
@@ -61,7 +61,7 @@ def decompile(arguments: argparse.Namespace) -> int:
 
 
 def dump(arguments: argparse.Namespace) -> int:
-    """Run `pellucid dump` or `pellucid dis`; return the exit status."""
+    """Run `pellucid dump` or `pellucid dis`; return the exit code."""
     jobs, status = _jobs(arguments, None)
     for job in jobs:
         try:
@@ -83,7 +83,7 @@ def dump(arguments: argparse.Namespace) -> int:
 
 
 def inspect(arguments: argparse.Namespace) -> int:
-    """Run `pellucid inspect`; return its exit status."""
+    """Run `pellucid inspect`; return its exit code."""
     shown = set()
     for given in arguments.inputs if not arguments.carve else ():
         for path, load, text in loading.loads_in(given):

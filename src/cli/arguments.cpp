@@ -77,7 +77,7 @@ constexpr const char* kDecompileHelp =
     "  --jobs N            files to process at a time (default: one per processor)\n"
     "  --json              print one line of JSON per file\n"
     "\n"
-    "exit status:\n"
+    "exit code:\n"
     "  0    every file was decompiled and, without --no-verify, proven\n"
     "  1    a file is not a valid .pyc, could not be read or written, or has a function that "
     "could\n"
@@ -99,7 +99,7 @@ constexpr const char* kInspectHelp =
     "options:\n"
     "  --json   print one line of JSON per pickle\n"
     "\n"
-    "exit status: 0 on success, 1 if an input holds no pickle or cannot be read, 2 for wrong "
+    "exit code: 0 on success, 1 if an input holds no pickle or cannot be read, 2 for wrong "
     "usage\n";
 
 constexpr const char* kDumpHelp =
@@ -128,7 +128,7 @@ constexpr const char* kDumpHelp =
     "           structure:STEP shows the graph after one step\n"
     "  ast      the syntax tree that is printed\n"
     "\n"
-    "exit status: 0 on success, 1 if an input is not a valid .pyc, 2 for wrong usage\n";
+    "exit code: 0 on success, 1 if an input is not a valid .pyc, 2 for wrong usage\n";
 
 Arguments wrong(std::string complaint) {
   Arguments arguments;

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def run(*command: Any) -> "subprocess.CompletedProcess[str]":
-    """Run a command that asks for nothing; return its exit status and what it said."""
+    """Run a command that asks for nothing; return its exit code and what it said."""
     return subprocess.run(
         [*map(str, command)],
         stdin=subprocess.DEVNULL,

@@ -13,7 +13,7 @@ the judge tells apart must be `unproven`, with `extra_locals` too, unless all th
 that nothing reads (`except E as zz`): those are counted apart. Part B keeps the meaning: at least
 99 % must be `identical` or `equivalent`. Variants whose variables have another order, which
 `locals()` shows, are no such ones, and must not be proven. Part C compares the standard library
-with itself, quickly and thoroughly, and with what ast.unparse prints of it. The exit status is 0
+with itself, quickly and thoroughly, and with what ast.unparse prints of it. The exit code is 0
 if all hold.
 
 With --relowered the mutants are decompiled first and their trees are lowered again: the second tier

@@ -122,7 +122,7 @@ def run_test(python: str, home: Optional[pathlib.Path], module: str, timeout: in
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
-    """Run the tool; the exit status is the number of tests that fail on the copy only."""
+    """Run the tool; the exit code is the number of tests that fail on the copy only."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--python", required=True)
     parser.add_argument("--binary", required=True)

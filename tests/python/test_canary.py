@@ -31,7 +31,7 @@ HERE = "{}.{}".format(*sys.version_info[:2])
 
 
 def canary(python, root, *arguments):
-    """Run the canary on the tables of a tree; return its exit status and what it prints."""
+    """Run the canary on the tables of a tree; return its exit code and what it prints."""
     command = [str(python), str(ROOT / "tools" / "canary")]
     done = subprocess.run(
         [*command, "--only", "python", "--root", str(root), *arguments],

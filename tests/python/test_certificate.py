@@ -87,7 +87,7 @@ class Made:
         self.status = main(["decompile", str(self.pyc), *files])
 
     def check(self, python: str = "") -> Tuple[int, str]:
-        """Return the exit status of the checker and what it prints."""
+        """Return the exit code of the checker and what it prints."""
         files = [str(self.pyc), str(self.text), str(self.certificate)]
         done = subprocess.run(
             [python or self.python, "-I", str(CHECKER), *files],

@@ -1,4 +1,4 @@
-"""The command line: what it prints where, what it writes, and its exit status."""
+"""The command line: what it prints where, what it writes, and its exit code."""
 
 import importlib.util
 import json
@@ -603,11 +603,11 @@ def test_an_attempt_that_fails_says_why(command: "List[str]") -> None:
     assert "attempt: a loop over a state\n  succeeds\n" in told
 
 
-def test_help_says_what_exit_statuses_mean(command: "List[str]") -> None:
+def test_help_says_what_exit_codes_mean(command: "List[str]") -> None:
     done = ask(command, "decompile", "--help")
     assert done.returncode == 0
     assert done.stdout.startswith("usage: pellucid decompile")
-    assert "exit status:" in done.stdout
+    assert "exit code:" in done.stdout
     for option in ("--keep-lines", "--jobs", "--json", "-o"):
         assert option in done.stdout
 

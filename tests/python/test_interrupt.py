@@ -69,7 +69,7 @@ class Terminal:
                 self.shown += part.decode("utf-8", "replace").replace("\r\n", "\n")
 
     def end(self):
-        """Return the exit status, and the seconds since the last key."""
+        """Return the exit code, and the seconds since the last key."""
         self.read_until(None)
         _, status = os.waitpid(self.process, 0)
         seconds = time.monotonic() - self.pressed if hasattr(self, "pressed") else 0.0

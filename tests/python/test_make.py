@@ -58,7 +58,7 @@ def tree(tmp_path: Path) -> Path:
 def make(
     tree: Path, *words: str, fail: str = "nothing at all", ci: bool = False
 ) -> Tuple[int, str, List[str]]:
-    """Run make; return its exit status, what it said, and the calls that it made."""
+    """Run make; return its exit code, what it said, and the calls that it made."""
     calls = tree / "calls.txt"
     calls.write_text("", encoding="utf-8")
     own = (

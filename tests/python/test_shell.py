@@ -98,7 +98,7 @@ def test_less_is_asked_for_colours_whatever_its_options(pyc, given, wanted):
     assert text == f"({wanted})\n"
 
 
-def test_messages_follow_the_pager_and_the_exit_status_is_kept(pyc):
+def test_messages_follow_the_pager_and_the_exit_code_is_kept(pyc):
     pager = {"PELLUCID_PAGER": "sed 's/^/> /'", "NO_COLOR": "1"}
     text, status = on_terminal("decompile", "nothing.pyc", pyc, **pager)
     *lines, last = text.splitlines()

@@ -32,13 +32,13 @@ def run_units(binary: Path) -> Run:
     if summary is None:
         last = tests[-1] if tests else f"(before the first test)\n{start}"
         name, _, said = last.partition("\n")
-        failures.append(f"exit status {done.returncode} in {name}\n{said[-8000:]}")
+        failures.append(f"exit code {done.returncode} in {name}\n{said[-8000:]}")
         return Run(len(tests), failures)
     passed, failed = map(int, summary.groups())
     if len(tests) != passed + failed or len(failures) != failed or not tests:
         failures.append(f"{len(tests)} tests were started: {summary.group()}")
     if not failures and done.returncode != 0:
-        failures.append(f"exit status {done.returncode} after all tests\n{output[-8000:]}")
+        failures.append(f"exit code {done.returncode} after all tests\n{output[-8000:]}")
     return Run(passed + failed, failures)
 
 
@@ -60,11 +60,11 @@ def test_all_units_are_clean_under_the_sanitizers(
             1,
             ["a\na.cpp:1: x\nFAILED a\n"],
         ),
-        ("echo RUN a; echo RUN b; exit 3", 2, ["exit status 3 in b\n"]),
-        ("echo RUN a; echo RUN b; exit 0", 2, ["exit status 0 in b\n"]),
-        ("echo RUN a; echo '1 passed, 0 failed'; echo leak; exit 1", 1, ["exit status 1 in a\n1"]),
+        ("echo RUN a; echo RUN b; exit 3", 2, ["exit code 3 in b\n"]),
+        ("echo RUN a; echo RUN b; exit 0", 2, ["exit code 0 in b\n"]),
+        ("echo RUN a; echo '1 passed, 0 failed'; echo leak; exit 1", 1, ["exit code 1 in a\n1"]),
         ("echo '0 passed, 0 failed'", 0, ["0 tests were started"]),
-        ("echo no such library; exit 127", 0, ["exit status 127 in (before the first test)\nno"]),
+        ("echo no such library; exit 127", 0, ["exit code 127 in (before the first test)\nno"]),
     ],
     ids=["passed", "failed", "crashed", "left", "leaked", "none", "not_started"],
 )

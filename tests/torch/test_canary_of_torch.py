@@ -12,7 +12,7 @@ OURS = "python/pellucid"
 
 
 def canary(root, *arguments):
-    """Run the canary on the tables of a tree; return its exit status and what it prints."""
+    """Run the canary on the tables of a tree; return its exit code and what it prints."""
     command = [warm_python(), str(ROOT / "tools" / "canary"), "--only", "torch"]
     done = subprocess.run(
         [*command, "--root", str(root), *arguments],

@@ -92,7 +92,7 @@ def check(browser: Any, page: Path, version: str, sample: int) -> int:
 
 
 def main() -> int:
-    """Compare, and return the exit status."""
+    """Compare, and return the exit code."""
     from playwright.sync_api import sync_playwright
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])

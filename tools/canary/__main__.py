@@ -5,7 +5,7 @@
     python3.15 tools/canary --accept     # what is there is known from now on
     python3.15 tools/canary --root TREE  # against the tables of another tree of the sources
 
-What is new is printed below the file to edit for it; the exit status is then 1. The part about
+What is new is printed below the file to edit for it; the exit code is then 1. The part about
 Python needs nothing but the interpreter itself, and pellucid need not be built for it.
 """
 

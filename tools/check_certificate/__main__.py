@@ -7,7 +7,7 @@ Check that the text in module.py does what the code in module.pyc does. Run it w
 version of module.pyc, 3.12 to 3.15. It uses no code of pellucid's. From the certificate it takes
 only where to look: a wrong certificate cannot make it accept a wrong text.
 
-Exit status: 0 if everything is accepted, 1 if something is refused, 2 for wrong usage.
+Exit code: 0 if everything is accepted, 1 if something is refused, 2 for wrong usage.
 """
 
 import hashlib

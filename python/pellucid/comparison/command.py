@@ -19,7 +19,7 @@ A and B may also be the logs of two runs under torch.utils._debug_mode.DebugMode
 debug_string() and log_tensor_hashes(), for instance of an eager and a compiled run. The first
 operation with different results is shown.
 
-exit status: 0 if the captures are equal, 1 if they differ, 2 for wrong usage or if a capture cannot
+exit code: 0 if the captures are equal, 1 if they differ, 2 for wrong usage or if a capture cannot
 be read or the page cannot be written"""
 
 

@@ -18,7 +18,7 @@ Spark; docs/corpus.md describes the columns. Rerun the same command to resume: f
 have a row are skipped and new files are added. A file that exceeds --seconds or --memory gets a row
 that says so, and the run continues.
 
-exit status:
+exit code:
   0    every file was decompiled and, without --no-verify, proven
   1    a file is not a valid .pyc, could not be read, or has a function that could not be recovered
   2    wrong usage, or OUT cannot be used

@@ -37,7 +37,7 @@ class Plan(NamedTuple):
 
 
 def run(plan: Plan) -> int:
-    """Make the table, and return the exit status: by the worst row of a file of the inputs.
+    """Make the table, and return the exit code: by the worst row of a file of the inputs.
 
     Raises:
         NoTable, OSError: the table cannot be written.
@@ -73,7 +73,7 @@ def run(plan: Plan) -> int:
 
 
 def _worse(status: int, outcome: str) -> int:
-    """Return the worse of an exit status and that of an outcome: an error is the worst."""
+    """Return the worse of an exit code and that of an outcome: an error is the worst."""
     if outcome in ("error", "incomplete") or status == batch.EXIT_ERROR:
         return batch.EXIT_ERROR
     return batch.EXIT_UNPROVEN if outcome == "unproven" else status

@@ -11,7 +11,7 @@ _EPILOG = """\
 The source of a .pyc is the .py file that Python would compile into it, in the same folder or
 archive. The running Python parses the source, so the source cannot use newer syntax.
 
-exit status:
+exit code:
   0    every .pyc comes from its source
   1    a .pyc does something different from its source, or cannot be read
   2    wrong usage

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The comparison of many files with their sources: processes, results and the exit status."""
+"""The comparison of many files with their sources: processes, results and the exit code."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Result(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare the files of the inputs, print the results, and return the exit status."""
+    """Compare the files of the inputs, print the results, and return the exit code."""
     inputs, bad = split_errors(arguments.inputs)
     for given, reason in bad:
         complain(given, reason)

@@ -14,7 +14,7 @@ _EPILOG = """\
 The page is one self-contained file that you can mail or attach to an issue. findings.json, written
 next to it, contains the findings for programs. PyTorch is not needed.
 
-exit status: 0 on success, 1 if there is no capture or the page cannot be written, 2 for wrong
+exit code: 0 on success, 1 if there is no capture or the page cannot be written, 2 for wrong
 usage"""
 
 

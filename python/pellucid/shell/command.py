@@ -20,7 +20,7 @@ To set it up, run once per repository (or with --global for all of them):
 git diff, git show and git log -p then show the source of compiled Python. To save time,
 the source is not proven; use `pellucid decompile` for that.
 
-exit status: 0 on success, 1 if the file cannot be read, 2 for wrong usage"""
+exit code: 0 on success, 1 if the file cannot be read, 2 for wrong usage"""
 
 _COMPLETION = """\
 Run one of these, or put it into the shell's startup file:

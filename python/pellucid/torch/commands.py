@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _EPILOG = """\
 The script is imported as a module, so the code below `if __name__ == "__main__":` does not run.
 
-exit status: 0 if nothing was found, 1 if something was, 2 for wrong usage, if the script or the
+exit code: 0 if nothing was found, 1 if something was, 2 for wrong usage, if the script or the
 function raises, or if nothing was compiled"""
 
 
@@ -43,7 +43,7 @@ def add_explain(commands: Any, formatter: Any) -> None:
         "directory. Each remedy then shows its result (tried: works, tried: does not help,\n"
         "or suggestion if it was not tried), and the graph breaks, recompiles, seconds and\n"
         "largest difference of results before and after it. Remedies that work come first.\n\n"
-        "exit status: 0 on success, 1 if a kind named by --fail-on was found, 2 for wrong\n"
+        "exit code: 0 on success, 1 if a kind named by --fail-on was found, 2 for wrong\n"
         "usage or if there is no readable capture",
         formatter_class=formatter,
     )
@@ -160,7 +160,7 @@ STYLES = {
 
 
 def explain(arguments: argparse.Namespace) -> int:
-    """Print the findings of a capture; return the exit status."""
+    """Print the findings of a capture; return the exit code."""
     from pellucid.dump.store.load import load_all
     from pellucid.findings import find_all
     from pellucid.findings.text import as_json, explanation
@@ -256,7 +256,7 @@ def _found(
     asking: Callable[[], Callable[[Any], Any]],
     as_json: bool,
 ) -> int:
-    """Run the check on the named function and print the report; return the exit status."""
+    """Run the check on the named function and print the report; return the exit code."""
     script, name = arguments.target
     why = ""
     if not os.path.isfile(script):

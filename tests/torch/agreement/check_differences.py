@@ -6,7 +6,7 @@ static and with dynamic shapes; with --faults, faults are put in and to be found
 model is compiled by the program and trained for two steps, which `find_difference` looks at as they
 are. With --pairs, each model is captured twice and the captures are compared, as `pellucid diff`
 does. Prints a line a
-model; the exit status is how many were found to differ, or faults missed, at most 100.
+model; the exit code is how many were found to differ, or faults missed, at most 100.
 """
 
 import argparse

@@ -6,7 +6,7 @@ Programs are compiled under ``prepare_debug``; each dumped ``full_code_for_*.py`
 every version's guards are asked about the frames that the program really made, as they were and
 changed: tensors of another type, shape or layout, other globals, closures and attributes, modes.
 torch's ``check_verbose`` and ``check`` are asked the same.  Where one says yes and the other no, or
-they name different guards, that is a disagreement, and the exit status is 1.
+they name different guards, that is a disagreement, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ _ANY_ACCESS = ("tensor has too few dimensions", "not a tensor")
 
 
 def main() -> int:
-    """Run what the command line asks for; returns the exit status."""
+    """Run what the command line asks for; returns the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--cases", type=Path, help="a file with a table CASES")
     parser.add_argument("--timm", action="store_true")

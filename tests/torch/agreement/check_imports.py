@@ -4,7 +4,7 @@
 with TORCH_TRACE set, once inside a capture and, with --plain, once without pellucid; imports the
 logs; and compares findings, frames, breaks, recompiles, frames left alone, guards and graphs by
 stage. What no log has is taken out of the capture first (NOT_IN_A_LOG): all else has to be equal.
-Prints a line a program; the exit status is how many differ, at most 100.
+Prints a line a program; the exit code is how many differ, at most 100.
 
 A PROGRAM is SUITE/NAME: case (of $PELLUCID_SHARED/torch/cases.py), report (a script there), asked
 and small (of tests/torch/programs); without one, a selection of all.

@@ -6,7 +6,7 @@ environment with torch; `--sample` takes so many of the cases. CASES.py defines 
 results bit for bit, exceptions, what the arguments are afterwards, torch's own counts (graph
 breaks, frames, graphs, compiles and recompiles), and every graph that the backend is given, with
 AOTAutograd's or Inductor's own. Each run has a process of its own; a case that differs from itself
-without pellucid is told apart by a third run. The exit status is 1 if a case differs.
+without pellucid is told apart by a third run. The exit code is 1 if a case differs.
 """
 
 import argparse
@@ -191,7 +191,7 @@ def load(path: Path) -> Dict[str, Tuple[str, Callable[[], Any]]]:
 
 
 def main() -> int:
-    """Check every case; return the exit status."""
+    """Check every case; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("cases", type=Path)
     parser.add_argument("--backend", choices=("eager", "aot_eager", "inductor"), default="eager")

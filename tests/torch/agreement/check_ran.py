@@ -3,7 +3,7 @@
 `python check_ran.py [--backend NAME] [--cases FILE] [--scripts FOLDER] [--only TEXT]`, in an
 environment with torch. The oracle shares nothing with the capture: Python's profiler reports each
 code object that starts, and what Dynamo, AOTAutograd or Inductor made is recognised by its look.
-Without a backend each program has its own. The exit status is 1 if something that ran is missing.
+Without a backend each program has its own. The exit code is 1 if something that ran is missing.
 test_ran.py runs a part of this.
 """
 
@@ -210,7 +210,7 @@ def warm() -> None:
 
 
 def main() -> int:
-    """Check all programs; return the exit status."""
+    """Check all programs; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--backend", default="", help="for programs that do not insist on theirs")
     parser.add_argument("--cases", type=Path, help="a file of more programs, in a table CASES")

@@ -37,7 +37,7 @@ _STEPS = ((2, 8), (2, 12))
 
 
 def main(name: str) -> int:
-    """Run the demo in a directory, numbered if the name is taken; return the exit status.
+    """Run the demo in a directory, numbered if the name is taken; return the exit code.
 
     The model is written to that directory for the user to read and change.  A directory with a
     changed model is left alone.

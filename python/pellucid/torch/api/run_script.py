@@ -7,7 +7,7 @@ under Python, down to the last frame of a stack that torch prints.
 If pellucid is not installed but only on the path, Python does not read that variable at startup.
 The script then runs under ``prepare_debug`` in this process, in the environment it expects:
 ``sys.argv``, ``sys.path``, and itself as ``__main__`` until the process ends.  Tracebacks show only
-the script's frames, and its exit status becomes ours.
+the script's frames, and its exit code becomes ours.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import NoReturn
 
 from pellucid.process import environment, named_for_python, run_file
 
-_INTERRUPTED = 130  # the exit status that shells use for a process killed by SIGINT
+_INTERRUPTED = 130  # the exit code that shells use for a process killed by SIGINT
 
 
 def run(target: str, arguments: list[str], directory: str, is_module: bool) -> int:
-    """Run a script (or a folder or zip with a ``__main__.py``) or a module; return the exit status.
+    """Run a script (or a folder or zip with a ``__main__.py``) or a module; return the exit code.
 
     Args:
         target: the path of the script, or the name of the module.

@@ -16,7 +16,7 @@ save_cache_artifacts returned, a .pt2, or what torch.compiler.precompile wrote. 
 the Python that wrote it is needed. Nothing is unpickled, imported or executed."""
 
 _EPILOG = """\
-exit status: 0 on success, 1 if PyTorch saves no compiled code like ARTIFACT or DIR cannot be
+exit code: 0 on success, 1 if PyTorch saves no compiled code like ARTIFACT or DIR cannot be
 written (standard error gives the reason), 2 for wrong usage"""
 
 

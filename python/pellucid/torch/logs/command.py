@@ -22,7 +22,7 @@ ranks become the captures of one job. PyTorch is not needed, and nothing in the 
 _EPILOG = """\
 If a log is cut off because its process was killed, everything up to that point is read.
 
-exit status: 0 on success, 1 if LOG is not a structured trace log or DIR cannot be written (standard
+exit code: 0 on success, 1 if LOG is not a structured trace log or DIR cannot be written (standard
 error names the file, line and reason), 2 for wrong usage"""
 
 
@@ -70,7 +70,7 @@ def written(
     source: type[Log | Artifact],
     summary: Callable[[Sequence[Capture]], str],
 ) -> int:
-    """Write captures to a directory, and print what is in them; return the exit status.
+    """Write captures to a directory, and print what is in them; return the exit code.
 
     Args:
         command: the subcommand.
