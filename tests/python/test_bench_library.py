@@ -1,5 +1,6 @@
 """The bench over a standard library takes what is there."""
 
+import os
 import re
 import subprocess
 import sys
@@ -34,9 +35,31 @@ def test_two_binaries_stand_beside_each_other(tmp_path: Path) -> None:
     assert re.search(r"library   1 files of 3\.\d+, least of 1 runs: compile\(\) \d", said)
     assert re.search(r"library    +before +now +bar", said)
     rows = re.findall(r"library   ([^\d\n]+?) +[\d.]+ +[\d.]+ +([\d.]+)(?:  missed)?\n", said)
-    assert ("decompile --no-verify, of compile()", "0.30") in rows
-    assert ("decompile, of compile()", "0.60") in rows
+    assert ("decompile --no-verify, of compile()", "0.28") in rows
+    assert ("decompile, of compile()", "0.42") in rows
     assert done.returncode == (1 if "missed" in said else 0)
+
+
+def test_pycdc_is_compared_by_one_process_per_file_that_it_completes(tmp_path: Path) -> None:
+    pycdc = tmp_path / "bin" / "pycdc"
+    pycdc.parent.mkdir()
+    pycdc.write_text(
+        '#!/bin/sh\ngrep -q partly "$1" && echo "# WARNING: Decompyle incomplete"; :\n'
+    )
+    pycdc.chmod(0o755)
+    library = tmp_path / "library"
+    library.mkdir()
+    for name in ("all", "partly"):
+        (library / f"{name}.py").write_text(f"x = '{name}'\n", encoding="utf-8")
+    command = [sys.executable, str(ROOT / "bench" / "bench_library.py"), "--runs", "1"]
+    command += ["--library", str(library), "--binary", str(need("native"))]
+    path = f"{pycdc.parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, check=False, env={**os.environ, "PATH": path}
+    )
+    assert "one process per file, 1 of 2 files, which pycdc completes\n" in done.stdout
+    assert re.search(r"decompile --no-verify, of pycdc +\d+\.\d\d +1\.00 ", done.stdout)
+    assert re.search(r"decompile --verify, of pycdc +\d+\.\d\d +1\.20 ", done.stdout)
 
 
 @pytest.mark.parametrize("form", [["--python", VERSION], [f"--python={VERSION}"]], ids=len)
