@@ -191,6 +191,26 @@ def test_a_file_runs_by_itself_with_its_graphs_and_where_it_resumes(guarded, tor
     assert "__compiled_fn_0_0.captured.py" in loaded and "_resume_in_of_two" in loaded
 
 
+def test_a_module_is_imported_that_its_package_hides(torch, dynamo, tmp_path, monkeypatch):
+    package = tmp_path / "hiding"
+    package.mkdir()
+    (package / "layer.py").write_text(
+        "def doubled(x):\n    return x * 2\ndef layer(x):\n    return doubled(x)\n"
+    )
+    (package / "__init__.py").write_text("from .layer import layer\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("pellucid.torch.text.full_code_names.is_installed", lambda file: True)
+    hiding = importlib.import_module("hiding")
+    module = sys.modules["hiding.layer"]
+    assert hiding.layer is not module
+
+    def calls(x):
+        return hiding.layer(x)
+
+    path, _ = compiled_file(calls, [(torch.ones(2),)], tmp_path / "out", torch, "calls")
+    assert getattr(load(path), "__import_hiding_dot_layer") is module
+
+
 def test_what_only_the_program_has_is_told(guarded, torch, tmp_path):
     path, _ = compiled_file(guarded.of_globals, [(torch.ones(2),)], tmp_path, torch, "of_globals")
     assert "# Defined only in the program: NAN, SCALES, TABLE" in path.read_text()

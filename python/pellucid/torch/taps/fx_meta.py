@@ -18,6 +18,7 @@ from pellucid.dump.model.failures import is_own
 from pellucid.dump.model.modules import ModulePath
 from pellucid.dump.model.names import as_written, scrub
 from pellucid.dump.model.needs import Needs, Tensor, Value
+from pellucid.imported import import_line
 
 from . import graph_hooks
 from .shapes import LINE_KEY, MODULE_KEYS, SHAPES, VALUE_KEYS
@@ -204,7 +205,7 @@ def _import(name: str, value: Any) -> str:
     ('from collections import Counter', 'from collections import namedtuple as make')
     """
     if isinstance(value, ModuleType):
-        return f"import {value.__name__}" + ("" if value.__name__ == name else f" as {name}")
+        return import_line(value, name)
     module = getattr(value, "__module__", None)
     own = getattr(value, "__qualname__", None) or getattr(value, "__name__", "")
     for place in (str(module), *_NUMPY):

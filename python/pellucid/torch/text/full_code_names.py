@@ -20,6 +20,7 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple
 from pellucid.dump.model.expressions import names_in, walk
 from pellucid.dump.model.installed import is_installed
 from pellucid.dump.model.names import as_comment
+from pellucid.imported import import_line
 
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
 _LONGEST = 200
@@ -171,10 +172,7 @@ def bindings(
 
 def _binding(name: str, value: Any, find_file: FindFile) -> str | None:
     if isinstance(value, ModuleType):
-        module = value.__name__
-        if not _is_installed(value):
-            return None
-        return f"import {module}" if name == module else f"import {module} as {name}"
+        return import_line(value, name) if _is_installed(value) else None
     if value is vars(builtins):
         return f'{name} = vars(__import__("builtins"))'
     if isinstance(value, FunctionType):
