@@ -1,6 +1,7 @@
 """`pellucid diff` of two logs of torch's DebugMode: the first operation that differs."""
 
 import json
+import time
 
 import pytest
 from pellucid.__main__ import main
@@ -93,6 +94,11 @@ def test_the_first_operation_that_differs_is_named(logs, capsys):
         # A hash of the bits beside the norm, and a hash alone.
         ("f32", "(3.608, 8738174314479616)", "(3.608, 8738174314479617)", False),
         ("f32", "(3.608, 8738174314479616)", "(4.608, 8738174314479616)", True),
+        ("f32", "8738174314479616", "8738174314479617", True),
+        ("f64", "13825995870717345792", "13825995870717345793", True),
+        # Integers are not rounded.
+        ("i64", "200001.0", "200002.0", True),
+        ("b8", "200001.0", "200001.0", False),
     ],
 )
 def test_rounding_depends_on_the_type(logs, kind, one, two, differs):
@@ -114,6 +120,71 @@ def test_operations_that_differ_by_a_number_are_not_compared(logs, change):
     end = "  aten::neg(t: f32[3])  ->  t: f32[3]  # {'hash': 5.0}\n"
     found = logs(end + text + end, end + text.replace(*change).replace("1.0}", "2.0}") + end)
     assert not found and found.compared == 2 and found.alone == (1, 1)
+
+
+def line(operation, value, sizes="2, 2", kind="f32"):
+    tensor = f"t: {kind}[{sizes}]"
+    return f"    aten::{operation}({tensor})  ->  {tensor}  # {{'hash': {value}}}\n"
+
+
+def test_an_operation_that_only_one_run_has_is_not_compared_with_its_neighbour(logs):
+    """Of three operations of one kind, compiled code leaves out the first."""
+    found = logs(line("mul", 1.5) + line("mul", 2.5) + line("mul", 0.0), line("mul", 2.50001))
+    assert not found and (found.compared, found.alone) == (1, (2, 0))
+    found = logs(line("mul", 5.5) + line("mul", 2.5), line("mul", 2.50001) + line("neg", 1.0))
+    assert not found and (found.compared, found.alone) == (1, (1, 1))
+
+
+def test_repeated_layers_are_not_shifted(logs):
+    """Each layer has the same operations; compiled code leaves out some of them in every layer."""
+    layers = [
+        [line(f"op{k}", layer * 7.0 + k + 1, f"{k + 1}, 3") for k in range(12)]
+        for layer in range(30)
+    ]
+    eager = "".join(text for layer in layers for text in layer)
+    kept = [text for n, layer in enumerate(layers) for k, text in enumerate(layer) if (n + k) % 5]
+    found = logs(eager, "".join(kept))
+    assert not found and (found.compared, found.alone) == (len(kept), (360 - len(kept), 0))
+    first = next(at for at, text in enumerate(kept) if at > 100 and "op7(" in text)
+    wrong = [text.replace("'hash': ", "'hash': 9") for text in kept[first:]]
+    found = logs(eager, "".join(kept[:first] + wrong))
+    assert found.differ[0][1].line == first + 1 and found.differ[0][0].operation == "aten::op7"
+    assert eager.split("\n")[found.differ[0][0].line - 1] == kept[first].rstrip("\n")
+
+
+def test_huge_logs_are_compared_in_linear_time(logs):
+    """All operations occur often, no result is the same, and one run lacks a tenth of them."""
+    many = 20_000
+
+    lines = [line(f"op{n % 40}", n + 1.0) for n in range(many)]
+    wrong = [line(f"op{n % 40}", "nan") for n in range(many) if n % 11]
+    begin = time.process_time()
+    found = logs("".join(lines), "".join(wrong))
+    assert time.process_time() - begin < 10 and found.compared > many * 0.8
+
+
+def test_the_line_and_the_module_are_the_programs(logs):
+    """Code that torch generated is not the user's, and a module ends where its lines end."""
+    eager = "    # File: /home/you/net.py:3 in forward, code: y = x.exp()\n    [nn.Mod] Net\n"
+    eager += "      [nn.Mod] Net.act\n    " + line("exp", 1.0) + line("neg", 2.0)
+    aot = "    # File: <eval_with_key>.3:80 in forward, code: exp = torch.ops.aten.exp(x)\n"
+    found = logs(eager, aot + line("exp", 3.0) + line("neg", 4.0))
+    assert "  your line    /home/you/net.py:3 in forward: y = x.exp()\n" in str(found)
+    assert [one.module for one, _ in found.differ] == ["Net.act", ""]
+    found = logs(aot + line("exp", 3.0), aot + line("exp", 4.0))
+    assert "your line" not in str(found)
+
+
+def test_a_truncated_log_is_compared_as_far_as_it_goes(logs):
+    for end in range(len(EAGER) // 2, len(EAGER)):
+        assert not logs(EAGER, EAGER[:end])
+
+
+def test_logs_without_a_common_operation_are_not_equal(logs, capsys):
+    with pytest.raises(NotALog, match=r"aot\.log: no operation in common with eager\.log"):
+        logs(line("exp", 1.0), line("neg", 1.0))
+    assert main(["diff", "eager.log", "aot.log"]) == 2
+    assert "no operation in common" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "no log\n", "    aten::t(t: f32[4])  ->  t: f32[4]\n"])
