@@ -13,6 +13,7 @@ from pellucid.torch.taps import changes
 from support import PROGRAMS, torch_version
 
 CONFIG = "torch._inductor.config"
+REMOVED = "torch._inductor.decomposition.decompositions.pop(torch.ops.aten.silu.default, None)"
 
 
 @pytest.fixture
@@ -23,24 +24,63 @@ def inductor(torch, dynamo):
     if torch_version() < (2, 6):
         pytest.skip("older releases have other tables and settings")
     known = dict(decomposition.decompositions)
+    # Inductor's copy of the table, made at the first compile of the process.
+    decomposition.fast_random_decomps.cache_clear()
     yield lowering
     decomposition.decompositions.clear()
     decomposition.decompositions.update(known)
     decomposition.fast_random_decomps.cache_clear()
 
 
-# In the process of other tests, a compile can leave the operation whole and fail.
 @pytest.mark.thorough
-def test_a_wrong_decomposition_is_left_out(torch, inductor):
+def test_a_wrong_decomposition_is_left_out(torch, inductor, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
     operation = torch.ops.aten.silu.default
     inductor.decompositions[operation] = lambda x: x * torch.sigmoid(x * 1.01)
     found = find_difference(torch.nn.functional.silu, torch.linspace(-2, 2, 9), cure=True)
-    name = "torch.ops.aten.silu.default"
-    assert found.cure.change == f"torch._inductor.decomposition.decompositions.pop({name}, None)"
+    assert found.cure.change == REMOVED
     assert found.cure.tried == 1 and found.cure.before > 0 and found.cure.after > 0
     assert f"  cure         {found.cure.change} (a call takes " in str(found)
     assert json.loads(found.as_json())["cure"]["tried"] == 1
     assert operation in inductor.decompositions, "it was tried, not applied"
+
+
+@pytest.mark.thorough
+def test_a_change_that_does_not_compile_is_no_cure(torch, inductor, monkeypatch):
+    """With CI set, Inductor refuses to call an operation that has a decomposition."""
+    monkeypatch.setenv("CI", "1")
+    operation = torch.ops.aten.silu.default
+    inductor.decompositions[operation] = lambda x: x * torch.sigmoid(x * 1.01)
+    found = find_difference(torch.nn.functional.silu, torch.linspace(-2, 2, 9), cure=True)
+    assert found.stage == "AOT" and found.cure.tried == 2
+    kernel = "torch._inductor.lowering.make_fallback(torch.ops.aten.silu.default, warn=False)"
+    assert found.cure.change.startswith(f"{REMOVED}; {kernel}")
+
+
+def test_a_program_that_compiles_its_functions_is_cured(torch, inductor):
+    """The first of several calls differs, and the later ones are compared with the change."""
+    operation = torch.ops.aten.silu.default
+    inductor.decompositions[operation] = lambda x: x * torch.sigmoid(x * 1.01)
+    backend = "aot_eager_decomp_partition"
+    one = torch.compile(torch.nn.functional.silu, backend=backend)
+    two = torch.compile(torch.sin, backend=backend)
+    values = torch.linspace(-2, 2, 9)
+    found = find_difference(lambda: two(one(values) + one(values * 2)), cure=True)
+    assert (found.stage, found.function, found.call) == ("AOT", "silu", 1)
+    assert found.cure.change == REMOVED
+
+
+def test_a_program_that_draws_random_numbers_is_cured(torch, inductor):
+    operation = torch.ops.aten.silu.default
+    inductor.decompositions[operation] = lambda x: x * torch.sigmoid(x * 1.01)
+
+    @torch.compile(backend="aot_eager_decomp_partition")
+    def step(x):
+        return torch.nn.functional.silu(torch.nn.functional.dropout(x, 0.5))
+
+    found = find_difference(lambda: step(torch.linspace(-2, 2, 9)), cure=True)
+    assert found.stage == "AOT"
+    assert found.cure.change == REMOVED
 
 
 def test_what_cures_nothing_is_not_claimed(torch, inductor, monkeypatch):

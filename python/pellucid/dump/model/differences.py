@@ -196,7 +196,7 @@ class Cure:
     tried: int
     """The number of changes that were tried."""
     before: float = 0.0
-    """The seconds of one call without the change."""
+    """The seconds of one call without the change; 0 if it raises."""
     after: float = 0.0
     """The seconds of one call with it."""
     agrees_afresh: bool = False
@@ -212,7 +212,8 @@ class Cure:
                 return "the one change tried does not help"
             return f"none of the {self.tried} changes tried helps"
         before, after = (f"{seconds * 1e3:.3g} ms" for seconds in (self.before, self.after))
-        return f"{self.change} (a call takes {after}, without it {before})"
+        without = f", without it {before}" if self.before else ""
+        return f"{self.change} (a call takes {after}{without})"
 
 
 @dataclass(frozen=True, repr=False)

@@ -31,6 +31,8 @@ from .stale import cause_of
 
 _MOST_CALLS = 1000
 """The number of calls per function that are compared."""
+DRAWN = "caches and guards of "
+"""What is not compared if compiled code draws different random numbers."""
 
 
 class AsItRuns:
@@ -127,7 +129,7 @@ class AsItRuns:
         self._stages.update(dict.fromkeys(search.run_stages))
         if found is None and draws:
             self._unseen[
-                f"caches and guards of `{call.name}`: compiled code draws different random numbers "
+                f"{DRAWN}`{call.name}`: compiled code draws different random numbers "
                 "from eager, so only its stages were compared, with eager's numbers; to draw "
                 "eager's, set torch._inductor.config.fallback_random = True before the first "
                 "compile"

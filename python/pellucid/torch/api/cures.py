@@ -17,6 +17,7 @@ import torch
 from pellucid.dump.model.differences import OWN, Cure, Difference
 
 from ..taps import changes
+from .as_it_runs import DRAWN
 from .closeness import Tolerance
 from .program_state import ProgramState
 from .smallest import smallest_graph, temporary_capture
@@ -43,7 +44,9 @@ def cure_of(found: Difference, search: Search, program: Program, tolerance: Tole
         tried += 1
         if _agrees(search, program, statement, found):
             call = _call(found, *program)
-            return Cure(statement, tried, _seconds(call, ""), _seconds(call, statement))
+            after = _seconds(call, statement)
+            if after is not None:
+                return Cure(statement, tried, _seconds(call, "") or 0.0, after)
     smallest = None
     if found.stage not in (OWN, CAPTURED):  # a graph, which compiled code computes differently
 
@@ -76,11 +79,17 @@ def _searched(
 
 
 def _has_looked(found: Difference, known: Difference) -> bool:
-    """Return true if a search has compared what the first one compared."""
-    calls = [(one.name, one.calls) for one in found.compiled]
-    same = (found.backward, calls) == (known.backward, [(c.name, c.calls) for c in known.compiled])
-    whole = known.stage == OWN or STAGES.index(known.stage) < len(found.stages)
-    return same and whole and found.graphs > 0 and set(found.unseen) <= set(known.unseen)
+    """Return true if a search has compared what the first one compared.
+
+    The first one ended with the call that differs; later calls may be compared now.
+    """
+    before, now = ({(c.name, c.way): c.calls for c in one.compiled} for one in (known, found))
+    calls = all(now.get(name, 0) >= made for name, made in before.items())
+    backward = found.backward or not known.backward
+    # A call of a program's own compiled code that agrees is not compiled stage by stage.
+    whole = OWN in (known.stage, *found.stages) or STAGES.index(known.stage) < len(found.stages)
+    unseen = {line for line in found.unseen if known.stage == OWN or not line.startswith(DRAWN)}
+    return calls and backward and whole and found.graphs > 0 and unseen <= set(known.unseen)
 
 
 def _call(
@@ -94,8 +103,11 @@ def _call(
     return lambda: compiled(*args, **kwargs)
 
 
-def _seconds(call: Callable[[], Any], statement: str) -> float:
-    """Return the time of a call after its compile: the median of a few."""
+def _seconds(call: Callable[[], Any], statement: str) -> float | None:
+    """Return the time of a call after its compile, the median of a few; None if it raises.
+
+    If a graph already agrees that Inductor then refuses, the search finds no difference.
+    """
     torch.compiler.reset()
     state, times = ProgramState(call, (), {}), []
     try:
@@ -106,6 +118,8 @@ def _seconds(call: Callable[[], Any], statement: str) -> float:
                 begin = time.perf_counter()
                 call()
                 times.append(time.perf_counter() - begin)
+    except Exception:  # of the compiler
+        return None
     finally:
         state.restore()
         torch.compiler.reset()
