@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 import runpy
 import subprocess
 import sys
@@ -14,6 +15,13 @@ from support import PROGRAMS, torch_version
 
 CONFIG = "torch._inductor.config"
 REMOVED = "torch._inductor.decomposition.decompositions.pop(torch.ops.aten.silu.default, None)"
+
+
+def without_decomposition(torch):
+    """The statement that is named, which also changes the keys of the caches on disk."""
+    tag = "; torch.compiler.config.cache_key_tag += ' aten.silu.default without decomposition'"
+    config = getattr(torch.compiler, "config", None)
+    return REMOVED + (tag if hasattr(config, "cache_key_tag") else "")
 
 
 @pytest.fixture
@@ -38,7 +46,7 @@ def test_a_wrong_decomposition_is_left_out(torch, inductor, monkeypatch):
     operation = torch.ops.aten.silu.default
     inductor.decompositions[operation] = lambda x: x * torch.sigmoid(x * 1.01)
     found = find_difference(torch.nn.functional.silu, torch.linspace(-2, 2, 9), cure=True)
-    assert found.cure.change == REMOVED
+    assert found.cure.change == without_decomposition(torch)
     assert found.cure.tried == 1 and found.cure.before > 0 and found.cure.after > 0
     assert f"  cure         {found.cure.change} (a call takes " in str(found)
     assert json.loads(found.as_json())["cure"]["tried"] == 1
@@ -67,7 +75,7 @@ def test_a_program_that_compiles_its_functions_is_cured(torch, inductor):
     values = torch.linspace(-2, 2, 9)
     found = find_difference(lambda: two(one(values) + one(values * 2)), cure=True)
     assert (found.stage, found.function, found.call) == ("AOT", "silu", 1)
-    assert found.cure.change == REMOVED
+    assert found.cure.change == without_decomposition(torch)
 
 
 def test_a_program_that_draws_random_numbers_is_cured(torch, inductor):
@@ -80,7 +88,7 @@ def test_a_program_that_draws_random_numbers_is_cured(torch, inductor):
 
     found = find_difference(lambda: step(torch.linspace(-2, 2, 9)), cure=True)
     assert found.stage == "AOT"
-    assert found.cure.change == REMOVED
+    assert found.cure.change == without_decomposition(torch)
 
 
 def test_what_cures_nothing_is_not_claimed(torch, inductor, monkeypatch):
@@ -122,19 +130,48 @@ def test_nothing_is_tried_where_nothing_differs(torch, inductor, monkeypatch):
 
 
 def test_a_change_is_taken_back(torch, inductor):
-    config = torch._inductor.config
+    def state():
+        tag = getattr(getattr(torch.compiler, "config", None), "cache_key_tag", "")
+        tables = dict(inductor.decompositions), dict(inductor.lowerings)
+        return (*tables, torch._inductor.config.max_fusion_size, tag)
+
     statements = changes.statements(["aten.silu.default", "aten.exp.default", "no.such.thing"])
-    assert statements[0].endswith("pop(torch.ops.aten.silu.default, None)")
-    assert "torch._inductor.lowering.make_fallback(torch.ops.aten.exp.default, warn=False)" in (
-        statements
+    assert statements[0] == without_decomposition(torch)
+    assert any(
+        one.startswith("torch._inductor.lowering.make_fallback(torch.ops.aten.exp.default, warn=")
+        for one in statements
     )
-    known = (dict(inductor.decompositions), dict(inductor.lowerings), config.max_fusion_size)
+    known = state()
     for statement in (*statements[:3], f"{CONFIG}.max_fusion_size = 1"):
         with changes.applied(statement):
-            now = (dict(inductor.decompositions), dict(inductor.lowerings), config.max_fusion_size)
-            assert now != known, statement
-        now = (dict(inductor.decompositions), dict(inductor.lowerings), config.max_fusion_size)
-        assert now == known, statement
+            assert state() != known, statement
+        assert state() == known, statement
+
+
+@pytest.mark.thorough
+def test_a_change_helps_although_the_wrong_code_is_in_a_cache(torch, tmp_path):
+    """The keys of torch's caches do not contain the tables of operations."""
+    if not hasattr(getattr(torch.compiler, "config", None), "cache_key_tag"):
+        pytest.skip("this torch has no tag in its keys")
+    program = """
+import sys
+import torch
+import torch._inductor.lowering
+from torch._inductor.decomposition import decompositions
+
+decompositions[torch.ops.aten.silu.default] = lambda x: x * torch.sigmoid(x * 1.01)
+exec(sys.argv[1])
+x = torch.linspace(-2, 2, 9)
+wanted = torch.nn.functional.silu(x)
+raise SystemExit(not torch.allclose(torch.compile(torch.nn.functional.silu)(x), wanted))
+"""
+    env = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
+    env.pop("TORCHINDUCTOR_FORCE_DISABLE_CACHES", None)
+    codes = [
+        subprocess.run([sys.executable, "-c", program, change], env=env, check=False).returncode
+        for change in ("", REMOVED, without_decomposition(torch))
+    ]
+    assert codes == [1, 1, 0]
 
 
 def test_what_nothing_cures_becomes_the_smallest_program(

@@ -68,7 +68,26 @@ def _of_operation(operation: str) -> list[str]:
     name = f"torch.ops.{operation}"
     removed = f"torch._inductor.decomposition.decompositions.pop({name}, None)"
     kernel = f"torch._inductor.lowering.make_fallback({name}, warn=False)"
-    return [removed, f"{removed}; {kernel}"] if found in known else [kernel]
+    whole = f"{removed}; {kernel}" if found in known else kernel
+    changes = {f"{operation} without decomposition": removed} if found in known else {}
+    changes[f"{operation} by eager's kernel"] = whole
+    return [change + _in_key(what) for what, change in changes.items()]
+
+
+def _in_key(what: str) -> str:
+    """Return a statement after which the caches on disk have no code compiled without a change.
+
+    Their keys contain torch's settings, but no tables of operations.
+    """
+    if _key_tag() is None:  # torch 2.6 and earlier
+        return ""
+    return f"; torch.compiler.config.cache_key_tag += {f' {what}'!r}"
+
+
+def _key_tag() -> str | None:
+    import torch
+
+    return getattr(getattr(torch.compiler, "config", None), "cache_key_tag", None)
 
 
 def _setting(name: str, default: Any = None) -> Any:
@@ -88,6 +107,7 @@ def applied(statement: str) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(patch({"fx_graph_cache": False, "fx_graph_remote_cache": False}))
         stack.enter_context(functorch({"enable_autograd_cache": False}))
+        stack.enter_context(_key_tag_restored())
         # A copy of the table of decompositions, made at the first compile.
         stack.callback(random.cache_clear)
         for name in ("decompositions", "lowerings", "fallbacks"):
@@ -110,3 +130,15 @@ def _restored(table: Any) -> Iterator[None]:
     finally:
         table.clear()
         table.update(known)
+
+
+@contextlib.contextmanager
+def _key_tag_restored() -> Iterator[None]:
+    import torch
+
+    known = _key_tag()
+    try:
+        yield
+    finally:
+        if known is not None:
+            torch.compiler.config.cache_key_tag = known
