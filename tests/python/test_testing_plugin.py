@@ -1,5 +1,6 @@
 """The plugin for pytest where there is no torch, and what it costs where nothing uses it."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from needs import ROOT
 from pellucid.testing.dumps import path_of
+from pellucid.testing.snapshots import Entry, Snapshot, read
 
 # As if torch were not installed: `import torch` fails, and find_spec finds nothing.
 WITHOUT_TORCH = "import sys\nsys.modules['torch'] = None\n"
@@ -95,7 +97,32 @@ def test_a_dump_has_the_name_of_its_test(node: str, path: str) -> None:
 
 
 def test_names_of_tests_stay_apart_and_short() -> None:
-    nodes = [f"test_x.py::test_y[{each}]" for each in ("a/b", "a b", "a_b", "é" * 300, "é" * 301)]
+    parts = ("a/b", "a b", "a_b", "a::b", "a.b", "é" * 300, "é" * 301)
+    nodes = [f"test_x.py::test_y[{each}]" for each in parts]
+    nodes += [f"test_x.py::test_{'測' * many}" for many in (84, 85)]  # 252 bytes, as files may have
     paths = [str(path_of(node)) for node in nodes]
     assert len(set(paths)) == len(nodes)
-    assert max(map(len, paths)) < 130
+    assert max(len(path.encode()) for path in paths) < 130
+
+
+def test_a_snapshot_may_be_written_by_hand_and_is_repaired(tmp_path: Path) -> None:
+    """The order of the findings does not matter, and marks of a merge conflict are overwritten."""
+    entries = tuple(
+        Entry(kind, "model.py", "x", "the cause", 1) for kind in ("break", "eager", "recompile")
+    )
+    snapshot = Snapshot({}, {"functions": 1, "versions": 1, "graphs": 2}, entries)
+    file = tmp_path / "folder" / "test_it.json"
+    snapshot.write(file)
+    text = file.read_text()
+    record = json.loads(text)
+    counts = {**record["counts"], "comment": 7}
+    file.write_text(json.dumps({**record, "counts": counts, "findings": record["findings"][::-1]}))
+    known = read(file)
+    assert known is not None and known.is_same(snapshot)
+    wrong = (f"<<<<<<< HEAD\n{text}", "[]", "null", '"x"', "\0", text.replace("cause", "reason"))
+    for broken in (*wrong, text.replace('"graphs"', '"graph"'), text.replace("1,", '"one",')):
+        file.write_text(broken)
+        with pytest.raises(ValueError, match=r"test_it\.json is not a snapshot: "):
+            read(file)
+        snapshot.write(file)
+        assert file.read_text() == text

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,17 @@ def test_an_error_of_the_compiler_is_explained_and_others_are_raised(torch, comp
 
     with pytest.raises(LookupError, match="mine"):
         assert_compiles(wrong, torch.ones(3))
+    # Before anything was compiled, which is no reason for it.
+    with pytest.raises(LookupError, match="early"):
+        assert_compiles(lambda x: {}[x], "early")
+
+
+def test_threads_take_turns(torch, compiled):
+    """A capture has all that the process compiles, so two of them would mix."""
+    steps = [compiled(lambda x: x + 1), compiled(lambda x: x * 2)] * 2
+    with ThreadPoolExecutor(4) as pool:
+        results = pool.map(functools.partial(assert_compiles, x=torch.ones(1)), steps)
+        assert [result.item() for result in results] == [2, 2, 2, 2]
 
 
 def test_what_runs_uncompiled_fails_unless_it_is_allowed(torch, compiled):
@@ -145,6 +157,8 @@ def test_what_runs_uncompiled_fails_unless_it_is_allowed(torch, compiled):
     assert "nothing compiled" in text or torch_version() < (2, 6)
     with pytest.raises(ValueError, match="unknown kind of finding: 'nonsense'"):
         assert_compiles(compiled(torch.sin), torch.ones(1), allow=["nonsense"])
+    with pytest.raises(ValueError, match="unknown kind of finding: 'nonsense'"):
+        assert_compiles(compiled(torch.sin), torch.ones(1), allow="nonsense")
 
 
 @pytest.fixture
@@ -165,7 +179,7 @@ def project(torch, tmp_path):
 def test_a_snapshot_is_written_kept_and_shows_what_changed(project, tmp_path):
     told = project("-k", "test_step")
     name = os.path.join("pellucid_snapshots", "test_it", "test_step.json")
-    assert f"there is no snapshot {name} yet. To write it, run: pytest 'test_it.py::test" in told
+    assert f"there is no snapshot {name} yet. To write it, run: pytest test_it.py::test" in told
     assert "1 passed" in project("-k", "test_step", "--pellucid-update")
     written = (tmp_path / name).read_text()
     assert '"findings": []' in written and '"graphs": 1' in written
@@ -181,7 +195,9 @@ def test_a_snapshot_is_written_kept_and_shows_what_changed(project, tmp_path):
     assert (tmp_path / ".pytest_cache/d/pellucid/test_it/test_step/page.html").is_file()
 
     (tmp_path / name).write_text("[]")
-    assert f"{tmp_path / name} is not a snapshot" in project("-k", "test_step")
+    told = project("-k", "test_step")
+    assert f"{tmp_path / name} is not a snapshot" in told
+    assert ". To write it again, run: pytest test_it.py::test_step --pellucid-update" in told
 
 
 @pytest.mark.thorough

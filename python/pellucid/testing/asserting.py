@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import threading
 from typing import Any, Callable, Collection
 
 from . import dumps
+
+_ONE_AT_A_TIME = threading.RLock()
+"""A capture has all that the process compiles."""
 
 
 def assert_compiles(
@@ -60,18 +64,20 @@ def assert_compiles(
 
     from .judging import Expected, told
 
-    expected = Expected(breaks, recompiles, graphs, frozenset(allow))
+    expected = Expected(breaks, recompiles, graphs, allow)
     error: Exception | None = None
-    with captured_afresh(dumps.new_dump("assert_compiles")) as session:
-        try:
-            result = call_compiled(session, fn, args, kwargs, calls)
-        except Exception as raised:
-            error = raised
-    text = told(load_all(session.directory), expected, error)
+    with _ONE_AT_A_TIME:
+        with captured_afresh(dumps.new_dump("assert_compiles")) as session:
+            try:
+                result = call_compiled(session, fn, args, kwargs, calls)
+            except Exception as raised:
+                error = raised
+        text = told(load_all(session.directory), expected, error)
+        if not text:
+            shutil.rmtree(session.directory, ignore_errors=True)
     if text:
         cause = error and error.with_traceback(None)  # frames of torch, which hide the text
         raise AssertionError(text) from cause
-    shutil.rmtree(session.directory, ignore_errors=True)
     if error is not None:
         raise error
     return result

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Callable
 
 _LONGEST = 100
+"""In bytes; names of files may have 255."""
 _UNSAFE = re.compile(r"[^\w.\[\]-]+")
 
 folders: list[Callable[[], Path]] = []
@@ -30,10 +31,11 @@ def path_of(node: str) -> PurePosixPath:
     """
     file, _, test = node.partition("::")
     parts = [part for part in PurePosixPath(file).parts if part not in ("..", "/")]
-    name = test.replace("::", ".")
-    safe = _UNSAFE.sub("_", name)[:_LONGEST]
+    function, bracket, parameters = test.partition("[")
+    name = function.replace("::", ".") + bracket + parameters
+    safe = _UNSAFE.sub("_", name).encode()[:_LONGEST].decode(errors="ignore")
     if safe != name:
-        safe = f"{safe}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        safe = f"{safe}-{hashlib.sha256(test.encode()).hexdigest()[:8]}"
     return PurePosixPath(*parts).with_suffix("") / safe
 
 

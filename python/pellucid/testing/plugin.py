@@ -10,6 +10,7 @@ import contextlib
 import functools
 import importlib.util
 import os
+import shlex
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Collection, Iterator
@@ -132,7 +133,7 @@ class CapturedTest:
         __tracebackhide__ = True
         from .judging import Expected, told
 
-        text = told(self.captures, Expected(breaks, recompiles, graphs, frozenset(allow)))
+        text = told(self.captures, Expected(breaks, recompiles, graphs, allow))
         if text:
             self.is_told = True
             raise AssertionError(text)
@@ -154,8 +155,12 @@ class CapturedTest:
         if self._updates:
             new.snapshot.write(self._snapshot)
             return
-        update = f"pytest {self._node!r} --pellucid-update"
-        old, name = snapshots.read(self._snapshot), os.path.relpath(self._snapshot)
+        update = f"pytest {shlex.quote(self._node)} --pellucid-update"
+        name = os.path.relpath(self._snapshot)
+        try:
+            old = snapshots.read(self._snapshot)
+        except ValueError as error:
+            raise AssertionError(f"{error}. To write it again, run: {update}") from None
         if old is None:
             raise AssertionError(f"there is no snapshot {name} yet. To write it, run: {update}")
         if old.is_same(new.snapshot):

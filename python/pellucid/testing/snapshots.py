@@ -52,7 +52,10 @@ class Snapshot:
 
     def write(self, path: Path) -> None:
         """Write the file, unless it has the same content already."""
-        known = read(path)
+        try:
+            known = read(path)
+        except ValueError:  # such as the marks of a merge conflict
+            known = None
         if known is not None and known.is_same(self):
             return
         findings = [asdict(entry) for entry in self.findings]
@@ -72,9 +75,12 @@ def read(path: Path) -> Snapshot | None:
         return None
     try:
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        found = tuple(Entry(**entry) for entry in record["findings"])
-        return Snapshot(record["versions"], record["counts"], found)
-    except (ValueError, TypeError, KeyError) as error:
+        found = tuple(sorted(Entry(**entry) for entry in record["findings"]))
+        counts = {name: int(record["counts"][name]) for name in _COUNTED}
+        return Snapshot(dict(record["versions"]), counts, found)
+    except KeyError as error:
+        raise ValueError(f"{path} is not a snapshot: it has no {error}") from None
+    except (ValueError, TypeError) as error:
         raise ValueError(f"{path} is not a snapshot: {error}") from None
 
 
