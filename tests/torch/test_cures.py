@@ -129,6 +129,36 @@ def test_nothing_is_tried_where_nothing_differs(torch, inductor, monkeypatch):
     assert find_difference(torch.sin, torch.ones(3), cure=True).cure is None
 
 
+def test_nothing_is_tried_where_no_stage_after_dynamo_is_wrong(
+    torch, inductor, monkeypatch, program
+):
+    """A version compiled for different values, and what only Python sees."""
+    monkeypatch.setattr(changes, "statements", None)
+    clock = {"time": 0}
+
+    @torch._dynamo.allow_in_graph
+    def scaled(x):
+        return x * (clock["time"] + 1)
+
+    compiled = torch.compile(lambda x: scaled(x) + 1, backend="aot_eager")
+
+    def step(x):
+        clock["time"] = 0
+        first = compiled(x)
+        clock["time"] = 5
+        return first + compiled(x)
+
+    found = find_difference(step, torch.ones(3), cure=True)
+    assert found.stage == "as it runs" and not found.cure.change and found.cure.tried == 0
+    assert "  cure         no change was tried: the compiled code is right, but not for " in str(
+        found
+    )
+    faults = program("partings")
+    found = find_difference(faults.captured.LostAppend(), *faults.plain(), cure=True)
+    assert found.operation == "Python state"
+    assert "  cure         no change was tried: they come after Dynamo, whose graph " in str(found)
+
+
 def test_a_change_is_taken_back(torch, inductor):
     def state():
         tag = getattr(getattr(torch.compiler, "config", None), "cache_key_tag", "")

@@ -203,10 +203,14 @@ class Cure:
     """Whether a fresh compile without any change agrees already."""
     smallest: Smallest | None = None
     """The smallest graph that still differs, if no change helps."""
+    untried: str = ""
+    """Why no change was tried."""
 
     def __str__(self) -> str:
         if self.agrees_afresh:
             return "not needed: a fresh compile agrees with eager"
+        if self.untried:
+            return f"no change was tried: {self.untried}"
         if not self.change:
             if self.tried == 1:
                 return "the one change tried does not help"

@@ -22,6 +22,7 @@ from .closeness import Tolerance
 from .program_state import ProgramState
 from .smallest import smallest_graph, temporary_capture
 from .stages import CAPTURED, PROGRAM, STAGES
+from .stale import is_of_compile
 
 _CALLS = 5
 Program = Tuple[Callable[..., Any], Tuple[Any, ...], Mapping[str, Any]]
@@ -39,6 +40,10 @@ def cure_of(found: Difference, search: Search, program: Program, tolerance: Tole
     operations = [found.operation, *(side.operation for side in sides if side is not None)]
     if _agrees(search, program, "", found):
         return Cure("", 0, agrees_afresh=True)
+    if found.stage == CAPTURED:
+        return Cure("", 0, untried="they come after Dynamo, whose graph differs already")
+    if not is_of_compile(found.cause):
+        return Cure("", 0, untried="the compiled code is right, but not for this call")
     tried = 0
     for statement in changes.statements(filter(None, operations)):
         tried += 1
@@ -48,7 +53,7 @@ def cure_of(found: Difference, search: Search, program: Program, tolerance: Tole
             if after is not None:
                 return Cure(statement, tried, _seconds(call, "") or 0.0, after)
     smallest = None
-    if found.stage not in (OWN, CAPTURED):  # a graph, which compiled code computes differently
+    if found.stage != OWN:  # a graph, which compiled code computes differently
 
         def differs(graph: Any, inputs: tuple[Any, ...]) -> bool:
             later = _searched(search, (graph, inputs, {}), "", found.stage)

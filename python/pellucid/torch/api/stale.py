@@ -53,6 +53,11 @@ def cause_of(call: Call, search: Search) -> tuple[str, str]:
     return _CACHED if agrees else _OWN_SETTINGS
 
 
+def is_of_compile(cause: str) -> bool:
+    """Return true if another compile of the same values may be right: a stage of it is wrong."""
+    return cause in ("", _OWN_SETTINGS[0])
+
+
 def _agrees(search: Search, backend: Any) -> bool:
     """Return true if a fresh compile by the program's own backend agrees with eager."""
 
