@@ -14,6 +14,7 @@ from typing import Any, List
 
 import pytest
 from case_pycs import unpack
+from commands import PELLUCID, run
 from needs import ROOT, need
 from pellucid.__main__ import make_parser
 from pellucid.command_parser import GROUPS
@@ -21,15 +22,8 @@ from pellucid.command_parser import GROUPS
 SOURCE = "import os\n\ndef f(x):\n    return os.path.join(x, 'y')\n"
 
 
-def run(*arguments: Any, cwd: Any = None) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "pellucid", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=cwd,
-        check=False,
-    )
+def ask(*arguments: Any) -> "subprocess.CompletedProcess[str]":
+    return run(*PELLUCID, *arguments)
 
 
 @pytest.fixture
@@ -42,19 +36,19 @@ def pyc(tmp_path: Path) -> Path:
 
 
 def test_the_source_goes_to_standard_output(pyc: Path) -> None:
-    done = run("decompile", pyc)
+    done = ask("decompile", pyc)
     assert (done.returncode, done.stderr) == (0, "")
     assert "return os.path.join(x, 'y')" in done.stdout
 
 
 def test_verify_says_the_verdict(pyc: Path) -> None:
-    done = run("decompile", pyc, "--verify")
+    done = ask("decompile", pyc, "--verify")
     assert done.returncode == 0, done.stderr
     assert done.stderr in (f"pellucid: {pyc}: identical\n", f"pellucid: {pyc}: equivalent\n")
 
 
 def test_a_folder_is_mirrored(pyc: Path, tmp_path: Path) -> None:
-    done = run("decompile", tmp_path / "tree", "-o", tmp_path / "out")
+    done = ask("decompile", tmp_path / "tree", "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert "def f(x):" in (tmp_path / "out" / "deep" / "small.py").read_text()
     assert [p.name for p in (tmp_path / "out" / "deep").iterdir()] == ["small.py"]
@@ -63,7 +57,7 @@ def test_a_folder_is_mirrored(pyc: Path, tmp_path: Path) -> None:
 def test_quiet_prints_what_is_wrong_and_no_summary(pyc: Path, tmp_path: Path) -> None:
     pyc.with_name("bad.pyc").write_bytes(b"")
     for arguments in (["-q", "decompile"], ["decompile", "--quiet"]):
-        done = run(*arguments, tmp_path / "tree", "-o", tmp_path / "out")
+        done = ask(*arguments, tmp_path / "tree", "-o", tmp_path / "out")
         assert done.returncode == 1 and done.stdout == ""
         (line,) = done.stderr.splitlines()
         assert line.startswith(f"pellucid: {pyc.with_name('bad.pyc')}: ")
@@ -72,7 +66,7 @@ def test_quiet_prints_what_is_wrong_and_no_summary(pyc: Path, tmp_path: Path) ->
 def test_a_bad_file_among_good_ones_costs_only_itself(pyc: Path, tmp_path: Path) -> None:
     bad = pyc.with_name("bad.pyc")
     bad.write_bytes(b"")
-    done = run("decompile", tmp_path / "tree", "-o", tmp_path / "out")
+    done = ask("decompile", tmp_path / "tree", "-o", tmp_path / "out")
     assert done.returncode == 1
     assert done.stderr.count("pellucid: ") == 1
     assert str(bad) in done.stderr.splitlines()[0]
@@ -80,7 +74,7 @@ def test_a_bad_file_among_good_ones_costs_only_itself(pyc: Path, tmp_path: Path)
 
 
 def test_json_has_a_line_a_file(pyc: Path) -> None:
-    done = run("decompile", pyc, "--json", "--verify")
+    done = ask("decompile", pyc, "--json", "--verify")
     (line,) = done.stdout.splitlines()
     said = json.loads(line)
     assert said["file"] == str(pyc)
@@ -90,7 +84,7 @@ def test_json_has_a_line_a_file(pyc: Path) -> None:
 
 
 def test_dis_shows_blocks(pyc: Path) -> None:
-    done = run("dis", pyc)
+    done = ask("dis", pyc)
     assert done.returncode == 0, done.stderr
     assert "os" in done.stdout
 
@@ -104,21 +98,22 @@ def test_a_reader_that_leaves_early_causes_no_traceback(pyc: Path) -> None:
 
 
 def test_wrong_usage_is_status_two() -> None:
-    assert run("nonsense").returncode == 2
-    assert run().returncode == 2
+    assert ask("nonsense").returncode == 2
+    assert ask().returncode == 2
+    assert subprocess.call(PELLUCID, stderr=subprocess.DEVNULL) == 2, "as a process too"
 
 
 def test_the_overview_lists_each_command_once_below_its_heading() -> None:
     parser = make_parser()
     (below,) = parser._subparsers._group_actions  # type: ignore[union-attr]
-    rows = [line for line in run("--help").stdout.splitlines() if re.match(r" {4}[a-z]", line)]
+    rows = [line for line in ask("--help").stdout.splitlines() if re.match(r" {4}[a-z]", line)]
     assert sorted(line.split()[0] for line in rows) == sorted(below.choices)  # type: ignore
     assert all(len(line) <= 90 for line in rows), "one line each"
     assert set(sum(GROUPS.values(), ())) <= set(below.choices)  # type: ignore
 
 
 def test_run_without_a_script_shows_its_usage() -> None:
-    done = run("run")
+    done = ask("run")
     assert (done.returncode, done.stdout) == (2, "")
     usage, _, error = done.stderr.splitlines()
     assert usage.startswith("usage: pellucid run ")
@@ -130,7 +125,7 @@ def test_a_capture_needs_a_directory_that_can_be_made(tmp_path: Path) -> None:
     need("torch")
     script = tmp_path / "script.py"
     script.write_text("print('runs')\n")
-    done = run("run", "--out", script, script)
+    done = ask("run", "--out", script, script)
     said = f"pellucid: run: --out {script} cannot be created: file exists. Pass a different "
     assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith(said)
 
@@ -138,7 +133,7 @@ def test_a_capture_needs_a_directory_that_can_be_made(tmp_path: Path) -> None:
 def test_what_is_no_capture_is_said_with_what_to_pass(tmp_path: Path) -> None:
     for directory in (tmp_path, Path(__file__)):
         for command in (("explain",), ("report",), ("diff", directory)):
-            done = run(*command, directory)
+            done = ask(*command, directory)
             assert done.returncode and done.stderr.count("\n") == 1
             assert done.stderr.endswith("Pass the directory given to --out\n")
 
@@ -153,7 +148,7 @@ def test_what_is_misspelled_is_suggested() -> None:
         (["--quit"], "pellucid: error: unknown argument: --quit. Did you mean --quiet?"),
         (["help", "explan"], "help: error: unknown command: explan. Did you mean explain?"),
     ):
-        done = run(*given)
+        done = ask(*given)
         usage, error = done.stderr.splitlines()[0], done.stderr.splitlines()[-1]
         assert (done.returncode, said in error) == (2, True), error
         name = given[0] if len(given) > 1 else "[-h]"
@@ -161,17 +156,17 @@ def test_what_is_misspelled_is_suggested() -> None:
 
 
 def test_help_is_a_command_and_what_nothing_is_answered_with() -> None:
-    overview = run("--help").stdout
-    assert run("help").stdout == overview and "decompile" in overview
-    bare = run()
+    overview = ask("--help").stdout
+    assert ask("help").stdout == overview and "decompile" in overview
+    bare = ask()
     assert (bare.returncode, bare.stdout, bare.stderr) == (2, "", overview)
-    assert run("help", "dis").stdout == run("dis", "--help").stdout != overview
+    assert ask("help", "dis").stdout == ask("dis", "--help").stdout != overview
 
 
 def test_colours_are_chosen_by_option_and_environment(pyc: Path) -> None:
     def shown(*options: str, **environment: str) -> bool:
         kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
-        command = [sys.executable, "-m", "pellucid", *options, "decompile", str(pyc)]
+        command = [*PELLUCID, *options, "decompile", str(pyc)]
         done = subprocess.run(command, stdout=subprocess.PIPE, env={**kept, **environment})
         return b"\x1b[" in done.stdout
 
@@ -183,7 +178,7 @@ def test_colours_are_chosen_by_option_and_environment(pyc: Path) -> None:
 def test_the_version_is_said() -> None:
     import pellucid
 
-    assert run("--version").stdout == f"pellucid {pellucid.__version__}\n"
+    assert ask("--version").stdout == f"pellucid {pellucid.__version__}\n"
 
 
 def test_nothing_of_a_pyc_is_executed(tmp_path: Path) -> None:
@@ -191,7 +186,7 @@ def test_nothing_of_a_pyc_is_executed(tmp_path: Path) -> None:
     code = compile(f"open({os.fspath(trace)!r}, 'w')", "evil.py", "exec")
     path = tmp_path / "evil.pyc"
     path.write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
-    assert run("decompile", path, "--verify").returncode == 0
+    assert ask("decompile", path, "--verify").returncode == 0
     assert not trace.exists()
 
 
@@ -201,21 +196,10 @@ def test_nothing_of_a_pyc_is_executed(tmp_path: Path) -> None:
 @pytest.fixture(params=["python", "native"])
 def command(request: pytest.FixtureRequest) -> "List[str]":
     if request.param == "python":
-        return [sys.executable, "-m", "pellucid"]
+        return PELLUCID
     if os.environ.get("PELLUCID_HOST"):
         pytest.skip("the native binary is the same for every Python")
     return [str(need("native"))]
-
-
-def ask(command: "List[str]", *arguments: Any) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*command, *map(str, arguments)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
 
 
 def files_below(folder: Path) -> "List[str]":
@@ -251,7 +235,7 @@ PLACES = [
 def test_sources_go_beside_pycache_without_their_tags(
     command: "List[str]", package: Path, tmp_path: Path
 ) -> None:
-    done = ask(command, "decompile", package, "-o", tmp_path / "out", "--jobs", 2)
+    done = run(*command, "decompile", package, "-o", tmp_path / "out", "--jobs", 2)
     assert done.returncode == 0, done.stderr
     assert files_below(tmp_path / "out") == PLACES
     assert "def f(x):" in (tmp_path / "out" / "sub" / "alone.py").read_text()
@@ -266,7 +250,7 @@ def test_an_archive_is_mirrored(
         for path in sorted(package.rglob("*.pyc")):
             archive.write(path, path.relative_to(package))
         archive.write(package / "top.pyc", "../../outside.pyc")
-    done = ask(command, "decompile", wheel, "-o", tmp_path / "out")
+    done = run(*command, "decompile", wheel, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert files_below(tmp_path / "out") == sorted([*PLACES, "outside.py"])
 
@@ -276,7 +260,7 @@ def test_several_folders_keep_apart(command: "List[str]", package: Path, tmp_pat
     package.rename(other)
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "top.pyc").write_bytes((other / "top.pyc").read_bytes())
-    done = ask(command, "decompile", other, package, "-o", tmp_path / "out")
+    done = run(*command, "decompile", other, package, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert files_below(tmp_path / "out") == sorted(
         [*(f"other/{p}" for p in PLACES), "package/top.py"]
@@ -289,7 +273,7 @@ def test_files_of_one_name_do_not_overwrite_each_other(
     again = tmp_path / "again" / pyc.name
     again.parent.mkdir()
     again.write_bytes(pyc.read_bytes())
-    done = ask(command, "decompile", pyc, again, "-o", tmp_path / "out")
+    done = run(*command, "decompile", pyc, again, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert files_below(tmp_path / "out") == ["small.py", "small~2.py"]
 
@@ -304,20 +288,20 @@ def test_a_damaged_archive_is_one_error(
     data = bytearray(good.read_bytes())
     data[60] ^= 0xFF  # inside what a.pyc was packed into
     bad.write_bytes(data)
-    done = ask(command, "decompile", bad, "-o", tmp_path / "out")
+    done = run(*command, "decompile", bad, "-o", tmp_path / "out")
     assert done.returncode == 1
     assert done.stderr.startswith(f"pellucid: {bad}/a.pyc: ")
     assert done.stderr.count("pellucid: ") == 1
     assert files_below(tmp_path / "out") == ["b.py"]
     bad.write_bytes(good.read_bytes()[:-30])
-    done = ask(command, "decompile", bad)
+    done = run(*command, "decompile", bad)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
 
 
 def test_inputs_that_hold_nothing_are_named(command: "List[str]", tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    done = ask(command, "decompile", empty, tmp_path / "absent.pyc")
+    done = run(*command, "decompile", empty, tmp_path / "absent.pyc")
     assert done.returncode == 1
     first, second = done.stderr.splitlines()
     assert first.startswith(f"pellucid: {empty}: no compiled Python in it")
@@ -329,7 +313,7 @@ def test_source_is_told_from_compiled_code(command: "List[str]", tmp_path: Path)
     for number, text in enumerate(("x = 1\n", "import sys\nfrom collections import abc\n")):
         source = tmp_path / f"m{number}.py"
         source.write_text(text)
-        done = ask(command, "decompile", source)
+        done = run(*command, "decompile", source)
         assert done.returncode == 1
         reason = "not compiled Python (from byte 0x0 on, this is a text file)"
         assert done.stderr == f"pellucid: {source}: {reason}\n"
@@ -357,15 +341,15 @@ def test_other_files_are_named_for_what_they_are(command: "List[str]", tmp_path:
     ):
         path = tmp_path / "given"
         path.write_bytes(data.ljust(400, b"\0"))
-        done = ask(command, "decompile", path)
+        done = run(*command, "decompile", path)
         reason = f"not compiled Python (from byte 0x0 on, this is {kind}){advice}"
         assert (done.returncode, done.stderr) == (1, f"pellucid: {path}: {reason}\n")
     path.write_bytes(b"7c" * 200)
-    assert "a text of hexadecimal digits). Convert" in ask(command, "decompile", path).stderr
+    assert "a text of hexadecimal digits). Convert" in run(*command, "decompile", path).stderr
     path.write_bytes(b"4wAAAA+/" * 50)
-    assert "a text in base 64). Decode" in ask(command, "decompile", path).stderr
+    assert "a text in base 64). Decode" in run(*command, "decompile", path).stderr
     path.write_bytes(bytes(range(1, 60)) * 9)
-    assert "no kind of file that pellucid knows" in ask(command, "decompile", path).stderr
+    assert "no kind of file that pellucid knows" in run(*command, "decompile", path).stderr
 
 
 def test_bytecode_of_pypy_is_named_and_read_if_asked_for(
@@ -373,31 +357,31 @@ def test_bytecode_of_pypy_is_named_and_read_if_asked_for(
 ) -> None:
     path = tmp_path / "given.pyc"
     path.write_bytes(struct.pack("<H", 336) + pyc.read_bytes()[2:])
-    done = ask(command, "decompile", path)
+    done = run(*command, "decompile", path)
     assert done.returncode == 1
     assert "magic number 336 of PyPy 3.9, whose bytecode is not CPython's" in done.stderr
     version = "{}.{}".format(*sys.version_info)
-    assert ask(command, "decompile", path, "--python-version", version).returncode == 0
+    assert run(*command, "decompile", path, "--python-version", version).returncode == 0
 
 
 def test_what_was_edited_is_not_overwritten(
     command: "List[str]", pyc: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "small.py"
-    assert ask(command, "decompile", pyc, "-o", out).returncode == 0
-    assert ask(command, "decompile", pyc, "-o", out).returncode == 0  # nothing would change
+    assert run(*command, "decompile", pyc, "-o", out).returncode == 0
+    assert run(*command, "decompile", pyc, "-o", out).returncode == 0  # nothing would change
     text = out.read_text()
     for edited in (text.replace("y", "z"), text + "# mine\n"):
         out.write_text(edited)
-        done = ask(command, "decompile", pyc, "-o", out)
+        done = run(*command, "decompile", pyc, "-o", out)
         said = f"pellucid: {pyc}: {out} already exists. Pass --force to overwrite it\n"
         assert (done.returncode, done.stderr, out.read_text()) == (1, said, edited)
-    assert ask(command, "decompile", pyc, "-o", out, "--force").returncode == 0
+    assert run(*command, "decompile", pyc, "-o", out, "--force").returncode == 0
     assert out.read_text() == text
 
 
 def test_an_absent_file_has_no_bytes(command: "List[str]", tmp_path: Path) -> None:
-    done = ask(command, "decompile", tmp_path / "absent.pyc")
+    done = run(*command, "decompile", tmp_path / "absent.pyc")
     assert done.stderr == f"pellucid: {tmp_path / 'absent.pyc'}: no such file or directory\n"
 
 
@@ -406,7 +390,7 @@ def test_json_tells_of_every_input(command: "List[str]", package: Path, tmp_path
     (tmp_path / "cut.zip").write_bytes(b"PK")
     bad = [tmp_path / "empty", tmp_path / "absent.pyc", tmp_path / "cut.zip", tmp_path / "text.pyc"]
     bad[-1].write_text("print('a text, but no bytecode')")
-    done = ask(command, "decompile", "--json", *bad, package)
+    done = run(*command, "decompile", "--json", *bad, package)
     assert (done.returncode, done.stderr) == (1, "")
     said = [json.loads(line) for line in done.stdout.splitlines()]
     errors = {each["file"]: each["error"] for each in said if each["outcome"] == "error"}
@@ -427,7 +411,7 @@ def test_json_is_text_whatever_the_name(command: "List[str]", tmp_path: Path) ->
 
 def test_a_place_that_cannot_be_written_is_named(command: "List[str]", package: Path) -> None:
     place = package / "top.pyc" / "out.py"  # below a file
-    done = ask(command, "decompile", package / "top.pyc", "-o", place)
+    done = run(*command, "decompile", package / "top.pyc", "-o", place)
     assert done.returncode == 1
     assert f"{place} cannot be written: " in done.stderr
     assert done.stderr.count("\n") == 1
@@ -451,7 +435,7 @@ def test_output_that_cannot_be_written_is_one_complaint(
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no device without an end")
 def test_what_has_no_end_is_refused(command: "List[str]") -> None:
-    done = ask(command, "decompile", "/dev/zero")
+    done = run(*command, "decompile", "/dev/zero")
     assert done.returncode == 1
     assert done.stderr.startswith("pellucid: /dev/zero: larger than 256 MiB at byte ")
 
@@ -475,7 +459,7 @@ def test_a_pipe_is_written_and_stays(command: "List[str]", pyc: Path, tmp_path: 
     os.mkfifo(pipe)
     with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
         try:
-            done = ask(command, "decompile", pyc, "-o", pipe)
+            done = run(*command, "decompile", pyc, "-o", pipe)
             assert (done.returncode, pipe.is_fifo()) == (0, True), done.stderr
             assert "def f(x):" in reader.communicate(timeout=60)[0]
         finally:
@@ -491,14 +475,14 @@ def test_what_a_link_leads_to_is_written(
     if exists:
         target.write_text("old")
     link.symlink_to(Path("elsewhere") / "target.py")
-    done = ask(command, "decompile", pyc, "-o", link, "--force")
+    done = run(*command, "decompile", pyc, "-o", link, "--force")
     assert (done.returncode, link.is_symlink()) == (0, True), done.stderr
     assert "def f(x):" in target.read_text()
     assert [path.name for path in target.parent.iterdir()] == ["target.py"]
 
 
 def test_no_name_is_no_folder(command: "List[str]") -> None:
-    done = ask(command, "decompile", "")
+    done = run(*command, "decompile", "")
     assert (done.returncode, done.stdout) == (1, "")
     assert "no such file or directory" in done.stderr
 
@@ -506,13 +490,13 @@ def test_no_name_is_no_folder(command: "List[str]") -> None:
 def test_several_files_need_a_folder(command: "List[str]", package: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.write_text("mine")
-    done = ask(command, "decompile", package, "-o", target)
+    done = run(*command, "decompile", package, "-o", target)
     assert done.returncode == 2
     assert target.read_text() == "mine"
 
 
 def test_json_has_the_same_fields_everywhere(command: "List[str]", package: Path) -> None:
-    done = ask(command, "decompile", package, "--no-verify", "--json", "--jobs", 3)
+    done = run(*command, "decompile", package, "--no-verify", "--json", "--jobs", 3)
     assert done.returncode == 0, done.stderr
     said = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(said) == 4
@@ -538,7 +522,7 @@ def test_what_is_not_proven_is_marked_where_it_stands(command: "List[str]", tmp_
     source.write_text(DOUBTED)
     compiling = f"import py_compile; py_compile.compile({str(source)!r}, {str(pyc)!r})"
     subprocess.run([str(need("python3.14")), "-c", compiling], check=True)
-    done = ask(command, "decompile", pyc, "--verify=relowered")
+    done = run(*command, "decompile", pyc, "--verify=relowered")
     assert done.returncode == 3
     lines = [line.strip() for line in done.stdout.splitlines()]
     marks = {line: lines[at + 1] for at, line in enumerate(lines) if line.startswith("# unproven")}
@@ -549,21 +533,21 @@ def test_what_is_not_proven_is_marked_where_it_stands(command: "List[str]", tmp_
     }
     said = f"pellucid: {pyc}: unproven: <module>/outer/inner: {why} at byte 0x0, and 1 more\n"
     assert done.stderr == said
-    kept = ask(command, "decompile", pyc, "--keep-lines", "--verify=relowered").stdout
-    bare = ask(command, "decompile", pyc, "--keep-lines", "--no-verify")
+    kept = run(*command, "decompile", pyc, "--keep-lines", "--verify=relowered").stdout
+    bare = run(*command, "decompile", pyc, "--keep-lines", "--no-verify")
     assert (bare.returncode, bare.stderr) == (0, "")
     assert kept.startswith(bare.stdout)
     assert sorted(kept[len(bare.stdout) :].splitlines()) == sorted(marks)
 
 
 def test_lines_are_kept(command: "List[str]", pyc: Path) -> None:
-    done = ask(command, "decompile", pyc, "--keep-lines")
+    done = run(*command, "decompile", pyc, "--keep-lines")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[3].strip() == "return os.path.join(x, 'y')"
 
 
 def test_dis_has_lines_and_offsets(command: "List[str]", pyc: Path) -> None:
-    done = ask(command, "dis", pyc)
+    done = run(*command, "dis", pyc)
     assert done.returncode == 0, done.stderr
     assert re.search(r"^    line 4$", done.stdout, re.MULTILINE), done.stdout
     assert re.search(r"^ +\d+  LoadGlobal os", done.stdout, re.MULTILINE), done.stdout
@@ -574,22 +558,22 @@ STAGES = ["module", "raw", "stream", "flow", "ir", "structure", "structure:condi
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_every_stage_can_be_dumped(command: "List[str]", pyc: Path, stage: str) -> None:
-    done = ask(command, "dump", f"--stage={stage}", pyc)
+    done = run(*command, "dump", f"--stage={stage}", pyc)
     assert done.returncode == 0, done.stderr
     assert done.stdout
-    assert ask(command, "dump", "--stage=other", pyc).returncode == 2
+    assert run(*command, "dump", "--stage=other", pyc).returncode == 2
 
 
 def test_steps_are_told_with_what_they_changed(command: "List[str]", tmp_path: Path) -> None:
     path = tmp_path / "steps.pyc"
     code = compile("def f(a, b):\n    return a and b\n", "steps.py", "exec")
     path.write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
-    told = ask(command, "dump", "--stage=structure", path).stdout.splitlines()
+    told = run(*command, "dump", "--stage=structure", path).stdout.splitlines()
     assert told[0] == "code f" and told[1].startswith("attempt: ")
     assert any(line.startswith("  conditions: ") for line in told), told
     assert told[-1] == "  succeeds"
     before, after = (
-        ask(command, "dump", f"--stage=structure:{step}", path).stdout
+        run(*command, "dump", f"--stage=structure:{step}", path).stdout
         for step in ("handlers", "conditions")
     )
     assert " = And " not in before and " -> b" in before
@@ -598,13 +582,13 @@ def test_steps_are_told_with_what_they_changed(command: "List[str]", tmp_path: P
 
 def test_an_attempt_that_fails_says_why(command: "List[str]") -> None:
     path = ROOT / "tests" / "regress" / "comprehension_in_a_body_without_structure.pyc"
-    told = ask(command, "dump", "--stage=structure", path).stdout
+    told = run(*command, "dump", "--stage=structure", path).stdout
     assert re.search(r"^attempt: .*\n(?:  .*\n)*  fails: .* at byte \d+$", told, re.MULTILINE), told
     assert "attempt: a loop over a state\n  succeeds\n" in told
 
 
 def test_help_says_what_exit_codes_mean(command: "List[str]") -> None:
-    done = ask(command, "decompile", "--help")
+    done = run(*command, "decompile", "--help")
     assert done.returncode == 0
     assert done.stdout.startswith("usage: pellucid decompile")
     assert "exit code:" in done.stdout
@@ -614,8 +598,8 @@ def test_help_says_what_exit_codes_mean(command: "List[str]") -> None:
 
 def test_wrong_usage_is_status_two_everywhere(command: "List[str]", pyc: Path) -> None:
     for words in ([], ["nonsense"], ["decompile"], ["decompile", pyc, "--nonsense"]):
-        assert ask(command, *words).returncode == 2
-    assert ask(command, "decompile", pyc, "--jobs", "0").returncode == 2
+        assert run(*command, *words).returncode == 2
+    assert run(*command, "decompile", pyc, "--jobs", "0").returncode == 2
 
 
 def test_standard_input_is_read(command: "List[str]", pyc: Path) -> None:
@@ -636,7 +620,7 @@ def test_an_unproven_file_is_status_three(tmp_path: Path, pyc: Path) -> None:
     )
     if sys.version_info[:2] == (3, 8):
         pytest.skip("this Python is the interpreter")
-    done = ask([sys.executable], "-c", script)
+    done = run(sys.executable, "-c", script)
     assert done.returncode in (0, 3), done.stderr  # 0 where it is proven without an interpreter
     assert (done.returncode == 0) == (": unproven" not in done.stderr)
 
