@@ -18,8 +18,13 @@ import threading
 from pathlib import Path
 from typing import Mapping
 
-_OF_ALL = ("torch._dynamo", "torch._inductor.config", "pellucid.torch.api.prepare")
-"""Modules that every run needs."""
+_OF_ALL = (
+    "torch._dynamo",
+    "torch._inductor.config",
+    "torch._functorch.aot_autograd",
+    "pellucid.torch.api.prepare",
+)
+"""Modules that every run needs; `torch.compile` imports the third when it looks up a backend."""
 _SERVE = "from pellucid.torch.trying.server import serve; serve()"
 
 
