@@ -35,7 +35,7 @@ from pellucid import _autodump
 from warm_client import is_plain
 
 _READ_ONCE = ("PYTHON", "TORCH", "OMP_", "MKL_", "GOMP_", "LC_", "LANG", "LD_")
-_FREE = ("PYTHONPATH", "TORCHINDUCTOR_CACHE_DIR")
+_FREE = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "TORCHINDUCTOR_CACHE_DIR")
 
 
 def _fixed(env):
@@ -161,6 +161,7 @@ def _begin(client):
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(env)
+    sys.dont_write_bytecode = bool(env.get("PYTHONDONTWRITEBYTECODE"))
     tempfile.tempdir = None  # it was read from the other environment
     return arguments
 
