@@ -10,7 +10,7 @@ import sys
 import pytest
 from pellucid.torch import debug, prepare_debug
 from pellucid.torch.api.debug import cannot_prompt
-from support import PROGRAMS, run_env
+from support import PROGRAMS, run_env, warm_python
 
 SCRIPT = """\
 import sys
@@ -36,10 +36,11 @@ def line_of(path, pattern):
     raise AssertionError(f"no line like {pattern!r} in {path}:\n{path.read_text()}")
 
 
-@pytest.fixture
-def dumped(torch, tmp_path):
+@pytest.fixture(scope="module")
+def dumped(torch, tmp_path_factory):
     """The script and the dump of one run of it; the next run writes the same files again."""
-    script, dump = tmp_path / "script.py", tmp_path / "dump"
+    folder = tmp_path_factory.mktemp("dumped")
+    script, dump = folder / "script.py", folder / "dump"
     script.write_text(SCRIPT)
     done = pdb_run(script, dump, None, pdb=False)
     assert done.returncode == 0, done.stderr
@@ -55,7 +56,7 @@ def program_env():
 
 def pdb_run(script, dump, commands, pdb=True):
     return subprocess.run(
-        [sys.executable, *(["-m", "pdb"] if pdb else []), str(script), str(dump)],
+        [warm_python(), *(["-m", "pdb"] if pdb else []), str(script), str(dump)],
         input="" if commands is None else "\n".join(commands) + "\n",
         cwd=PROGRAMS,
         env=program_env(),

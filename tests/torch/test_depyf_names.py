@@ -7,7 +7,7 @@ import sys
 
 import pellucid as depyf
 import pytest
-from support import compiles, run_env
+from support import compiles, run_env, warm_python
 
 
 def scale(a, b=2):
@@ -172,7 +172,7 @@ def test_debug_reads_answers_that_are_waiting(torch, tmp_path):
     for answers in ("answers.txt", os.devnull):
         with open(tmp_path / answers) as stdin:
             done = subprocess.run(
-                [sys.executable, "program.py"],
+                [warm_python(), "program.py"],
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

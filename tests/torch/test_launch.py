@@ -2,12 +2,11 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 from dap import debugged
 from needs import need
-from support import run_env
+from support import run_env, warm_python
 
 PROGRAM = """\
 import sys
@@ -26,7 +25,7 @@ print(doubled(torch.ones(3)), sys.argv[1:])
 def captured(folder: Path, *command: str, **variables: str) -> dict:
     """Run a program that is captured into folder/dump; return what its launch.json says."""
     done = subprocess.run(
-        [sys.executable, *command],
+        [warm_python(), *command],
         cwd=folder,
         env={**run_env(), "PELLUCID_DUMP": str(folder / "dump"), **variables},
         stdin=subprocess.DEVNULL,

@@ -170,7 +170,7 @@ def test_ranks_that_differ_are_told_by_the_first_difference(torch, tmp_path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     job = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    command = [sys.executable, "-m", "pellucid", "run", "--out", str(dump), str(shared("t47"))]
+    command = [warm_python(), "-m", "pellucid", "run", "--out", str(dump), str(shared("t47"))]
     running = [
         subprocess.Popen(
             command,

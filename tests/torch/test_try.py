@@ -1,12 +1,14 @@
 """Remedies, tried: what works, what does not, and that nothing of the user's changes."""
 
 import json
+import os
 import signal
 import subprocess
 from pathlib import Path
 
 import pellucid
 import pytest
+import warm
 from pellucid.dump.model.events import Place
 from pellucid.dump.store.load import load_all
 from pellucid.findings import find_all
@@ -122,6 +124,14 @@ for steps in (2, 3, 4):
 """
 
 
+@pytest.fixture
+def warm_server(torch, monkeypatch):
+    """The server of trials need not import torch again."""
+    warm_python()  # a Python starts it, not what stands for one
+    python = warm.python({**os.environ, "PYTHONHASHSEED": "0"})
+    monkeypatch.setattr(server.sys, "executable", python)
+
+
 def tried_together(dump: Path, line: int, *remedies: Remedy):
     """What came of each remedy of the finding at a line; the program as it is runs once."""
     captures = load_all(dump)
@@ -130,7 +140,7 @@ def tried_together(dump: Path, line: int, *remedies: Remedy):
     return {r.code or r.words or r.diff: r.trial for r in found.remedies}
 
 
-def test_a_size_that_is_marked_and_an_argument_that_is_a_tensor_are_tried(torch, tmp_path):
+def test_a_size_that_is_marked_and_an_argument_that_is_a_tensor_are_tried(warm_server, tmp_path):
     dump = captured(tmp_path, RECOMPILES)
     function = Place(str(tmp_path / "train.py"), 5, "scaled")
     wrong = Remedy("", "mark", "torch._dynamo.mark_dynamic(y, 0)", target=function)
@@ -168,7 +178,7 @@ for size in (2, 3):
 """
 
 
-def test_a_remedy_that_changes_gradients_is_not_one(torch, tmp_path):
+def test_a_remedy_that_changes_gradients_is_not_one(warm_server, tmp_path):
     dump = captured(tmp_path, GRADIENTS)
     diff = (
         "--- train.py\n+++ train.py\n@@ -9,3 +9,2 @@\n def loss(x):\n"
@@ -206,7 +216,7 @@ if "--absolute" in sys.argv:
 """
 
 
-def test_the_files_of_the_user_stay_as_they_are(torch, tmp_path):
+def test_the_files_of_the_user_stay_as_they_are(warm_server, tmp_path):
     project, dump = tmp_path / "project", tmp_path / "dump"
     (project / "runs").mkdir(parents=True)
     files = {"log.txt": "mine\n", "kept.pt": "mine", "runs/old.txt": "old", "train.py": WRITES}
