@@ -72,8 +72,14 @@ def test_a_program_that_compiles_its_functions_is_cured(torch, inductor):
     backend = "aot_eager_decomp_partition"
     one = torch.compile(torch.nn.functional.silu, backend=backend)
     two = torch.compile(torch.sin, backend=backend)
-    values = torch.linspace(-2, 2, 9)
-    found = find_difference(lambda: two(one(values) + one(values * 2)), cure=True)
+    values, log = torch.linspace(-2, 2, 9), []
+
+    def step():
+        log.append(len(log))
+        return two(one(values) + one(values * 2))
+
+    found = find_difference(step, cure=True)
+    assert log == [], "calls that are timed change nothing"
     assert (found.stage, found.function, found.call) == ("AOT", "silu", 1)
     assert found.cure.change == without_decomposition(torch)
 

@@ -20,6 +20,7 @@ from ..taps import changes
 from .as_it_runs import DRAWN
 from .closeness import Tolerance
 from .program_state import ProgramState
+from .seen import run
 from .smallest import smallest_graph, temporary_capture
 from .stages import CAPTURED, PROGRAM, STAGES
 from .stale import is_of_compile
@@ -48,10 +49,9 @@ def cure_of(found: Difference, search: Search, program: Program, tolerance: Tole
     for statement in changes.statements(filter(None, operations)):
         tried += 1
         if _agrees(search, program, statement, found):
-            call = _call(found, *program)
-            after = _seconds(call, statement)
+            after = _seconds(found, program, statement)
             if after is not None:
-                return Cure(statement, tried, _seconds(call, "") or 0.0, after)
+                return Cure(statement, tried, _seconds(found, program, "") or 0.0, after)
     smallest = None
     if found.stage != OWN:  # a graph, which compiled code computes differently
 
@@ -97,31 +97,23 @@ def _has_looked(found: Difference, known: Difference) -> bool:
     return calls and backward and whole and found.graphs > 0 and unseen <= set(known.unseen)
 
 
-def _call(
-    found: Difference,
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-) -> Callable[[], Any]:
-    """Return the call to time: compiled, if the program does not compile it itself."""
-    compiled = torch.compile(function) if found.compiled_here else function
-    return lambda: compiled(*args, **kwargs)
-
-
-def _seconds(call: Callable[[], Any], statement: str) -> float | None:
+def _seconds(found: Difference, program: Program, statement: str) -> float | None:
     """Return the time of a call after its compile, the median of a few; None if it raises.
 
     If a graph already agrees that Inductor then refuses, the search finds no difference.
     """
     torch.compiler.reset()
-    state, times = ProgramState(call, (), {}), []
+    function, args, kwargs = program
+    state, times = ProgramState(*program), []
+    # The function itself is compiled if the program compiles nothing.
+    called = torch.compile(function) if found.compiled_here else function
     try:
         with changes.applied(statement):
-            call()
+            run(called, args, kwargs)
             for _ in range(_CALLS):
                 state.restore()
                 begin = time.perf_counter()
-                call()
+                run(called, args, kwargs)
                 times.append(time.perf_counter() - begin)
     except Exception:  # of the compiler
         return None
