@@ -182,7 +182,17 @@ def _by_origin(before: Sequence[Made], after: Sequence[Made], tolerance: Toleran
             of_operator = [other for other in candidates if other.operator == made.operator]
             if of_operator or _counts(made):
                 return Pair(made, (of_operator or candidates)[-1])
+    # All values agree that can be compared; one may have a different type.
+    for made in _leaving(before):
+        others = given.get(_group(made), [])
+        if others and all(_differs_in_type(made, other) for other in others):
+            return Pair(made, others[-1])
     return None
+
+
+def _differs_in_type(one: Made, other: Made) -> bool:
+    a, b = next(iter(_tensors(one)), None), next(iter(_tensors(other)), None)
+    return a is not None and b is not None and a.shape == b.shape and a.dtype != b.dtype
 
 
 def _leaving(made: Sequence[Made]) -> list[Made]:

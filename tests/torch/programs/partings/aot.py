@@ -89,3 +89,13 @@ def softplus_of_two(x, other):
     y = x * other
     y = F.softplus(y)  # FAULT
     return y - other
+
+
+@fault(
+    "AOT", "forward", "aten.norm.Scalar",
+    inside=decomposed(aten.norm.Scalar, lambda x, p: x.abs().pow(p).sum().pow(1 / p).double()),
+)  # fmt: skip
+def norm_in_float64(x):
+    y = x * 2
+    y = aten.norm.Scalar(y, 3)  # FAULT
+    return y + 1
