@@ -53,6 +53,24 @@ def test_a_number_that_torch_has_made_dynamic_asks_for_no_change():
     assert found.remedy.startswith("pass `scale` as a tensor")
 
 
+def test_after_a_break_the_original_function_gets_the_argument():
+    name, key = "torch_dynamo_resume_in_step_at_6", CompileKey("1/1")
+    frames = [frame("1/0", 6, name), frame("1/1", 6, name)]
+    found = only([*frames, again("1/1", f"1/0: scale == 1.0{AT}")], caches=guarded("x", key=key))
+    remedy = next(remedy for remedy in found.remedies if remedy.kind == "argument")
+    assert (remedy.code, remedy.target.function) == ("scale = torch.tensor(scale)", "step")
+
+
+def test_the_value_of_a_line_of_a_library_names_its_file():
+    name = "torch_dynamo_resume_in___init___at_297"
+    place = Place("/usr/lib/python3.11/logging/__init__.py", 297, name)
+    frames = [dataclasses.replace(frame(id), place=place) for id in ("1/0", "1/1")]
+    text = f"1/0: ___stack0 == 17.5{AT}"
+    made = capture(*frames, again("1/1", text), caches=guarded("x", key=CompileKey("1/1")))
+    (found,) = (finding for finding in find(made) if finding.kind == "recompile")
+    assert "the value of line 297 of __init__.py changed" in found.cause
+
+
 def test_the_value_of_a_tensor_is_a_constant_where_it_is_an_index():
     found = recompiled("0/0: scale.item() == 1", "scale.item() == 4")
     assert found.remedy.startswith("pass `scale` to an operation that takes a tensor")

@@ -72,6 +72,9 @@ def test_what_two_runs_show_of_a_remedy():
     assert judge([broken, again], [elsewhere]) == "works"
     freed, moved = (found("recompile", 9, f"gone value of line {n}") for n in (10, 9))
     assert judge([broken, freed], [moved], moved=lambda file, line: line - 1) == "works"
+    # The lines of a library do not move with the user's.
+    installed = found("recompile", 9, "gone value of line 10 of __init__.py")
+    assert judge([broken, installed], [installed], moved=lambda file, line: line - 1) == "works"
     assert judge([broken], [], raised="ValueError: x") == "does not help"
     assert judge([broken], [], apart=True) == "changes results"
     assert judge([other], [broken], target=broken) == "suggestion"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Iterator, Sequence
 
 from pellucid.brief import one_line
+from pellucid.dump.model.dynamo_names import broken_function
 from pellucid.dump.model.events import Place
 
 KINDS = ("by hand", "setting", "environment", "edit", "option", "mark", "argument")
@@ -171,7 +172,9 @@ def argument(name: str, value: str, function: Place | None, words: str, caution:
     """Return a remedy that passes a different value for an argument of a compiled function."""
     if function is None or not name.isidentifier():
         return Remedy(words, caution=caution)
-    return Remedy(words, "argument", f"{name} = {value}", "", function, caution)
+    # After a graph break, it is still the original function that gets the argument.
+    called = replace(function, function=broken_function(function.function)[0])
+    return Remedy(words, "argument", f"{name} = {value}", "", called, caution)
 
 
 def in_order(remedies: Sequence[Remedy]) -> tuple[Remedy, ...]:

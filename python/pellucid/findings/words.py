@@ -98,8 +98,10 @@ def in_sentence(source: str) -> str:
 
     >>> in_sentence("x.size(0)"), in_sentence("value of line 9.size(0)")
     ('`x.size(0)`', '`size(0)` of the value of line 9')
+    >>> in_sentence("value of line 297 of logging.py.shape")
+    '`shape` of the value of line 297 of logging.py'
     """
-    of_line = re.fullmatch(r"(value of line \d+)(?:\.(.+))?", source)
+    of_line = re.fullmatch(r"(value of line \d+(?: of [^\s.]+\.py)?)(?:\.(.+))?", source)
     if of_line is None:
         return f"`{source}`"
     return f"`{of_line[2]}` of the {of_line[1]}" if of_line[2] else f"the {of_line[1]}"

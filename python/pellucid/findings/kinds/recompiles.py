@@ -27,7 +27,7 @@ from ..kind import Kind
 from ..remedy import by_hand, with_hints
 from ..source import Program, root_of
 from ..trials import entry_of, only_difference, value_in
-from ..words import difference, in_sentence, times
+from ..words import difference, file_name, in_sentence, times
 
 
 @dataclass
@@ -118,8 +118,9 @@ def _told(capture: Capture, event: Recompile, frame: Frame | None) -> GuardFailu
         actual = "" if actual == failure.expected else actual
     source = failure.source
     at = None if frame is None else broken_function(frame.place.function)[1]
-    if at is not None:
-        source = with_stack_named(source, f"value of line {at}")
+    if frame is not None and at is not None:
+        file = "" if is_own(frame.place.file) else f" of {file_name(frame.place.file)}"
+        source = with_stack_named(source, f"value of line {at}{file}")
     if failure.text.startswith("G[") and source.isidentifier():
         source = f"global {source}"
     return GuardFailure(

@@ -34,7 +34,7 @@ _AHEAD = (
 _OWN_SETTINGS = (
     "Its own backend and options compute a different result. Inductor's stages, with the default "
     "options, agree with eager.",
-    "Compile it without its options, one by one, to find the one that matters.",
+    "Compile it with the default backend, or without its options one by one, to find what matters.",
 )
 _UNKNOWN = ("A fresh compile of the function agrees with eager.", f"To recompile it, {_RESET}.")
 

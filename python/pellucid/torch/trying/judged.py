@@ -99,7 +99,8 @@ def _same(file: str, line: int) -> int:
     return line
 
 
-_LINE = re.compile(r"\bline (\d+)")
+_LINE = re.compile(r"\bline (\d+)\b(?! of )")
+"""A line of the user's file; the file of other lines is named."""
 _Key = Tuple[str, str, int, str]
 
 
