@@ -165,6 +165,29 @@ def test_nothing_is_tried_where_no_stage_after_dynamo_is_wrong(
     assert "  cure         no change was tried: they come after Dynamo, whose graph " in str(found)
 
 
+def test_an_operation_that_a_change_uncovers_is_tried_next(torch, inductor, monkeypatch):
+    """In one kernel, the last operation is named; as a kernel by itself, it is right."""
+    from pellucid.dump.model.differences import Difference
+    from pellucid.torch.api import cures
+    from pellucid.torch.api.closeness import Tolerance
+
+    monkeypatch.setattr(cures, "_seconds", lambda *given: 1.0)
+    stages = ("eager", "captured", "AOT", "post-grad", "program")
+
+    def search(*given):
+        own = [name for name in ("copy_", "sqrt") if getattr(aten, name).default in fallbacks]
+        if own == ["sqrt"]:
+            return Difference(stages=stages, graphs=1)
+        named = "aten.sqrt.default" if own == ["copy_"] else "aten.copy_.default"
+        return Difference(
+            stage="program", previous="post-grad", operation=named, stages=stages, graphs=1
+        )
+
+    aten, fallbacks = torch.ops.aten, inductor.fallbacks
+    cure = cures.cure_of(search(), search, (torch.sin, (torch.ones(2),), {}), Tolerance())
+    assert "make_fallback(torch.ops.aten.sqrt.default" in cure.change and cure.tried <= 4
+
+
 def test_a_change_is_taken_back(torch, inductor):
     def state():
         tag = getattr(getattr(torch.compiler, "config", None), "cache_key_tag", "")

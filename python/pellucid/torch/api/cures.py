@@ -37,21 +37,26 @@ def cure_of(found: Difference, search: Search, program: Program, tolerance: Tole
 
     If none helps, look for the smallest graph that differs.
     """
-    sides = (found.before, found.after)
-    operations = [found.operation, *(side.operation for side in sides if side is not None)]
-    if _agrees(search, program, "", found):
+    if _agrees(_searched(search, program, ""), found):
         return Cure("", 0, agrees_afresh=True)
     if found.stage == CAPTURED:
         return Cure("", 0, untried="they come after Dynamo, whose graph differs already")
     if not is_of_compile(found.cause):
         return Cure("", 0, untried="the compiled code is right, but not for this call")
     tried = 0
-    for statement in changes.statements(filter(None, operations)):
+    known = pending = changes.statements(_operations(found))
+    while pending:
+        statement, *pending = pending
         tried += 1
-        if _agrees(search, program, statement, found):
+        now = _searched(search, program, statement)
+        if _agrees(now, found):
             after = _seconds(found, program, statement)
             if after is not None:
                 return Cure(statement, tried, _seconds(found, program, "") or 0.0, after)
+        elif now is not None:
+            # A change can uncover the operation that is wrong, before the one that was named.
+            new = [one for one in changes.statements(_operations(now)) if one not in known]
+            known, pending = known + new, new + pending
     smallest = None
     if found.stage != OWN:  # a graph, which compiled code computes differently
 
@@ -63,9 +68,15 @@ def cure_of(found: Difference, search: Search, program: Program, tolerance: Tole
     return Cure("", tried, smallest=smallest)
 
 
-def _agrees(search: Search, program: Program, statement: str, known: Difference) -> bool:
+def _operations(found: Difference) -> list[str]:
+    """Return the operation that differs, as each stage names it."""
+    sides = (found.before, found.after)
+    named = [found.operation, *(side.operation for side in sides if side is not None)]
+    return [name for name in named if name]
+
+
+def _agrees(found: Difference | None, known: Difference) -> bool:
     """Return true if nothing differs after a change, and all was compared that was before."""
-    found = _searched(search, program, statement)
     return found is not None and not found and _has_looked(found, known)
 
 
