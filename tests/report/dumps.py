@@ -17,6 +17,7 @@ from pellucid.dump.model.events import (
     KernelFile,
     Place,
     Recompile,
+    Source,
     Span,
     Started,
     Times,
@@ -254,6 +255,47 @@ def large(directory: Path, lines: int, operations: int, count: int) -> Path:
     full = f"# {events[0].place.file}:1\ndef __original_forward(x):\n{source}\n"  # type: ignore[attr-defined]
     files["full_code_for_forward_0.py"] = full
     return write(directory, events, files, caches, nodes, spans=tuple(spans))
+
+
+_SUITE = "/home/someone/work/suite.py"
+_TEST = "def test_{0}(x):\n    y = x * {0}\n    torch._dynamo.graph_break()\n    return y + 1\n"
+_ASKED = """\
+Graph break in user code at {file}:{line}
+Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call:
+
+Call to `torch._dynamo.graph_break()`
+  Explanation: User-inserted graph break. Message: None
+"""
+
+
+def many(directory: Path, count: int) -> Path:
+    """Write a dump of so many functions of one file, each of which breaks once."""
+    files: Dict[str, str] = {}
+    events: List[object] = []
+    caches: Dict[int, Tuple[CacheEntry, ...]] = {}
+    for i in range(count):
+        line = 5 * i + 1
+        where = f"y = x * {i}  # work/suite.py:{line + 1} in test_{i}"
+        for part, name in enumerate((f"test_{i}", f"torch_dynamo_resume_in_test_{i}_at_{line}")):
+            key, number = CompileKey(f"{2 * i + part}/0"), 2 * i + part
+            place = Place(_SUITE, line, name)
+            graph, code = f"__compiled_fn_{number}_0.captured.py", f"__transformed_{number}.py"
+            files[graph] = (
+                f"def forward(x):\n    # File: {_SUITE}:{line + 1} in t\n    y = x * {i}\n"
+            )
+            files[code] = f"def {name}(x):\n    __compiled_fn_{number}_0(x)\n    __resume_{i}()\n"
+            files[f"full_code_for_{name}_{number}.py"] = f"def {name}(x):\n    return {number}\n"
+            events += [Started(key, place), Graph(key, "captured", graph, "")]
+            if part == 0:
+                events.append(break_of(key, _ASKED.format(file=_SUITE, line=line + 2)))
+            parent = f"{2 * i}/0" if part else ""
+            verdict = Verdict("equivalent")
+            events.append(Frame(key, number, place, None, verdict, code, True, parent=parent))
+            guard = Guard("TENSOR_MATCH", "", where, "TENSOR_MATCH(x)", "L['x']")
+            caches[number] = (CacheEntry(key, (guard,)),)
+    text = "\n".join(map(_TEST.format, range(count)))
+    events.append(Source(_SUITE, text, ""))
+    return write(directory, events, files, caches)
 
 
 def _long_graph(stage: str, operations: int, compiled: int) -> Tuple[str, List[Node]]:

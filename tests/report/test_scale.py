@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
-from dumps import small
+from dumps import many, small
 from pellucid.report import page_of, report
 
 # What a machine of CI may be slower by.
@@ -52,6 +52,20 @@ def test_64_equal_ranks_are_one(tmp_path: Path) -> None:
     assert [view.label for view in page.views] == ["ranks 0-63"]
     one = report(small(tmp_path / "one")).stat().st_size
     assert report(tmp_path / "dump", out=tmp_path / "page.html").stat().st_size < 1.1 * one
+
+
+def test_many_functions_of_one_file_take_linear_time(tmp_path: Path) -> None:
+    """1,250 took 195 s: each file of the dump and each finding looked at all others."""
+
+    def seconds(count: int) -> float:
+        dump = many(tmp_path / str(count), count)
+        start = time.process_time()
+        report(dump)
+        return time.process_time() - start
+
+    seconds(10)
+    ratios = (seconds(800) / seconds(200) for _ in range(3))
+    assert any(ratio < 6 for ratio in ratios), "four times as many"
 
 
 @pytest.fixture

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Dict, Iterator, List, Sequence, Set, Tuple
 
 from pellucid.dump.model.breaks import break_of
@@ -190,14 +192,17 @@ class _Reached:
         letters = [NONE] * len(file.numbers)
         starts = set(statements.values())
         places = [*graph, *self.frames.get(path, ())]
-        traced = {_innermost([*functions, *lambdas], line) for line in places} - {None}
+        innermost, with_lambdas = _by_line(functions), _by_line([*functions, *lambdas])
+        traced = {with_lambdas.get(line) for line in places} - {None}
+        skipped = sorted(self.eager.get(path, ()))
         eager = {
             function
             for function in functions
-            if any(function[2] <= line <= function[0] for line in self.eager.get(path, ()))
+            if bisect_left(skipped, function[2]) < bisect_right(skipped, function[0])
         }
         calls = {statements.get(line, line) for line in self.calls.get(path, ())}
-        graph |= {line for line in calls if _innermost(functions, line) in traced | eager}
+        entered = traced | eager
+        graph |= {line for line in calls if innermost.get(line) in entered}
         for i, number in enumerate(file.numbers):
             first = statements.get(number)
             if first is None:
@@ -205,7 +210,7 @@ class _Reached:
             elif first in graph:
                 letters[i] = GRAPH
             elif first in starts:
-                inner = _innermost(functions, first)
+                inner = innermost.get(first)
                 if inner in traced:
                     between = first in self.python.get(path, ()) or number in self.python.get(
                         path, ()
@@ -266,9 +271,13 @@ def _shape(file: UserFile) -> Tuple[Dict[int, int], Spans, Spans]:
     return statements, sorted(functions), lambdas
 
 
-def _innermost(functions: Spans, line: int) -> Tuple[int, int, int] | None:
-    within = [function for function in functions if function[2] <= line <= function[1]]
-    return max(within, key=lambda function: function[2]) if within else None
+def _by_line(functions: Spans) -> Dict[int, Tuple[int, int, int]]:
+    """Return the innermost function of each line: the last that begins, or the first of these."""
+    found: Dict[int, Tuple[int, int, int]] = {}
+    for function in sorted(functions, key=itemgetter(2), reverse=True):
+        for line in range(function[2], function[1] + 1):
+            found.setdefault(line, function)
+    return found
 
 
 def _blocks(file: UserFile) -> Spans:

@@ -124,15 +124,9 @@ def without_line(program: Program, place: Place | None, name: str) -> str:
         return ""
     if _name(node.value.func).rpartition(".")[2] != name:
         return ""
-    tree = program.tree(place.file)
-    for parent in ast.walk(tree) if tree is not None else ():
-        for block in ("body", "orelse", "finalbody"):
-            statements = getattr(parent, block, None)
-            if isinstance(statements, list) and node in statements:
-                if len(statements) == 1:
-                    return ""
-                return program.diff(place.file, node.lineno, node.end_lineno or node.lineno, [])
-    return ""
+    if len(program.block(place.file, node)) == 1:
+        return ""
+    return program.diff(place.file, node.lineno, node.end_lineno or node.lineno, [])
 
 
 def without_decorator(

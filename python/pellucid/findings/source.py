@@ -168,6 +168,20 @@ class Program:
         found = (ast.FunctionDef, ast.AsyncFunctionDef)
         return tuple(node for node in self._nodes(file) if isinstance(node, found))
 
+    def block(self, file: str, statement: ast.stmt) -> list[ast.stmt]:
+        """Return the block of statements that a statement of a file is in."""
+        return self._blocks(file)[id(statement)]
+
+    @_kept
+    def _blocks(self, file: str) -> dict[int, list[ast.stmt]]:
+        found: dict[int, list[ast.stmt]] = {}
+        for node in self._nodes(file):
+            for name in ("body", "orelse", "finalbody"):
+                block = getattr(node, name, None)
+                if isinstance(block, list):  # a lambda's body is not
+                    found.update((id(statement), block) for statement in block)
+        return found
+
     @_kept
     def _nodes(self, file: str) -> list[ast.AST]:
         tree = self.tree(file)
@@ -179,12 +193,27 @@ class Program:
 
     def diff(self, file: str, first: int, last: int, new: Sequence[str]) -> str:
         """Return the diff that replaces some lines by ``new``."""
-        lines = list(self.lines(file))
+        lines = self.lines(file)
         if not lines or not 0 < first <= last + 1 <= len(lines) + 1:
             return ""
-        changed = [*lines[: first - 1], *new, *lines[last:]]
+        old, changed = [*lines[first - 1 : last]], [*new]
+        while old and changed and old[0] == changed[0]:
+            del old[0], changed[0]
+            first += 1
+        while old and changed and old[-1] == changed[-1]:
+            del old[-1], changed[-1]
+            last -= 1
+        if not old and not changed:
+            return ""
+        # Comparing whole files would take too long in a long one, and align equal lines elsewhere.
+        before, after = lines[max(first - 2, 0) : first - 1], lines[last : last + 1]
+        inner = [*difflib.unified_diff(old, changed, lineterm="", n=len(old))][3:]
+        start, context = first - 1 - len(before), len(before) + len(after)
+        ranges = f"-{_range(start, len(old) + context)} +{_range(start, len(changed) + context)}"
         name = os.path.basename(file)
-        return "\n".join(difflib.unified_diff(lines, changed, name, name, lineterm="", n=1))
+        head = [f"--- {name}", f"+++ {name}", f"@@ {ranges} @@"]
+        around = ([f" {line}" for line in part] for part in (before, after))
+        return "\n".join([*head, *next(around), *inner, *next(around)])
 
     def setting(self, file: str, line: str) -> str:
         """Return the diff that adds a line after the imports of a file."""
@@ -197,6 +226,11 @@ class Program:
             return ""
         last = imports[-1].end_lineno or imports[-1].lineno
         return self.diff(file, last + 1, last, ["", line])
+
+
+def _range(start: int, count: int) -> str:
+    """Return lines from an index on, as the head of a hunk has them."""
+    return f"{start + 1}" if count == 1 else f"{start + bool(count)},{count}"
 
 
 def _line(link: Link) -> int:

@@ -42,6 +42,9 @@ class Linker:
         self.short: Dict[str, List[UserFile]] = {}
         for user in users:
             self.short.setdefault(os.path.basename(user.path), []).append(user)
+        self.resumed: Dict[str, List[Frame]] = {}
+        for frame in capture.of(Frame):
+            self.resumed.setdefault(getattr(frame, "parent", ""), []).append(frame)
         self.graphs = {graph.file: graph for graph in capture.of(Graph)}
         self.captured: Dict[str, str] = {}
         for graph in first_graphs(self.graphs.values()):
@@ -105,9 +108,8 @@ class Linker:
             if name in self.captured:
                 self._call((number, *statements.at(line)), self.captured[name])
         for line, _name in resume_calls(lines):
-            for other in self.capture.of(Frame):
-                if getattr(other, "parent", "") and other.parent == str(frame.key):
-                    self._goes_on((number, *statements.at(line)), other.file)
+            for other in self.resumed.get(str(frame.key), ()):
+                self._goes_on((number, *statements.at(line)), other.file)
 
     @staticmethod
     def _of_frame(users: Sequence[UserFile], frame: Frame) -> UserFile | None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from itertools import chain
+from operator import itemgetter
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 from pellucid.dump.model.capture import Capture, first_graphs, place_of_versions
@@ -145,14 +147,21 @@ def _functions(capture: Capture, files: Files, nodes: Dict[str, Tuple[Any, ...]]
     by_function: Dict[int, List[Frame]] = {}
     for frame in capture.of(Frame):
         by_function.setdefault(frame.function, []).append(frame)
-    recompiles = capture.of(Recompile)
+    recompiles: Dict[str, List[Tuple[int, Recompile]]] = {}
+    for event in enumerate(capture.of(Recompile)):
+        recompiles.setdefault(_frame_of(event[1]), []).append(event)
+    full_code: Dict[str, int] = {}
+    for i, file in enumerate(files.files):
+        if file.kind == FULL:
+            full_code.setdefault(file.name[: -len(".py")].rpartition("_")[2], i)
     functions = []
     for number, frames in by_function.items():
         entries = capture.caches.get(number, ())
         order = {str(entry.key): i for i, entry in enumerate(entries)}
         frames = sorted(frames, key=lambda frame: order.get(str(frame.key), len(order)))
-        keys = {str(frame.key) for frame in frames}
-        rows = rows_of(entries, [r for r in recompiles if _concerns(r, keys)])
+        of_frames = [recompiles.get(frame, ()) for frame in {*map(_frame_of, frames)}]
+        concerned = sorted(chain.from_iterable(of_frames), key=itemgetter(0))
+        rows = rows_of(entries, [event for _, event in concerned])
         first = frames[0]
         guards = files.add_rows(f"guards of {number}", GUARDS, -1, len(rows))
         functions.append(
@@ -161,7 +170,7 @@ def _functions(capture: Capture, files: Files, nodes: Dict[str, Tuple[Any, ...]]
                 label(place_of_versions(frames).function),
                 first.place.file,
                 first.place.line,
-                _full_code(files, number),
+                full_code.get(str(number), -1),
                 guards,
                 rows,
                 [str(entry.key) for entry in entries],
@@ -171,17 +180,8 @@ def _functions(capture: Capture, files: Files, nodes: Dict[str, Tuple[Any, ...]]
     return functions
 
 
-def _concerns(event: Recompile, keys: set[str]) -> bool:
-    frame = str(event.key).partition("/")[0]
-    return any(key.partition("/")[0] == frame for key in keys)
-
-
-def _full_code(files: Files, number: int) -> int:
-    end = f"_{number}.py"
-    for i, file in enumerate(files.files):
-        if file.kind == FULL and file.name.endswith(end):
-            return i
-    return -1
+def _frame_of(event: Frame | Recompile) -> str:
+    return str(event.key).partition("/")[0]
 
 
 def _version(
@@ -190,8 +190,8 @@ def _version(
     key = str(frame.key)
     graphs = [
         files.number[graph.file]
-        for graph in capture.of(Graph)
-        if graph.key == frame.key and graph.file in files.number
+        for graph in capture.of(Graph, frame.key)
+        if graph.file in files.number
     ]
     around = [event.file for event in capture.of(Wrappers, frame.key)]
     graphs += [files.number[file] for file in around if file in files.number]
@@ -209,12 +209,7 @@ def _version(
         frame.swapped,
         getattr(frame, "parent", ""),
         list(dict.fromkeys(graphs)),
-        [
-            text
-            for event in capture.of(Recompile)
-            if event.key == frame.key
-            for text in event.reasons
-        ],
+        [text for event in capture.of(Recompile, frame.key) for text in event.reasons],
         len(made),
         frame.before,
     )

@@ -29,9 +29,12 @@ class Pool:
     def add_lines(self, lines: Iterable[str]) -> int:
         """Return the number of a content that is given as lines."""
         numbers = self._numbers
-        content = array("I", (numbers.setdefault(line, len(numbers)) for line in lines))
-        if len(numbers) > len(self.lines):
-            self.lines.extend(list(numbers)[len(self.lines) :])
+        content = array("I")
+        for line in lines:
+            number = numbers.setdefault(line, len(numbers))
+            if number == len(self.lines):
+                self.lines.append(line)
+            content.append(number)
         return self._known.setdefault(content.tobytes(), self._append(content))
 
     def _append(self, content: array[int]) -> int:

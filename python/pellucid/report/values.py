@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
 from . import chunks
 from .files import USER
@@ -31,10 +31,11 @@ def chunks_of(page: Page) -> Iterator[Tuple[str, str]]:
 
 def _view(view: View) -> Dict[str, Any]:
     files = view.files.files
+    parents = {v.key: v.parent for function in view.functions for v in function.versions}
     return {
         "files": [[f.name, f.kind, f.content, f.size, f.key, f.stage, f.base] for f in files],
         "users": _users(view),
-        "functions": [_function(view, function) for function in view.functions],
+        "functions": [_function(function, parents) for function in view.functions],
         "kernels": kernels_of(view),
         "graphs": pictures_of(view),
         "findings": view.findings,
@@ -62,7 +63,7 @@ def _users(view: View) -> List[Any]:
     return made
 
 
-def _function(view: View, function: Function) -> Dict[str, Any]:
+def _function(function: Function, parents: Mapping[str, str]) -> Dict[str, Any]:
     keys = {version.key for version in function.versions}
     return {
         "name": function.name,
@@ -71,7 +72,7 @@ def _function(view: View, function: Function) -> Dict[str, Any]:
         "full": function.full,
         "guards": function.guards,
         "columns": function.columns,
-        "depth": depth_of(view, keys),
+        "depth": depth_of(parents, keys),
         "rows": [
             [
                 readable(row.source),
@@ -89,9 +90,13 @@ def _function(view: View, function: Function) -> Dict[str, Any]:
     }
 
 
-def depth_of(view: View, keys: set[str]) -> int:
-    """Return how many breaks lie before a function, as far as the capture tells."""
-    parents = {v.key: v.parent for function in view.functions for v in function.versions}
+def depth_of(parents: Mapping[str, str], keys: set[str]) -> int:
+    """Return how many breaks lie before a function, as far as the capture tells.
+
+    Args:
+        parents: the key of the frame that each compile's frame resumes; empty if there is none.
+        keys: the compiles of the function.
+    """
     depth, key = 0, next((key for key in sorted(keys) if parents.get(key)), "")
     while parents.get(key) and depth < 20:
         depth, key = depth + 1, parents[key]

@@ -7,9 +7,10 @@ from the files that a capture knows.
 
 from __future__ import annotations
 
+import functools
 import os
 from dataclasses import replace
-from typing import Any, Iterable, Mapping, Sequence
+from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from .events import (
     Break,
@@ -48,13 +49,14 @@ def with_lines(entry: CacheEntry, text: str) -> CacheEntry:
 
 def with_whole_paths(events: Iterable[Any], files: Iterable[str]) -> tuple[Any, ...]:
     """Return events whose failed guards name a user's file by its full path, or no place."""
-    known = sorted(set(files))
+    known = set(files)
+    path_of = _finder(known)
 
     def whole(failure: GuardFailure) -> GuardFailure:
         place = failure.place
         if place is None or os.path.isabs(place.file) or place.file in known:
             return failure
-        file = whole_path(place.file, known)
+        file = path_of(place.file)
         return replace(failure, place=None if file is None else replace(place, file=file))
 
     return tuple(
@@ -72,13 +74,13 @@ def with_places(
 
     ``files`` are the candidates.
     """
-    known = sorted(set(files))
+    whole = _finder(files)
     found: dict[str, Place | None] = {}
 
     def placed(guard: Guard) -> Guard:
         line = guard.user_line
         if line not in found:
-            found[line] = place_of(line, known)
+            found[line] = place_of(line, whole)
         place = guard.way or found[line]
         return guard if place is None else replace(guard, place=place)
 
@@ -102,15 +104,21 @@ def user_files(events: Iterable[Any]) -> set[str]:
     return files
 
 
-def place_of(user_line: str, files: Sequence[str]) -> Place | None:
-    """Return the place in a guard's text, if only one file matches.
+def place_of(user_line: str, path_of: Callable[[str], str | None]) -> Place | None:
+    """Return the place in a guard's text, if only one file matches its truncated path.
 
-    >>> place_of("y = x + 1  # rc/job/toy.py:7 in toy", ["/home/me/src/job/toy.py", "/toy.py"])
+    >>> known = ["/home/me/src/job/toy.py", "/toy.py"]
+    >>> place_of("y = x + 1  # rc/job/toy.py:7 in toy", lambda cut: whole_path(cut, known))
     Place(file='/home/me/src/job/toy.py', line=7, function='toy')
     """
     cut = without_comment(f"  # {user_line}")[1]
-    file = None if cut is None else whole_path(cut.file, files)
+    file = None if cut is None else path_of(cut.file)
     return None if cut is None or file is None else replace(cut, file=file)
+
+
+def _finder(files: Iterable[str]) -> Callable[[str], str | None]:
+    known = sorted(set(files))
+    return functools.lru_cache(maxsize=None)(lambda cut: whole_path(cut, known))
 
 
 def whole_path(cut: str, files: Sequence[str]) -> str | None:
