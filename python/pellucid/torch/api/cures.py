@@ -40,7 +40,7 @@ def cure_of(found: Difference, search: Search, program: Program, tolerance: Tole
     if _agrees(_searched(search, program, ""), found):
         return Cure("", 0, agrees_afresh=True)
     if found.stage == CAPTURED:
-        return Cure("", 0, untried="they come after Dynamo, whose graph differs already")
+        return Cure("", 0, untried="all of them apply after Dynamo, whose graph already differs")
     if not is_of_compile(found.cause):
         return Cure("", 0, untried="the compiled code is right, but not for this call")
     tried = 0
