@@ -112,6 +112,16 @@ def gotos(a: Assembler, n: int) -> None:
             a.ends()
 
 
+def chained_jumps(a: Assembler, n: int) -> None:
+    """Jumps that lead to one another, in order."""
+    a.statement()
+    for i in range(n):
+        a.label(i)
+        a.jump("JUMP_ABSOLUTE", i + 1)
+    a.label(n)
+    a.ends()
+
+
 def nested_tests(a: Assembler, n: int) -> None:
     for i in range(n):
         a.test("POP_JUMP_IF_FALSE", i)
@@ -255,6 +265,7 @@ def wide_unpackings(a: Assembler, n: int) -> None:
 
 SHAPES: Dict[str, Callable[[Assembler, int], None]] = {
     "gotos": gotos,
+    "chained-jumps": chained_jumps,
     "nested-tests": nested_tests,
     "crossing-tests": crossing_tests,
     "alternating-tests": alternating_tests,

@@ -112,6 +112,7 @@ class Assembler {
     for (const Handler& handler : draft_.handlers) stays[handler.entry.index()] = true;
 
     instead_.assign(draft_.blocks.size(), BlockId());
+    ways_.assign(draft_.blocks.size(), Way());
     std::vector<BlockId> path;
     for (size_t i = 0; i < draft_.blocks.size(); ++i) {
       BlockId block(i);
@@ -128,6 +129,7 @@ class Assembler {
         if (empty == end || (heads_loop[empty.index()] && at(empty).handler != at(end).handler))
           end = empty;
         instead_[empty.index()] = end;
+        if (empty != end) note_way(empty);
       }
     }
     for (size_t i = 0; i < draft_.blocks.size(); ++i)
@@ -150,32 +152,40 @@ class Assembler {
     if (jumps_back) exit.jump = static_cast<uint8_t>(1 - exit.jump);
   }
 
-  // Records the jumps back on a way that no block is left of.
-  void pass_jumps_back(Exit& exit, size_t way) {
-    BlockId at_now = exit.next[way];
-    const BlockId end = instead_[at_now.index()];
-    while (at_now != end) {
-      const Exit& passed = at(at_now).exit;
-      std::optional<HandlerId>& known = exit.interrupted[way];
-      if (passed.interrupted[0]) {
-        known = known.value_or(*passed.interrupted[0]) == *passed.interrupted[0]
-                    ? passed.interrupted[0]
-                    : kUnknownHandler;
-      }
-      at_now = passed.next[0];
-    }
+  // The way from an empty block to the block that replaces it.
+  struct Way {
+    std::optional<HandlerId> interrupted;  // as in Exit, of all jumps back
+    BlockId jump;  // the first block that does not fall through, or the last
+  };
+
+  // The way from the next block must be known.
+  void note_way(BlockId empty) {
+    const Exit& exit = at(empty).exit;
+    const BlockId next = exit.next[0];
+    Way& way = ways_[empty.index()];
+    way.interrupted = both(exit.interrupted[0], ways_[next.index()].interrupted);
+    way.jump = exit.falls && is_replaced(next) ? ways_[next.index()].jump : empty;
   }
+
+  static std::optional<HandlerId> both(std::optional<HandlerId> one,
+                                       std::optional<HandlerId> other) {
+    if (!one || !other) return one ? one : other;
+    return *one == *other ? one : kUnknownHandler;
+  }
+
+  bool is_replaced(BlockId block) const { return instead_[block.index()] != block; }
 
   void thread_exit(Exit& exit) {
     for (size_t way = 0; way < exit.next.size(); ++way) {
-      if (exit.next[way].valid()) pass_jumps_back(exit, way);
+      const BlockId next = exit.next[way];
+      if (!next.valid() || !is_replaced(next)) continue;
+      exit.interrupted[way] = both(exit.interrupted[way], ways_[next.index()].interrupted);
     }
     // A fall-through into a jump becomes that jump.
-    for (BlockId next = exit.next[0];
-         exit.kind == ExitKind::Goto && exit.falls && instead_[next.index()] != next;
-         next = at(next).exit.next[0]) {
-      exit.falls = at(next).exit.falls;
-      if (!exit.falls) exit.instr = at(next).exit.instr;
+    if (exit.kind == ExitKind::Goto && exit.falls && is_replaced(exit.next[0])) {
+      const Exit& last = at(ways_[exit.next[0].index()].jump).exit;
+      exit.falls = last.falls;
+      if (!exit.falls) exit.instr = last.instr;
     }
     for (BlockId& next : exit.next)
       if (next.valid()) next = instead_[next.index()];
@@ -385,6 +395,7 @@ class Assembler {
   std::vector<uint8_t> reached_;
   std::vector<BlockId> work_;      // of mark_reachable()
   std::vector<BlockId> instead_;   // of each block: where a jump to it ends
+  std::vector<Way> ways_;          // of each block that is replaced
   std::vector<uint32_t> ways_in_;  // exits, protected blocks, and one for the entry
 };
 

@@ -29,6 +29,7 @@ NESTED = ["elif", "if-continue", "try-in-loop", "if-continue-in-with", "if-retur
           "try-as-return"]  # fmt: skip
 # From some 4000 on the decompiler gives up on two of these shapes: linear before and after.
 SHAPED = {**dict.fromkeys(SHAPES, 2000), "nested-tests": 5000, "wide-unpackings": 5000}
+SHAPED["chained-jumps"] = 20000  # a jump takes next to no time
 SMALL_OF = {**dict.fromkeys(NESTED, 400), "comparisons": 8000, **SHAPED}
 MOST = 8.0
 MOST_COUNTED = 5.0
