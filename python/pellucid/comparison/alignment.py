@@ -38,7 +38,7 @@ def aligned(levels: Sequence[tuple[Sequence[Hashable], Sequence[Hashable]]]) -> 
 def _longest(
     one: Sequence[Hashable], two: Sequence[Hashable], start: Pair, end: Pair
 ) -> Iterator[Pair]:
-    """Yield the longest common subsequence of a part of both sequences."""
+    """Yield the longest common subsequence of two slices, as pairs of indices."""
     rows, columns = end[0] - start[0], end[1] - start[1]
     if not rows or not columns:
         return

@@ -211,9 +211,8 @@ class Program:
         start, context = first - 1 - len(before), len(before) + len(after)
         ranges = f"-{_range(start, len(old) + context)} +{_range(start, len(changed) + context)}"
         name = os.path.basename(file)
-        head = [f"--- {name}", f"+++ {name}", f"@@ {ranges} @@"]
-        around = ([f" {line}" for line in part] for part in (before, after))
-        return "\n".join([*head, *next(around), *inner, *next(around)])
+        found = [f"--- {name}", f"+++ {name}", f"@@ {ranges} @@", *(f" {line}" for line in before)]
+        return "\n".join([*found, *inner, *(f" {line}" for line in after)])
 
     def setting(self, file: str, line: str) -> str:
         """Return the diff that adds a line after the imports of a file."""

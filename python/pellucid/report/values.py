@@ -91,7 +91,7 @@ def _function(function: Function, parents: Mapping[str, str]) -> Dict[str, Any]:
 
 
 def depth_of(parents: Mapping[str, str], keys: set[str]) -> int:
-    """Return how many breaks lie before a function, as far as the capture tells.
+    """Return the number of breaks before a function, at most 20.
 
     Args:
         parents: the key of the frame that each compile's frame resumes; empty if there is none.

@@ -68,7 +68,7 @@ def told(
     numbers = expected.differences(counts)
     if error is not None:
         numbers = {n: pair for n, pair in numbers.items() if n != "graphs" and pair[0] < pair[1]}
-        # The call ended before anything was compiled, which is no reason for the error.
+        # That nothing was compiled is a result of the error, not its cause.
         findings = [finding for finding in findings if finding.kind != NOTHING.name]
     wrong = [finding for finding in findings if _is_wrong(finding, expected, numbers)]
     if not (numbers or wrong):

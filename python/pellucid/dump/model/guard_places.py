@@ -74,13 +74,13 @@ def with_places(
 
     ``files`` are the candidates.
     """
-    whole = _finder(files)
+    path_of = _finder(files)
     found: dict[str, Place | None] = {}
 
     def placed(guard: Guard) -> Guard:
         line = guard.user_line
         if line not in found:
-            found[line] = place_of(line, whole)
+            found[line] = place_of(line, path_of)
         place = guard.way or found[line]
         return guard if place is None else replace(guard, place=place)
 
