@@ -396,11 +396,11 @@ def test_session_keeps_no_function_alive(tmp_path):
     session = Session(tmp_path)
     code = compile("def short_lived(): pass", "a.py", "exec").co_consts[0]
     other = compile("def short_lived(): pass", "a.py", "exec").co_consts[0]
-    assert session.function(code) == 0 == session.function(code)
-    assert session.function(other) == 1, "equal code objects are two functions"
+    assert session.functions.number(code) == 0 == session.functions.number(code)
+    assert session.functions.number(other) == 1, "equal code objects are two functions"
     del code
     gc.collect()
-    assert [(n, c is None) for n, c in session.functions()] == [(0, True), (1, False)]
+    assert [(n, c is None) for n, c in session.functions.all()] == [(0, True), (1, False)]
 
 
 def test_fork_does_not_write_into_its_parents_capture(several, torch, tmp_path):

@@ -115,7 +115,7 @@ def test_nothing_of_the_program_is_kept_alive(guarded, dynamo, torch, tmp_path):
     gc.collect()
     assert gone() is None
     # Torch has forgotten the version: from here on the file goes by what it says.
-    assert session.cache(0)[0].kept[0] is None
+    assert session.functions.cache(0)[0].kept[0] is None
     assert module.guards_0_0({"x": torch.ones(2), "thing": guarded.Thing()}, scope)
 
 
@@ -160,7 +160,7 @@ def test_no_address_stands_in_the_files(guarded, torch, tmp_path):
     ids = {str(id(type(calls[0][1]))), str(id(calls[0][1])), str(id(torch.Tensor))}
     assert not [one for one in ids if one in path.read_text()]
     assert "at 0x" not in path.read_text()
-    assert entry.guard_manager is not None and session.cache(0)[0].kept is not None
+    assert entry.guard_manager is not None and session.functions.cache(0)[0].kept is not None
 
 
 def test_a_file_runs_by_itself_with_its_graphs_and_where_it_resumes(guarded, torch, tmp_path):

@@ -1,10 +1,10 @@
-"""The end of a capture of many functions."""
+"""Captures of many functions."""
 
 import time
 
 from pellucid.dump.model.events import CompileKey, Frame, Link, Place, Verdict
 from pellucid.dump.store.session import Session
-from pellucid.torch.capture.summary import _link_resume_functions
+from pellucid.torch.capture import summary
 
 MANY = 4000
 
@@ -19,12 +19,28 @@ def test_linking_resume_functions_takes_linear_time(tmp_path):
             session.resumes.note(key, {7: codes[number + 1]})
             links = (Link(7, "resume", ""),)
         parent = session.resumes.parent(code, key)
-        known = (key, session.function(code), Place("f.py", 1, "f"), "", Verdict("identical"))
-        session.record(Frame(*known, f"{number}.py", True, links=links, parent=parent))
+        function, place = session.functions.number(code), Place("f.py", 1, "f")
+        known = (key, function, place, "", Verdict("identical"), f"{number}.py", True)
+        session.record(Frame(*known, links=links, parent=parent))
     started = time.process_time()
-    _link_resume_functions(session)
+    summary._link_resume_functions(session)
     assert time.process_time() - started < 5
     frames = session.of(Frame)
     assert [f.links[0].target for f in frames[::2]] == [f.file for f in frames[1::2]]
     assert [f.parent for f in frames[1::2]] == [f.key.id for f in frames[::2]]
     assert [session.of(Frame, f.key) for f in frames] == [[f] for f in frames]
+
+
+def test_a_reset_reads_what_was_compiled_since_the_last_one(tmp_path, monkeypatch):
+    """Tests that reset torch read all functions of the tests before them, at each reset."""
+    read = []
+    monkeypatch.setattr(summary.hooks, "cache_entries", lambda code: read.append(code) or [])
+    session = Session(tmp_path / "dump")
+    codes = [compile(f"x{number}", "f.py", "eval") for number in range(100)]
+    for code in codes:
+        session.functions.number(code)
+        summary.refresh_caches(session, forgotten=True)
+    assert read == codes
+    session.functions.number(codes[0])
+    summary.refresh_caches(session)
+    assert read == [*codes, codes[0]], "it was compiled again"

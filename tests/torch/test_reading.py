@@ -123,7 +123,7 @@ def test_a_stack_that_nobody_is_known_to_have_left_is_told_as_one():
     def resumed(___stack0):
         return ___stack0
 
-    assert stack_values(resumed.__code__, []) == {}
+    assert stack_values(resumed.__code__, "", resumed.__code__, "0/0") == {}
     assert terms("f(___stack0)", {}, {}) == [
         "___stack0: a value on Python's stack at the graph break"
     ]

@@ -115,11 +115,11 @@ def _quiet(function: Callable[..., Any], arguments: Any) -> None:
 
 def _versions(name: str, directory: Path, session: Any) -> Iterator[tuple[CodeType, Version]]:
     modules = {path: _imported(path) for path in sorted(directory.glob("full_code_for_*.py"))}
-    for number, code in session.functions():
+    for number, code in session.functions.all():
         if code is None:
             continue
         raws = hooks.cache_entries(code)
-        for raw, entry in zip(raws, session.cache(number)):
+        for raw, entry in zip(raws, session.functions.cache(number)):
             found = [
                 vars(module)[f"guards_{entry.key.slug}"]
                 for module in modules.values()

@@ -15,17 +15,13 @@ import os
 import threading
 import time
 import traceback
-import weakref
-from dataclasses import replace
 from pathlib import Path
-from types import CodeType
 from typing import Any, Callable, Iterable, Iterator, TypeVar
 
 from pellucid.shown import Shown
 
 from ..model.capture import FINDINGS, PAGE, TRIALS, Capture, what_is_in
 from ..model.events import (
-    CacheEntry,
     CompileKey,
     Frame,
     Graph,
@@ -50,6 +46,7 @@ from .directories import (
     this_program,
     write_atomic,
 )
+from .functions import Functions
 from .record import RECORD, SCHEMA
 from .resumes import Resumes
 
@@ -91,11 +88,13 @@ class Session(Shown):
         self._writing = threading.RLock()
         self._events: list[Any] = []
         self._by_kind: dict[type, list[Any]] = {}
-        self._by_key: dict[tuple[type, CompileKey | None], list[Any]] = {}
+        self._by_key: dict[tuple[type, CompileKey | int], list[Any]] = {}
+        self.user_files: set[str] = set()
+        """The user's files that events name."""
         self._files: dict[str, object] = {}
         self._listed: set[str] = set()
-        self._caches: dict[int, list[CacheEntry]] = {}
-        self._arrived: dict[int, list[CacheEntry]] = {}
+        self._once: set[Any] = set()
+        self.functions = Functions()
         self.span_reader: Any = None
         self.sources: dict[str, bytes] = {}
         """The user's files as they were when first seen; empty if unreadable."""
@@ -122,8 +121,6 @@ class Session(Shown):
         self._started: dict[tuple[int, str | None], bool] = {}
         self._settled: set[CompileKey] = set()
         self._postponed: dict[CompileKey, list[Callable[[], None]]] = {}
-        self._functions: list[weakref.ref[CodeType]] = []
-        self._numbers: dict[int, int] = {}
         self.opened = time.time()
         self.date = date_of(self.opened)
         self.is_automatic = mark is not None
@@ -207,8 +204,19 @@ class Session(Shown):
     def __repr__(self) -> str:
         return f"<Session in {self.directory}: {what_is_in(self)}>"
 
-    def of(self, kind: type[E], key: CompileKey | None = None) -> list[E]:
-        """Return the events of one kind, in order: all of them, or those of one compile."""
+    def record_once(self, event: Any) -> None:
+        """Store an event, unless an equal one was stored by this method."""
+        with self._lock:
+            is_new = event not in self._once
+            self._once.add(event)
+        if is_new:
+            self.record(event)
+
+    def of(self, kind: type[E], key: CompileKey | int | None = None) -> list[E]:
+        """Return the events of one kind, in order: all, or those of a compile.
+
+        Frames can also be requested by the number of their function.
+        """
         with self._lock:
             found = self._by_kind.get(kind) if key is None else self._by_key.get((kind, key))
             return list(found or ())
@@ -226,6 +234,9 @@ class Session(Shown):
         self._by_kind.setdefault(kind, []).append(event)
         if isinstance(key, CompileKey):
             self._by_key.setdefault((kind, key), []).append(event)
+        if kind is Frame:
+            self._by_key.setdefault((kind, event.function), []).append(event)
+        self.user_files |= user_files((event,))
 
     def key(self, compile_id: str | None) -> CompileKey:
         """Return the compile that an id currently refers to."""
@@ -272,56 +283,6 @@ class Session(Shown):
             what = f"{type(error).__name__}: {error}"
             with self._lock:
                 self._keep(Problem(where, scrub(what), scrub(traceback.format_exc())))
-
-    # -- the user's functions, by number; none is kept alive --
-
-    def function(self, code: CodeType) -> int:
-        """Return the number of a code object; a new code object gets a new number."""
-        with self._lock:
-            number = self.number(code)
-            if number is None:
-                number = self._numbers[id(code)] = len(self._functions)
-                self._functions.append(weakref.ref(code))
-            return number
-
-    def number(self, code: CodeType) -> int | None:
-        """Return the number of a known code object; None for others."""
-        with self._lock:
-            number = self._numbers.get(id(code))  # an id may be reused after its object is freed
-            return number if number is not None and self._functions[number]() is code else None
-
-    def functions(self) -> list[tuple[int, CodeType | None]]:
-        """Return every number with its code object, or None if the program has dropped it."""
-        with self._lock:
-            return [(number, ref()) for number, ref in enumerate(self._functions)]
-
-    def set_cache(self, function: int, entries: list[CacheEntry]) -> None:
-        """Store the latest cache entries of a function; a reset makes torch drop them."""
-        with self._lock:
-            self._caches[function] = entries
-
-    def add_arrived(self, function: int, entry: CacheEntry) -> None:
-        """Store an entry that torch does not hold with the function's code; it does not change."""
-        with self._lock:
-            self._arrived.setdefault(function, []).append(entry)
-            self._caches.setdefault(function, []).append(entry)
-
-    def forget(self, function: int, entries: list[CacheEntry]) -> None:
-        """Store the entries that torch is about to drop."""
-        with self._lock:
-            kept = self._arrived.setdefault(function, [])
-            known = {entry.key for entry in kept}
-            kept += (replace(e, forgotten=True) for e in entries if e.key not in known)
-
-    def arrived(self, function: int) -> list[CacheEntry]:
-        """Return the entries of a function that torch does not hold with its code."""
-        with self._lock:
-            return list(self._arrived.get(function, ()))
-
-    def cache(self, function: int) -> list[CacheEntry]:
-        """Return the latest cache entries of a function."""
-        with self._lock:
-            return self._caches.get(function, [])
 
     def has_program(self, key: CompileKey) -> bool:
         """Return true if a compile's graphs have become a program, and so do not run themselves."""
@@ -439,7 +400,7 @@ class Session(Shown):
         """Return the current state as the same data that loading the dump would give."""
         with self._lock:
             apart = (Times, Span)
-            files = user_files(self._events)
+            files = self.user_files
             events = (event for event in self._events if not isinstance(event, apart))
             return Capture(
                 directory=self.directory,
@@ -447,7 +408,7 @@ class Session(Shown):
                 versions=dict(self.versions),
                 configuration={name: scrub(v) for name, v in self.configuration.items()},
                 events=with_whole_paths(events, files),
-                caches=with_places(dict(sorted(self._caches.items())), files),
+                caches=with_places(self.functions.caches(), files),
                 files=tuple(sorted({*self.files(), RECORD})),
                 times=tuple(self.of(Times)),
                 spans=tuple(self.of(Span)),

@@ -175,7 +175,7 @@ class Frames:
                 )
                 name = session.claim(files[number], number)
                 session.write(name, valid(text))
-                session.set_cache(number, [with_lines(entry, text) for entry in entries])
+                session.functions.set_cache(number, [with_lines(entry, text) for entry in entries])
                 full[name] = versions
         return full
 

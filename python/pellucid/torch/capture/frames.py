@@ -40,8 +40,9 @@ def write_frame(
 
     ``state`` and ``way`` are given for code that bypassed Dynamo's hook.
     """
-    function, place = session.function(original), place_of(original)
+    function, place = session.functions.number(original), place_of(original)
     key = session.key(compile_id)
+    parent = CompileKey(session.resumes.parent(original, key), key.epoch)
     captured = first_graphs(session.of(Graph, key))
     graphs = [graph.text for graph in captured]
     state = state or graph_hooks.frame_being_compiled(original)
@@ -55,7 +56,7 @@ def write_frame(
         place = replace(place, function=wrapped)
     else:
         with session.guard(f"finding what {place.function} wraps"):
-            inner = _wrapped(session, key, original, state)
+            inner = _wrapped(session, parent, original, state)
             if inner:
                 wrapper = broken_function(place.function)[0]
                 place = replace(place, function=renamed(place.function, inner))
@@ -67,7 +68,7 @@ def write_frame(
         running = "there is no source"
     elif not rewriting.verdict.proven:
         running = "without a proof, Dynamo's code runs instead"
-    stack = _stack(session, original)
+    stack = _stack(session, original, parent)
     if wrapped:
         stack["fn"] = f"the compiled function ({wrapped}), which torch wrapped in this function"
     text = _text(session, key, place, rewriting, running, stack)
@@ -88,20 +89,19 @@ def write_frame(
         called = {f"__compiled_fn_{key.slug}": graph.file for graph in captured[-1:]}
         lines = _user_lines(rewriting, text)
         links = links_of(text, original, called, _broken(session, key, place), lines, resumed)
-        event = replace(event, links=links, parent=session.resumes.parent(original, key))
+        event = replace(event, links=links, parent=parent.id or "")
         session.resumes.note(key, resume_calls(text, resumed))
     session.record(event)
     return replacement
 
 
 def _wrapped(
-    session: Session, key: CompileKey, original: CodeType, state: graph_hooks.FrameState
+    session: Session, parent: CompileKey, original: CodeType, state: graph_hooks.FrameState
 ) -> str:
     """Return the function that this one wraps, also for a resume function; empty for none."""
     if not is_resumed(original.co_name):
         return wrapping.wrapped_function(original, state.cells)
-    parent = session.resumes.parent(original, key)
-    before = [f for f in session.of(Frame) if (f.key.id, f.key.epoch) == (parent, key.epoch)]
+    before = session.of(Frame, parent)
     return broken_function(before[0].place.function)[0] if before and before[0].wrapper else ""
 
 
@@ -149,21 +149,19 @@ def _text(
     return transformed_text(key, place, rewriting, breaks, running, session.show_bytecode, told)
 
 
-def _stack(session: Session, original: CodeType) -> dict[str, str]:
+def _stack(session: Session, original: CodeType, parent: CompileKey) -> dict[str, str]:
     """Return the values on the stack at the break after which ``original`` resumes."""
-    codes = dict(session.functions())
-    before = [
-        (frame.source, codes.get(frame.function), str(frame.key))
-        for frame in reversed(session.of(Frame))
-        if frame.source is not None
-    ]
-    return stack_values(original, before) if is_resumed(original.co_name) else {}
+    for frame in session.of(Frame, parent) if is_resumed(original.co_name) else ():
+        code = session.functions.code(frame.function)
+        if frame.source is not None and code is not None:
+            return stack_values(original, frame.source, code, str(parent))
+    return {}
 
 
 def add_compiled_before(session: Session) -> None:
     """Add the code that was compiled before the capture began, from torch's cache entries."""
     for code in hooks.compiled_before():
-        if session.number(code) is not None:
+        if session.functions.known(code) is not None:
             continue
         for raw in hooks.cache_entries(code):
             with session.guard(f"dumping {code.co_name}, compiled before the capture"):
@@ -182,7 +180,8 @@ def add_made_before(session: Session) -> None:
 
 
 def _compiled_before(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:
-    key, place, function = CompileKey(raw.compile_id), place_of(code), session.function(code)
+    key, place = CompileKey(raw.compile_id), place_of(code)
+    function = session.functions.number(code)
     origin = replace(origins.origin_of_entry(code, raw), tag=key.slug)
     rewriting = rewrite(raw.code, origin)
     name = session.claim(transformed_name(key, code.co_name), (key, function))

@@ -51,8 +51,7 @@ def follow(session: Session, event: Graph, graph: Any) -> None:
                 result = GraphRun(event.file, False, "the backend generated a program from it")
             else:
                 result = _swap(session, event, module)
-            if result not in session.of(GraphRun):  # torch generates some graphs several times
-                session.record(result)
+            session.record_once(result)  # torch generates some graphs several times
 
     # AOTAutograd compiles a copy of the backward graph; copies of other graphs are internal to
     # torch.

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Mapping, TypeVar
+from typing import Any, Iterator, Mapping, TypeVar
 
 from pellucid.dump.model.breaks import stack_of
 from pellucid.dump.model.events import (
@@ -156,10 +156,7 @@ def _skipped(
         code = failed.code
         place = Place(code.co_filename, code.co_firstlineno, code.co_name)
     else:
-        same = [f.place for f in session.of(Frame) if f.key.frame == key.frame]
-        began = [(s.key == key, s.place) for s in session.of(Started) if s.key.frame == key.frame]
-        started = [place for _, place in sorted(began, key=lambda pair: not pair[0])]
-        place = next((place for place in started + same if place is not None), None)
+        place = next(filter(None, (event.place for event in _same_frame(session, key))), None)
     frames = stack_of(text if failed is None else failed.text) or stack_of(text)
     if values.get("fail_user_frame_filename"):
         line = int(values.get("fail_user_frame_lineno") or 0)
@@ -169,6 +166,13 @@ def _skipped(
     limit = limit_in("\n".join((text, *(() if failed is None else (kind, failed.text)))))
     inside = "" if failed is None else failed.inside
     session.record(Skipped(key, place, kind, scrub(text), raised, at, frames, limit, inside))
+
+
+def _same_frame(session: Session, key: CompileKey) -> Iterator[Started | Frame]:
+    """Yield what is recorded of a compile, then of the other compiles of its frame."""
+    yield from session.of(Started, key)
+    yield from (event for event in session.of(Started) if event.key.frame == key.frame)
+    yield from (event for event in session.of(Frame) if event.key.frame == key.frame)
 
 
 def _seconds(data: Mapping[str, Any]) -> list[tuple[str, float]]:

@@ -275,9 +275,7 @@ def _needs(text: str, sizes: tuple[tuple[str, int], ...]) -> Needs | None:
 
 def _operators(session: Session, needs: Needs, process: Process) -> None:
     for name, schemas in process.schemas(name for name, _ in needs.operators).items():
-        event = Operator(name, schemas)
-        if event not in session.of(Operator):
-            session.record(event)
+        session.record_once(Operator(name, schemas))
 
 
 def _short(metadata: dict[str, Any] | None) -> str:

@@ -23,12 +23,8 @@ def add_saved(session: Session, backward: Graph, symbols: dict[str, int], proces
     """Record the tensors saved for a backward graph that was just written."""
     nodes = session.nodes.get(backward.file, ())
     wanted = {node.name for node in nodes if node.op == "placeholder"}
-    for graph in reversed(session.of(Graph)):
-        if (graph.key, graph.stage, graph.subgraph) != (
-            backward.key,
-            "forward",
-            backward.subgraph,
-        ):
+    for graph in reversed(session.of(Graph, backward.key)):
+        if (graph.stage, graph.subgraph) != ("forward", backward.subgraph):
             continue
         forward = session.nodes.get(graph.file, ())
         if wanted.isdisjoint(node.name for node in forward):
@@ -42,6 +38,6 @@ def add_saved(session: Session, backward: Graph, symbols: dict[str, int], proces
             process.computed_again(),
         )
         event = Saved(backward.key, graph.file, backward.file, given, tensors)
-        if event not in session.of(Saved):
+        if event not in session.of(Saved, backward.key):
             session.record(event)
         return

@@ -15,9 +15,8 @@ from pellucid.dump.model.events import (
     Graph,
     Problem,
     Recompile,
-    Started,
 )
-from pellucid.dump.model.guard_places import user_files, with_lines
+from pellucid.dump.model.guard_places import with_lines
 from pellucid.dump.model.names import definable
 from pellucid.dump.model.nodes import nodes_to_bytes
 from pellucid.dump.store.record import RECORD, TIMES, record_text, side_files, times_text
@@ -39,18 +38,16 @@ def refresh_caches(session: Session, forgotten: bool = False) -> None:
 
     ``forgotten`` means that torch is about to drop them.
     """
-    files = _files(session)
-    frames = _by_function(session)
-    for function, code in session.functions():
-        if code is None:
-            continue
+    for function, code in session.functions.cached():
         with session.guard(f"reading the guards of {code.co_name}"):
-            read = _entries(session, frames.get(function, []), code, files)
-            if forgotten:
-                session.forget(function, read)
-            entries = [*session.arrived(function), *([] if forgotten else read)]
+            read = _entries(session, function, code)
+            if not read:
+                session.functions.without_cache(function)
+            elif forgotten:
+                session.functions.forget(function, read)
+            entries = [*session.functions.arrived(function), *([] if forgotten else read)]
             if entries:
-                session.set_cache(function, entries)
+                session.functions.set_cache(function, entries)
 
 
 def _by_function(session: Session) -> dict[int, list[Frame]]:
@@ -61,13 +58,8 @@ def _by_function(session: Session) -> dict[int, list[Frame]]:
     return found
 
 
-def _files(session: Session) -> set[str]:
-    return user_files([*session.of(Frame), *session.of(Started)])
-
-
-def _entries(
-    session: Session, frames: list[Frame], code: CodeType, files: set[str]
-) -> list[CacheEntry]:
+def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry]:
+    frames = session.of(Frame, function)
     # After a reset, an id can be reused; the cache entry belongs to the newest compile.
     newest = {frame.key.id: frame.key for frame in frames}
     # Before torch 2.6, an entry does not have its id, but its code has the name of its file.
@@ -76,7 +68,7 @@ def _entries(
     for raw in hooks.cache_entries(code):
         key = newest.get(raw.compile_id) or by_file.get(raw.code.co_filename)
         key = key or CompileKey(raw.compile_id)
-        result.append(entry_of(key, code, raw, session.ways.get(key, {}), files))
+        result.append(entry_of(key, code, raw, session.ways.get(key, {}), session.user_files))
     return result
 
 
@@ -104,8 +96,8 @@ def entry_of(
 def add_entry(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:
     """Store the guards of code that is not in torch's cache."""
     key = session.key(raw.compile_id)
-    entry = entry_of(key, code, raw, session.ways.get(key, {}), _files(session))
-    session.add_arrived(session.function(code), entry)
+    entry = entry_of(key, code, raw, session.ways.get(key, {}), session.user_files)
+    session.functions.add_arrived(session.functions.number(code), entry)
 
 
 def _full_code_names(session: Session) -> dict[int, str]:
@@ -126,7 +118,7 @@ def _binder(
         values.update(() if entry.kept is None else entry.kept.named(entry.key.slug))
 
     def find_file(code: CodeType) -> tuple[str, str] | None:
-        number = session.number(code)
+        number = session.functions.known(code)
         file = None if number is None else files.get(number)
         return None if file is None else (file, definable(code.co_name))
 
@@ -150,7 +142,7 @@ def _link_resume_functions(session: Session) -> None:
         links = []
         for link in frame.links:
             code = session.resumes.called(frame.key, link.line) if link.kind == "resume" else None
-            number = None if code is None else session.number(code)
+            number = None if code is None else session.functions.known(code)
             called = (frame.key.id or "", frame.key.epoch, -1 if number is None else number)
             links.append(replace(link, target=files.get(called, link.target)))
         if tuple(links) != frame.links:
@@ -165,7 +157,7 @@ def write_summary(session: Session) -> None:
     frames = _by_function(session)
     captured = {g.key: g.file for g in session.of(Graph) if g.stage == "captured"}
     graphs = {f"__compiled_fn_{key.slug}": file for key, file in captured.items()}
-    for function, code in session.functions():
+    for function, code in session.functions.all():
         versions = frames.get(function)
         if not versions:
             continue
@@ -174,11 +166,11 @@ def write_summary(session: Session) -> None:
             by_key = {frame.key: frame for frame in versions}
             recompiles = [event for key in by_key for event in session.of(Recompile, key)]
             name = names[function]
-            entries = session.cache(function)
+            entries = session.functions.cache(function)
             bind = _binder(session, entries, names, graphs)
             text = full_code_text(place, code, entries, by_key, recompiles, bind)
             session.write(name, text)
-            session.set_cache(function, [with_lines(entry, text) for entry in entries])
+            session.functions.set_cache(function, [with_lines(entry, text) for entry in entries])
             for entry in entries:
                 guard_objects.register(str(session.path(name)), entry.key.slug, entry.kept)
             full[name] = versions

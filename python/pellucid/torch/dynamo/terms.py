@@ -129,27 +129,20 @@ def code_text(code: CodeType) -> str:
     return textwrap.dedent("".join(block)).rstrip()
 
 
-def stack_values(
-    resumed: CodeType, parents: Iterable[tuple[str, CodeType | None, str]]
-) -> dict[str, str]:
+def stack_values(resumed: CodeType, source: str, original: CodeType, where: str) -> dict[str, str]:
     """Describe the stack values in each parameter of a resume function.
 
-    ``parents`` are transformed versions: the source of each, its original code, and its name.  The
-    parent is the first one that calls a function which resumes at the same line as ``resumed`` with
-    as many arguments.
+    The frame that calls it is given by its source, its original code, and its name.  The call is
+    that of a function which resumes at the same line as ``resumed`` with as many arguments.
     """
     names = resumed.co_varnames[: resumed.co_argcount]
     wanted = [n for n, name in enumerate(names) if STACK.match(name)]
     line = resumed_line(resumed) if wanted else None
-    for source, code, where in parents if line is not None else ():
-        if "__resume_at_" not in source or code is None:
-            continue
-        tree = ast.parse(source)
-        nodes = walk(tree)
-        for call in nodes:
-            arguments = _goes_on(call, code, line)
-            if arguments is not None and len(arguments) == len(names):
-                return {names[n]: f"{_said(arguments[n], nodes)} in [{where}]" for n in wanted}
+    nodes = [] if line is None else walk(ast.parse(source))
+    for call in nodes:
+        arguments = _goes_on(call, original, line)
+        if arguments is not None and len(arguments) == len(names):
+            return {names[n]: f"{_said(arguments[n], nodes)} in [{where}]" for n in wanted}
     return {}
 
 

@@ -124,7 +124,7 @@ class Frames:
                 again = [event for event in session.of(Recompile) if event.key in keys]
                 text, known = _full_code(frames, known, again)
                 session.write(name, text)
-                session.set_cache(number, known)
+                session.functions.set_cache(number, known)
                 full[name] = frames
         return full
 
