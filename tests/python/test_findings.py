@@ -246,7 +246,10 @@ def test_a_value_is_told_with_what_came_instead():
         ),
         ("len(items) == 2", "length", "items"),
         ("KeyError on parts['b']", "key", "parts['b']"),
+        ("len(batch) != 1", "keys", "batch"),
+        ("list(dict.keys(batch))[0] == 'text'", "keys", "batch"),
         ("cache is None", "none", "cache"),
+        ("cache is not None", "none", "cache"),
         ("___check_type_id(f, 12), type=<class 'm.F'>", "type", "f"),
         ("___check_obj_id(f, 12), type=<class 'm.F'>", "identity", "f"),
         ("GLOBAL_STATE changed: grad_mode", "global state", ""),
@@ -523,6 +526,38 @@ def test_a_length_is_told_by_what_the_code_does_with_it(guard, source, change):
     events = [Source("/home/me/f.py", text, ""), frame(), frame("0/1")]
     found = only([*events, recompiled(f"0/0: {guard}  # {source}  # /home/me/f.py:2 in f")])
     assert change in found.remedy
+
+
+def test_the_keys_of_a_dict_are_one_cause():
+    count = recompiled("0/0: len(batch) != 1")
+    name = recompiled("0/1: list(dict.keys(batch))[0] == 'text'", "0/2")
+    found = only([frame(), frame("0/1"), frame("0/2"), count, name])
+    assert found.count == 2 and "the keys of `batch` changed: it had 1 key" in found.cause
+    assert "same keys in the same order" in found.remedy
+
+
+def test_a_guard_that_wants_a_value_is_not_one_that_wants_none():
+    now = only([frame(), frame("0/1"), recompiled("0/0: weight.grad is not None")])
+    assert "`weight.grad` is now None" in now.cause and "always pass a value" in now.remedy
+
+
+def test_torchs_advice_on_sizes_is_not_part_of_what_came_nor_of_the_remedy():
+    advice = "Guard failed on a parameter, consider using "
+    advice += "torch._dynamo.config.force_parameter_static_shapes = False to allow dynamism"
+    text = f"0/0: tensor 'w' rank mismatch. expected 1, actual 2. {advice}"
+    found = only([frame(), frame("0/1"), recompiled(text)])
+    assert found.cause.endswith("the number of dimensions of `w` changed from 1 to 2")
+    assert "static_shapes" not in found.remedy
+    text = f"0/0: tensor 'w' requires_grad mismatch. expected requires_grad=1. {advice}"
+    assert "static_shapes" not in only([frame(), frame("0/1"), recompiled(text)]).remedy
+
+
+def test_a_captured_variable_is_told_by_its_name():
+    guard = "0/0: loss.__closure__[0].cell_contents == 0.25  # return x * alpha  "
+    guard += f'# {FILE}:5 in focal (HINT: guard on "alpha")'
+    found = only([frame(), frame("0/1"), recompiled(guard)])
+    assert "the float `alpha`, captured by `loss`, changed: it was 0.25" in found.cause
+    assert "__closure__" not in found.remedy and "`alpha`" in found.remedy
 
 
 def test_errors_of_torchs_own_are_told_as_such():

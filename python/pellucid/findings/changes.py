@@ -85,13 +85,12 @@ def change(
                 "the modules: each module has its own value"
             )
         )
-    if kind in ("int", "float"):
-        if kind == "int":
-            number = _int(program, source, reasons, place, function)
-        else:
-            number = _float(program, source, place, function)
-        is_dynamic = _is_dynamic(capture, source, failures)
-        return _already_dynamic(source, number) if is_dynamic else number
+    if kind in ("int", "float") and _is_dynamic(capture, source, failures):
+        return _already_dynamic(source)
+    if kind == "int":
+        return _int(program, source, reasons, place, function)
+    if kind == "float":
+        return _float(program, source, place, function)
     if kind == "shape" and any(_ZERO_ONE in reason for reason in reasons):
         failure = failures[0][1]
         found = _SHAPE.search(failure.text)
@@ -137,12 +136,10 @@ def _is_dynamic(
     return bool(guards) and not value_in(newest, name)
 
 
-def _already_dynamic(source: str, number: Change) -> Change:
+def _already_dynamic(source: str) -> Change:
     """Return what to change if only the first version treats a number as a constant."""
     done = by_hand(f"no change needed: PyTorch has already made {in_sentence(source)} dynamic")
-    sooner = forms.option("dynamic=True", " to avoid the first recompile")
-    others = (remedy for remedy in number.remedies if remedy.kind != "option")
-    return Change((*done, sooner, *others))
+    return Change((*done, forms.option("dynamic=True", " to avoid the first recompile")))
 
 
 def _passed(
@@ -189,12 +186,15 @@ _BY_KIND = {
     "type": "pass the same type each time, or accept one version per type",
     "identity": "pass the same object each time, or pass what it holds (tensors, numbers) instead",
     "key": "pass the same keys each time: the keys of a dict are constants of the compiled code",
+    "keys": "pass the same keys in the same order each time: they are constants in the compiled "
+    "code; for a few sets of keys no change is needed, as each has its own version",
     "requires_grad": "warm up calls with and without gradients: each has its own version; detach "
     "the input only if no gradient has to flow back through it",
     "dtype": "convert it before the call, so that its dtype is the same each time",
     "device": "move it before the call, so that it is on the same device each time",
     "stride": "make the input contiguous before the call (.contiguous())",
-    "rank": "pass the same number of dimensions each time (unsqueeze, reshape)",
+    "rank": "pass the same number of dimensions each time (unsqueeze, reshape), or accept one "
+    "version per number of dimensions",
     "dispatch keys": "pass the same kind of tensor each time (inference tensors, subclasses and "
     "functorch tensors differ)",
     "global state": "warm up each state in which it is called (grad mode, autocast, default dtype, "

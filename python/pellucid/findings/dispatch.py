@@ -17,11 +17,11 @@ class Meaning(NamedTuple):
     remedy: str
 
 
-# torch guards the keys of the tensor and of the mode together, but it guards the mode first. If one
-# of these two keys differs, inference_mode removed it from the tensor.
+# torch guards the keys of the tensor and of the mode together: a tensor that is used inside
+# inference_mode and one that was created there and is used outside have the same keys.
 _OF_INFERENCE = Meaning(
-    "it was made outside inference_mode",
-    "it was made inside inference_mode",
+    "it is an ordinary tensor outside inference_mode",
+    "it is used inside inference_mode or was created there",
     "use torch.no_grad() in place of inference_mode, or call `.clone()` on its tensors after it "
     "ends",
 )
@@ -75,8 +75,8 @@ def keys_in_words(expected: str, actual: str) -> tuple[str, str]:
     Both are empty if the keys give no answer.
 
     >>> before, after = "DispatchKeySet(CPU, AutogradCPU)", "DispatchKeySet(CPU)"
-    >>> keys_in_words(before, after)[0]
-    'it was made outside inference_mode, then it was made inside inference_mode'
+    >>> keys_in_words(before, after)[0].partition(", then ")[2]
+    'it is used inside inference_mode or was created there'
     """
     old, new = (set(_KEY.findall(text.partition("(")[2])) for text in (expected, actual))
     for pattern, meaning in _MEANINGS:

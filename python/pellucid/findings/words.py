@@ -121,6 +121,8 @@ def difference(failure: GuardFailure, actual: str = "") -> str:
     if failure.kind in ("shape", "condition"):
         told = _INDEXED.sub(r".\1(\2)", failure.source)
         return f"`{told}` no longer holds"
+    if failure.kind == "keys":
+        return f"the keys of {source} changed: {expected}"
     if failure.kind == "key":
         return f"the keys of `{failure.source.partition('[')[0]}` changed ({source})"
     if failure.kind == "type":
@@ -133,7 +135,7 @@ def difference(failure: GuardFailure, actual: str = "") -> str:
     if failure.kind == "rank":
         return f"the number of dimensions of {source} changed from {expected} to {came}"
     if failure.kind == "none":
-        return f"{source} is no longer None"
+        return f"{source} is {'now' if expected == 'not None' else 'no longer'} None"
     if failure.kind == "global state":
         parts = [part.replace("_", " ") for part in expected.split()]
         state = ", ".join(parts) or "grad mode, autocast, default device, …"

@@ -12,6 +12,8 @@ import functools
 import re
 from typing import Callable, Match, Sequence
 
+from pellucid.brief import counted
+
 from .breaks import stack_of
 from .events import CompileKey, GuardFailure, Place
 from .names import as_written, scrub
@@ -56,6 +58,11 @@ _IDENTITY = re.compile(r"^___check_obj_id\((?P<source>.*), \S+\)(?:, type=(?P<ex
 _LENGTH = re.compile(
     r"^(?:len\((?P<source>.*)\) == (?P<expected>\d+)|not (?P<empty>[\w.\[\]'\"]+))$"
 )
+# A dict has another number of keys: of all texts, only this one has what is true of the new call.
+_KEYS = re.compile(r"^len\((?P<source>.*)\) != (?P<number>\d+)$")
+_NTH_KEY = re.compile(
+    r"^list\(dict\.keys\((?P<source>.*)\)\)\[(?P<index>\d+)\] == (?P<expected>.*)$", re.DOTALL
+)
 _RANGE = re.compile(r"^___normalize_range_iter\((?P<source>.*)\) == \((?P<expected>.*)\)$")
 _ITEM = re.compile(r"^(?:KeyError|IndexError) on (?P<source>.*)$")
 _ATTRIBUTE = re.compile(
@@ -70,7 +77,7 @@ _FREED = re.compile(r"^Cache line invalidated because (?P<source>.*) got dealloc
 _DEAD = re.compile(r"weakref|is invalidated|cache entry is invalid", re.IGNORECASE)
 _MARKED = re.compile(r"_dynamo_(?:\w+_)?indices|_dynamo_dim_marking|dynamic_indices")
 _ALIAS = re.compile(r"^(?P<source>.*) is (?P<expected>[LG]\[.*\]|(?!None$)[\w.\[\]'\"]+)$")
-_NONE = re.compile(r"^(?P<source>.*) is (?P<expected>None)$")
+_NONE = re.compile(r"^(?P<source>.*) is (?P<expected>(?:not )?None)$")
 _BACKEND = re.compile(r"^___check_current_backend\(|BACKEND_MATCH|backend")
 _COMPARED = re.compile(r"^(?P<source>.*?) (?P<how>==|!=|<=|>=|<|>) (?P<expected>.*)$", re.DOTALL)
 _JOINED = re.compile(r" (?:and|or) |[<>=]=?.*[<>=]")
@@ -205,7 +212,9 @@ def _tensor(found: Match[str]) -> tuple[str, str, str, str]:
     elif what in ("dtype", "device", "requires_grad"):
         source = f"{source}.{what}"
     kind = {"dispatch key set": "dispatch keys"}.get(what, what)
-    return kind, source, _part(found, "expected").rstrip("."), _part(found, "actual").rstrip(".")
+    # torch may add advice to the value, as a second sentence.
+    actual = _part(found, "actual").partition(". ")[0]
+    return kind, source, _part(found, "expected").rstrip("."), actual.rstrip(".")
 
 
 def _gradient(found: Match[str]) -> tuple[str, str, str, str]:
@@ -224,6 +233,14 @@ def _of(kind: str) -> Callable[[Match[str]], tuple[str, str, str, str]]:
 
 def _length(found: Match[str]) -> tuple[str, str, str, str]:
     return "length", found["source"] or found["empty"], found["expected"] or "0", ""
+
+
+def _keys(found: Match[str]) -> tuple[str, str, str, str]:
+    return "keys", found["source"], f"it had {counted(int(found['number']), 'key')}", ""
+
+
+def _nth_key(found: Match[str]) -> tuple[str, str, str, str]:
+    return "keys", found["source"], f"key {found['index']} was {found['expected']}", ""
 
 
 def _attribute(found: Match[str]) -> tuple[str, str, str, str]:
@@ -275,6 +292,8 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[[Match[str]], tuple[str, str, str,
     (_CONTAINS, _contains),
     (_ATTRIBUTE, _attribute),
     (_RANGE, _of("iterator")),
+    (_KEYS, _keys),
+    (_NTH_KEY, _nth_key),
     (_LENGTH, _length),
     (_NONE, _of("none")),
     (_COMPARED, _compared),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Sequence
@@ -157,7 +158,25 @@ def _merged(groups: list[tuple[tuple[object, ...], Group]]) -> list[Group]:
     return [group for _, group in kept]
 
 
+_CLOSURE = re.compile(r"^(?P<owner>.+?)\.__closure__\[\d+\]\.cell_contents$")
+_HINT = re.compile(r'\(HINT: guard on "(\w+)"\)')
+
+
+def _captured(group: Group) -> tuple[str, str]:
+    """Return a captured variable and the function that captures it; empty for other values."""
+    owner = _CLOSURE.match(group.source)
+    name = next(filter(None, map(_HINT.search, group.texts)), None)
+    return ("", "") if owner is None or name is None else (name[1], owner["owner"])
+
+
 def _cause(group: Group) -> str:
+    name, owner = _captured(group)
+    return _in_words(group).replace(
+        f"`{group.source}`", f"`{name}`, captured by `{owner}`,", bool(name)
+    )
+
+
+def _in_words(group: Group) -> str:
     values, first = group.values, group.failures[0][1]
     if (
         group.kind
@@ -197,7 +216,15 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
     if shared:
         advice = Change(by_hand(_SHARED), why=shared)
     place = advice.place or group.place
-    remedies = with_hints(advice.remedies, group.texts)
+    # torch gives its hint about the sizes of parameters for whatever differs in a parameter.
+    hints = () if group.kind in _NOT_SIZES else group.texts
+    remedies = with_hints(advice.remedies, hints)
+    captured, _ = _captured(group)
+    if captured:
+        remedies = tuple(
+            replace(remedy, words=remedy.words.replace(group.source, captured))
+            for remedy in remedies
+        )
     sure = "likely" if remedies else "certain"
     if tried and advice.makes_one:
         both = next((f.version for key, f in group.failures if key == tried[0]), None)
@@ -232,6 +259,7 @@ def _finding(capture: Capture, program: Program, group: Group) -> Finding:
     )
 
 
+_NOT_SIZES = ("dtype", "device", "requires_grad", "rank", "dispatch keys", "type")
 _SHARED = (
     "no change needed unless the limit is hit: each function needs its own version. If it is hit, "
     "raise torch._dynamo.config.recompile_limit, or compile the functions that are wrapped"
