@@ -560,6 +560,34 @@ def test_a_captured_variable_is_told_by_its_name():
     assert "__closure__" not in found.remedy and "`alpha`" in found.remedy
 
 
+@pytest.mark.parametrize(
+    "code, remedy",
+    [
+        ("if x.sum().item() > 3:\n        y = y + 1", "torch.where(x.sum() > 3, y + 1, y)"),
+        ("while x.sum().item() > 3:\n        y = y + 1", "a fixed number of steps"),
+        ("if int(x.sum()) > 3:\n        y = y + 1", "choose with torch.where"),
+        ("y = y * x.sum().item()", "capture_scalar_outputs = True"),
+    ],
+)
+def test_a_number_that_is_tested_is_a_branch_and_no_setting_helps(code, remedy):
+    text = f"import torch\n\ndef f(x, y):\n    {code}\n    return y\n"
+    hint = "  Hint: Set `torch._dynamo.config.capture_scalar_outputs = True`\n"
+    event = broken(4, "Unsupported Tensor.item() call", more=hint)
+    (found,) = find(dataclasses.replace(capture(), events=(Source(FILE, text, ""), frame(), event)))
+    told = found.remedy + "".join(r.diff for r in found.remedies)
+    assert remedy in told and ("capture_scalar" in told) == ("capture_scalar" in remedy)
+
+
+def test_a_number_in_an_autograd_function_is_not_made_a_symbol():
+    text = "import torch\n\nclass Round(torch.autograd.Function):\n    @staticmethod\n"
+    text += "    def forward(ctx, x):\n        return x * x.max().item()\n"
+    event = broken(
+        6, "Unsupported Tensor.item() call", more="  Hint: Set `torch._dynamo.config.x = True`"
+    )
+    (found,) = find(dataclasses.replace(capture(), events=(Source(FILE, text, ""), frame(), event)))
+    assert "config" not in found.remedy and "pass it in" in found.remedy
+
+
 def test_errors_of_torchs_own_are_told_as_such():
     def told(kind, reason):
         return only([Skipped(KEY, Place(FILE, 4, "step"), kind, reason, True)])

@@ -20,6 +20,8 @@ class Advice:
     remedies: tuple[Remedy, ...] = ()
     sure: str = "certain"
     kind: str = "break"
+    with_hints: bool = True
+    """False if the settings that torch's hints name do not help here."""
 
 
 Make = Callable[["Match[str]", Break, Program, "Place | None"], Advice]

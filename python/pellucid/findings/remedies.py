@@ -27,7 +27,8 @@ _OPTIMIZERS = "/torch/optim/"
 def advise(program: Program, place: Place | None, event: Break) -> Advice:
     """Return the advice on a break; torch's own words if it is unknown."""
     advice = _advice(program, place, event)
-    return replace(advice, remedies=with_hints(advice.remedies, event.hints))
+    hints = event.hints if advice.with_hints else ()
+    return replace(advice, remedies=with_hints(advice.remedies, hints))
 
 
 def _advice(program: Program, place: Place | None, event: Break) -> Advice:
@@ -91,6 +92,15 @@ _BOTH_SIDES = "changes gradients if the side that is not chosen gives NaN or Inf
 def _scalar(found: Match[str], event: Break, program: Program, place: Place | None) -> Advice:
     call = rewrites.scalar_call(program, place)
     cause = f"`{call}` turns a tensor's value into a Python number, which is only known at run time"
+    if rewrites.is_tested(program, place, call):
+        # As a symbol, the number would break the graph at the same line.
+        branch = _branch(found, event, program, place)
+        cause += ", and the code tests it"
+        return Advice(cause, branch.remedies, branch.sure, with_hints=False)
+    if any(rewrites.in_autograd_function(program, at) for at in event.frames):
+        # There, torch raises an error if a number becomes a symbol.
+        words = "keep it as a tensor, or compute it before the autograd.Function and pass it in"
+        return Advice(cause, by_hand(words), with_hints=False)
     line = "torch._dynamo.config.capture_scalar_outputs = True"
     words = "set {}, so that the number is a symbol in the graph"
     return Advice(cause, (set_to(program, place, line, words), *by_hand("keep it as a tensor")))

@@ -36,6 +36,29 @@ def _loop_around(program: Program, place: Place | None, node: ast.stmt) -> bool:
     return False
 
 
+def is_tested(program: Program, place: Place | None, call: str) -> bool:
+    """Return true if a line tests the result of a call, such as ``.item()``."""
+    name = call.strip(".()")
+    node = None if place is None else program.statement(place)
+    for part in ast.walk(node) if node is not None else ():
+        if isinstance(part, (ast.If, ast.While, ast.Assert, ast.IfExp)):
+            calls = (n.func for n in ast.walk(part.test) if isinstance(n, ast.Call))
+            if any(_name(func) == name or getattr(func, "attr", "") == name for func in calls):
+                return True
+    return False
+
+
+def in_autograd_function(program: Program, place: Place) -> bool:
+    """Return true if a line is in a class that derives from ``torch.autograd.Function``."""
+    tree = program.tree(place.file)
+    return any(
+        isinstance(node, ast.ClassDef)
+        and node.lineno <= place.line <= (node.end_lineno or 0)
+        and any(_last(base) == "Function" for base in node.bases)
+        for node in (ast.walk(tree) if tree is not None else ())
+    )
+
+
 def block_around(program: Program, place: Place | None) -> str:
     """Return the block around a line in which torch cannot resume: ``try``, ``with``, or empty."""
     if place is None:
@@ -71,7 +94,12 @@ def as_where(program: Program, place: Place | None) -> str:
     other = otherwise[1] if otherwise is not None else name
     indent = " " * node.col_offset
     start = f"{indent}return " if name == "return" else f"{indent}{name} = "
-    new = f"{start}torch.where({text(node.test)}, {value}, {other})"
+    test = text(node.test).replace(".item()", "")
+    if any(
+        _name(call.func) in _NUMBERS for call in ast.walk(node.test) if isinstance(call, ast.Call)
+    ):
+        return ""  # torch.where() takes no Python number
+    new = f"{start}torch.where({test}, {value}, {other})"
     return program.diff(place.file, node.lineno, node.end_lineno or node.lineno, [new])
 
 
