@@ -40,6 +40,8 @@ from pellucid.dump.model.nodes import Node
 from pellucid.dump.store.load import load_all
 from pellucid.errors import NotADump
 from pellucid.findings import count_line, find, find_all
+from pellucid.findings.counts import counts_of
+from pellucid.findings.summary import summary
 from pellucid.findings.text import as_json, explanation
 from pellucid.torch.commands import STYLES
 
@@ -586,6 +588,15 @@ def test_a_number_in_an_autograd_function_is_not_made_a_symbol():
     )
     (found,) = find(dataclasses.replace(capture(), events=(Source(FILE, text, ""), frame(), event)))
     assert "config" not in found.remedy and "pass it in" in found.remedy
+
+
+def test_a_compile_that_raised_has_compiled_nothing():
+    made = capture(frame(), Skipped(KEY, Place(FILE, 4, "step"), "ValueError", "no", True))
+    assert counts_of([made], ()).compiled == "nothing compiled"
+    assert [line.text for line in summary([made], ())[:2]] == [
+        "Compiled    nothing",
+        "Decompiled  nothing",
+    ]
 
 
 def test_errors_of_torchs_own_are_told_as_such():

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Sequence
 
 from pellucid.brief import counted
-from pellucid.dump.model.capture import Capture, count_graphs
+from pellucid.dump.model.capture import Capture, count_graphs, refused
 from pellucid.dump.model.events import Frame, Graph
 from pellucid.dump.model.names import is_resumed
 
@@ -77,17 +77,24 @@ def counts_of(captures: Sequence[Capture], findings: Sequence[Finding]) -> Count
     Ranks compile the same functions, so for each function the rank with the most versions counts.
     """
     versions = versions_of(captures)
+    graphs = ([g for g in c.of(Graph) if g.key not in refused(c)] for c in captures)
     compiled, of = compiled_lines(captures) if versions else (0, 0)
     return Counts(
         functions=len(versions),
         versions=sum(versions.values()),
-        frames=sum(len(capture.of(Frame)) for capture in captures),
-        graphs=sum(count_graphs(capture.of(Graph)) for capture in captures),
+        frames=sum(len(installed(capture)) for capture in captures),
+        graphs=sum(map(count_graphs, graphs)),
         breaks=sum(finding.count for finding in findings if finding.kind in BREAKS),
         recompiles=sum(finding.count for finding in findings if finding.kind in RECOMPILES),
         lines=compiled,
         left_out=of - compiled,
     )
+
+
+def installed(capture: Capture) -> list[Frame]:
+    """Return the frames of a capture whose compile raised no error."""
+    not_run = refused(capture)
+    return [frame for frame in capture.of(Frame) if frame.key not in not_run]
 
 
 def versions_of(captures: Sequence[Capture]) -> dict[tuple[str, int, str], int]:
@@ -98,7 +105,7 @@ def versions_of(captures: Sequence[Capture]) -> dict[tuple[str, int, str], int]:
     found: dict[tuple[str, int, str], int] = {}
     for capture in captures:
         program = Program(capture)
-        frames = capture.of(Frame)
+        frames = installed(capture)
         parts: dict[tuple[str, int, str], Counter[int]] = {}
         whole = {(f.place.file, root_of(f)) for f in frames if _is_whole(f)}
         for frame in frames:

@@ -12,7 +12,7 @@ from pellucid.dump.model.capture import Capture
 from pellucid.dump.model.events import Break, Frame, Graph, Skipped
 from pellucid.dump.model.names import is_resumed
 
-from .counts import counts_of, versions_of
+from .counts import counts_of, installed, versions_of
 from .find import count_line
 from .finding import Finding
 from .kinds import KINDS
@@ -114,7 +114,7 @@ def _quoted(name: str) -> str:
 
 
 def _decompiled(captures: Sequence[Capture]) -> str:
-    frames = [frame for capture in captures for frame in capture.of(Frame)]
+    frames = [frame for capture in captures for frame in installed(capture)]
     if not frames:
         return "nothing"
     resumed = sum(is_resumed(frame.place.function) for frame in frames)

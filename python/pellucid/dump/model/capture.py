@@ -13,7 +13,7 @@ from pellucid.brief import counted
 from pellucid.shown import Shown
 
 from .dynamo_names import renamed
-from .events import CacheEntry, CompileKey, Frame, Graph, Place, Span, Times
+from .events import CacheEntry, CompileKey, Frame, Graph, Place, Skipped, Span, Times
 from .graph_text import nodes_of_text
 from .nodes import Node, Nodes, nodes_from_bytes
 
@@ -51,6 +51,14 @@ def first_graphs(graphs: Iterable[Graph]) -> list[Graph]:
 def count_graphs(graphs: Iterable[Graph]) -> int:
     """Return the number of compiled graphs, as :func:`first_graphs` returns them."""
     return len(first_graphs(graphs))
+
+
+def refused(capture: Any) -> dict[CompileKey, str]:
+    """Return the compiles of a capture or session that raised an error, and the error's class.
+
+    torch may have generated their code, but it never runs.
+    """
+    return {event.key: event.kind for event in capture.of(Skipped) if event.raised}
 
 
 def place_of_versions(frames: Sequence[Frame]) -> Place:

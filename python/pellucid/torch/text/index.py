@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Container, Iterable, Mapping, Sequence
 
 from pellucid.brief import counted
-from pellucid.dump.model.capture import Capture, count_graphs, place_of_versions
+from pellucid.dump.model.capture import Capture, count_graphs, place_of_versions, refused
 from pellucid.dump.model.events import (
     Artifact,
     AutogradCompile,
@@ -137,8 +137,8 @@ set breakpoints in files that run.
 
 def _summary(session: Session, known: Capture, findings: Sequence[Finding]) -> str:
     frames = session.of(Frame)
-    refused = {event.key for event in session.of(Skipped) if event.raised}
-    swapped = sum(frame.swapped and frame.key not in refused for frame in frames)
+    raised = refused(session)
+    swapped = sum(frame.swapped and frame.key not in raised for frame in frames)
     proven = sum(frame.verdict.proven for frame in frames)
     running = len(session.running_graphs())
     graphs = len({graph.file for graph in session.of(Graph)})
@@ -159,7 +159,7 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
     cached = {use.key for use in session.of(CacheUse) if use.result == "hit"}
     lines: list[str] = []
     kernels, wrappers = _kernels(session), session.of(Wrappers)
-    refused = {event.key: event.kind for event in session.of(Skipped) if event.raised}
+    raised = refused(session)
     names = Counter(label(place_of_versions(versions).function) for versions in full.values())
     for file, versions in full.items():
         place = place_of_versions(versions)
@@ -174,8 +174,8 @@ def _functions(session: Session, full: Mapping[str, Sequence[Frame]]) -> str:
         ]
         for frame in versions:
             status = frame_status(frame)
-            if frame.key in refused:
-                status = f"{frame.verdict.status}, never runs: torch raised {refused[frame.key]}"
+            if frame.key in raised:
+                status = f"{frame.verdict.status}, never runs: torch raised {raised[frame.key]}"
             lines.append(f"| {frame.key} | {_link(frame.file)} | {_cell(status)} |")
         lines.append("")
         for frame in versions:
