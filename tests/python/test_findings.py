@@ -599,6 +599,16 @@ def test_a_compile_that_raised_has_compiled_nothing():
     ]
 
 
+def test_a_restart_names_its_break_not_all_that_torch_says():
+    reason = "Unsupported Tensor.item() call\n  Explanation: Dynamo does not.\n  Hint: Set it.\n"
+    signal = "<class 'torch._dynamo.exc.TensorifyScalarRestartAnalysis'>"
+    metrics = Metrics(KEY, {"restart_reasons": [reason, signal]})
+    (found,) = find(
+        timed([metrics], [("compile_attempt_0", 0, 6.0, ""), ("compile_attempt_1", 6, 1.0, "")])
+    )
+    assert found.cause.endswith("Unsupported Tensor.item() call; TensorifyScalarRestartAnalysis")
+
+
 def test_errors_of_torchs_own_are_told_as_such():
     def told(kind, reason):
         return only([Skipped(KEY, Place(FILE, 4, "step"), kind, reason, True)])

@@ -97,7 +97,7 @@ def _finding(
     if found is None:
         head = accounts_of(first.reason)[0]
         words = " ".join((head.explanation or head.kind or first.reason).split())
-        found = f"torch: {words}", (), "unknown", None
+        found = f"torch: {words.rstrip('.')}", (), "unknown", None
     cause, remedies, sure, other = found
     place = other or place
     if first.place is not None and (place is None or place.file != first.place.file):

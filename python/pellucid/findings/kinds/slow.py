@@ -7,7 +7,10 @@ each has a different remedy.
 
 from __future__ import annotations
 
+import re
+
 from pellucid.brief import counted
+from pellucid.dump.model.breaks import accounts_of
 from pellucid.dump.model.capture import Capture
 from pellucid.dump.model.events import CompileKey, Frame, Metrics, Place, Times
 from pellucid.dump.model.failures import is_own
@@ -110,8 +113,8 @@ def _causes(
     lost = lost_attempts(capture, keys)
     if lost.seconds >= _LOST:
         reasons = [r for values in metrics for r in values.get("restart_reasons") or ()]
-        listed = "; ".join(dict.fromkeys(reasons)) or "torch gives no reason"
-        cause = f"`{name}` was retraced {len(lost.spans)} times: {' '.join(listed.split())}"
+        listed = "; ".join(dict.fromkeys(map(_reason, reasons))) or "torch gives no reason"
+        cause = f"`{name}` was retraced {len(lost.spans)} times: {listed}"
         add("restarts", lost, cause, _RESTARTED, "\n".join(dict.fromkeys(reasons)))
     tuned = autotuning(capture, keys)
     if tuned.seconds >= _TUNED:
@@ -134,6 +137,14 @@ def _causes(
     return found
 
 
+def _reason(text: str) -> str:
+    """Return torch's reason for a restart on one line: a break's name, or the class of a signal."""
+    signal = _SIGNAL.fullmatch(text.strip())
+    told = signal[1] if signal is not None else accounts_of(text)[0].kind or text
+    return " ".join(told.split())
+
+
+_SIGNAL = re.compile(r"<class '(?:\w+\.)*(\w+)'>")
 _RESTARTED = (
     "each restart traces the frame from its beginning: break the graph on purpose before the code "
     "that cannot be traced (`torch._dynamo.graph_break()`), or move that code out of the compiled "
