@@ -2,8 +2,17 @@
 
 import pytest
 from pellucid import load
-from pellucid.dump.model.events import Break, LateHook, Passed, Recompile, Skipped, Stance
+from pellucid.dump.model.events import (
+    Break,
+    LateHook,
+    Passed,
+    Recompile,
+    Skipped,
+    Stance,
+    Unbacked,
+)
 from pellucid.findings import find
+from pellucid.findings.counts import counts_of
 from pellucid.torch import prepare_debug
 from support import torch_version
 
@@ -38,6 +47,24 @@ def test_an_error_that_the_program_saw_is_told_from_a_frame_that_is_left(torch, 
     index = (tmp_path / "index.md").read_text()
     assert index.startswith("# What torch.compile produced\n\n## Findings")
     assert "## Compiles that failed" in index and "## Skipped frames" in index
+
+
+def test_an_export_that_fails_outside_dynamo_names_its_line(torch, dynamo, tmp_path):
+    newest(torch)
+
+    class Cut(torch.nn.Module):
+        def forward(self, x, lengths):
+            x = x[: lengths.max().item()]
+            return x[::2] if x.shape[0] > 4 else x
+
+    with prepare_debug(tmp_path) as session, pytest.raises(Exception, match="data-dependent"):
+        torch.export.export(Cut(), (torch.ones(8), torch.tensor([2, 7])))
+    line = Cut.forward.__code__.co_firstlineno + 2
+    (failed,) = find(load(tmp_path))
+    assert (failed.kind, failed.place.file, failed.place.line) == ("failed", __file__, line)
+    assert "tensor's values" in failed.cause and "> 4" in failed.cause
+    assert all(event.place is None for event in session.of(Unbacked))  # not a line of ours
+    assert counts_of([load(tmp_path)], ()).compiled == "nothing compiled"
 
 
 def test_a_break_where_none_is_allowed_reaches_the_program(torch, dynamo, tmp_path):

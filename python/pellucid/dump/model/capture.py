@@ -58,7 +58,8 @@ def refused(capture: Any) -> dict[CompileKey, str]:
 
     torch may have generated their code, but it never runs.
     """
-    return {event.key: event.kind for event in capture.of(Skipped) if event.raised}
+    raised = (event for event in capture.of(Skipped) if event.raised and event.key.id is not None)
+    return {event.key: event.kind for event in raised}
 
 
 def place_of_versions(frames: Sequence[Frame]) -> Place:

@@ -222,7 +222,7 @@ KINDS: Mapping[str, Fate] = {
     "artifact:*_activation_quantization_bwd_aten_pass": Fate(GRAPH),
     "artifact:compiled_autograd_graph_pre_reordering": Fate(GRAPH),
     "artifact:inductor_fx_passes_overlap_bucketing": Fate(GRAPH),
-    "artifact:make_fx_fail_partial": Fate(GRAPH),
+    "artifact:make_fx_fail_partial": Fate(TAKEN, "untraced"),
     "artifact:min_cut_failed_fx_graph": Fate(GRAPH),
     "artifact:overlap_scheduling_graph_before": Fate(GRAPH),
     "artifact:overlap_scheduling_graph_after": Fate(GRAPH),

@@ -102,7 +102,7 @@ def _finding(
     place = other or place
     if first.place is not None and (place is None or place.file != first.place.file):
         cause += f", while `{label(first.place.function)}` was compiled"
-    keys = tuple(dict.fromkeys(str(event.key) for event in events))
+    keys = tuple(dict.fromkeys(str(event.key) for event in events if event.key.id is not None))
     return Finding(
         id=identify("failed", place, first.kind),
         kind="failed",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from types import CodeType
 from typing import Any, Iterable, Iterator, Mapping
@@ -71,6 +72,10 @@ class Process:
         ``values`` are torch's metrics of the compile.
         """
         return outcomes.failure(kind)
+
+    def handled(self) -> BaseException | None:
+        """Return the exception that is being handled."""
+        return sys.exc_info()[1]
 
     def computed_again(self) -> frozenset[str] | None:
         """Return the operations that torch recomputes in a backward pass; None if unknown."""

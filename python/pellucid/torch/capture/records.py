@@ -148,9 +148,19 @@ def _recompile(session: Session, key: CompileKey, record: TraceRecord, process: 
     session.record(Recompile(key, reasons, failures_of(key, reasons)))
 
 
+def _traced(record: TraceRecord, process: Process) -> tuple[Place, ...]:
+    """Return the calls that torch is tracing, if an event has them."""
+    frames = places_of(record.data.get("user_stack"), process)
+    # Outside Dynamo, torch gives the stack of the process, which ends in our files.
+    return () if frames and _TAP in frames[-1].file.replace("\\", "/") else frames
+
+
+_TAP = "/pellucid/torch/taps/"
+
+
 def _specialized(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
     if isinstance(record.data, dict):
-        frames = places_of(record.data.get("user_stack"), process)
+        frames = _traced(record, process)
         of = tuple(map(str, record.data.get("sources") or ()))
         value = str(record.data.get("value"))
         session.record(Specialized(key, of, value, innermost(frames), frames))
@@ -158,7 +168,7 @@ def _specialized(session: Session, key: CompileKey, record: TraceRecord, process
 
 def _unbacked(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
     if isinstance(record.data, dict):
-        frames = places_of(record.data.get("user_stack"), process)
+        frames = _traced(record, process)
         event = Unbacked(key, str(record.data.get("symbol")), innermost(frames), frames)
         if event not in session.of(Unbacked, key):
             session.record(event)

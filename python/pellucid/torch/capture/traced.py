@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from typing import Any
 
 from pellucid.dump.model.breaks import calls_of
@@ -12,8 +13,10 @@ from pellucid.dump.model.events import (
     BackwardFailure,
     CompileKey,
     MinCut,
+    Place,
     RankMismatch,
     SideEffect,
+    Skipped,
     Wrappers,
 )
 from pellucid.dump.model.names import scrub
@@ -88,6 +91,23 @@ def take_autograd_compile(
     reasons = table_of(record.payload, list)
     if reasons:
         session.record(AutogradCompile(key, tuple(scrub(str(reason)) for reason in reasons)))
+
+
+def take_untraced(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
+    """Record an error of torch that ends a trace outside Dynamo, such as torch.export's."""
+    error = process.handled()
+    if key.id is not None or error is None or not type(error).__module__.startswith("torch."):
+        return  # Dynamo reports its own failures
+    steps = traceback.walk_tb(error.__traceback__)
+    codes = [(frame.f_code, line) for frame, line in steps]
+    frames = tuple(Place(code.co_filename, line, code.co_name) for code, line in codes)
+    own = tuple(frame for frame in frames if process.is_users(frame.file))
+    for frame in own:
+        process.keep_source(session, frame.file)
+    kind, at = type(error).__name__, (own or frames)[-1]
+    event = Skipped(key, None, kind, scrub(str(error)), raised=True, at=at, frames=own)
+    if event not in session.of(Skipped, key):
+        session.record(event)
 
 
 def take_min_cut(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:

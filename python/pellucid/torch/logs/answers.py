@@ -114,6 +114,9 @@ class Answers(Process):
         soft = is_soft({name})
         return Failure(is_raised({name}, soft and strict, suppressed), self.error, None)
 
+    def handled(self) -> None:
+        return None
+
     def thread(self) -> int:
         return self.number_of_thread
 
