@@ -120,6 +120,18 @@ def test_the_second_call_finds_what_recompiles_for_the_same_arguments(torch, com
     assert_compiles(compiled(Counts()), torch.ones(3), calls=1)
 
 
+def test_a_reset_between_the_calls_is_the_reason_for_a_second_graph(torch, compiled):
+    step = compiled(lambda x: x * 2)
+
+    def again():
+        torch._dynamo.reset()
+        return step(torch.ones(3))
+
+    text = failure(again)
+    assert "expected 1 graph; got 2 graphs" in text
+    assert "reset() was called during the calls" in text
+
+
 def test_an_error_of_the_compiler_is_explained_and_others_are_raised(torch, compiled):
     wrong_shapes = compiled(lambda x: x @ torch.ones(x.shape[0] + 1, 2))
     text = failure(wrong_shapes, torch.ones(3))
@@ -221,6 +233,21 @@ def test_a_capture_is_named_after_its_test_and_shown_if_the_test_fails(project, 
     assert (folder / "page.html").is_file()
     assert '"test_it.py::test_wrong[3]"' in (folder / "times.json").read_text()
     assert (tmp_path / "out" / "test_it" / "test_numbers" / "session.json").is_file()
+
+
+def test_the_capture_of_an_assertion_is_not_part_of_that_of_its_test(project, tmp_path):
+    (tmp_path / "test_both.py").write_text(
+        "import torch\n"
+        "from pellucid.testing import assert_compiles\n"
+        "from program import step\n"
+        "def test_both(pellucid_capture):\n"
+        "    try:\n"
+        "        assert_compiles(step, torch.ones(3), graphs=2)\n"
+        "    except AssertionError as error:\n"
+        "        assert 'test_both.assert_compiles' in str(error)\n"
+        "    assert len(pellucid_capture.captures) == 1\n"
+    )
+    assert "1 passed" in project("test_both.py")
 
 
 def test_it_works_in_the_workers_of_xdist(project, tmp_path):

@@ -44,6 +44,8 @@ def new_dump(name: str = "") -> Path:
     node = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
     if not node or not folders:
         return Path(tempfile.mkdtemp(prefix="pellucid_test_"))
-    directory = folders[-1]() / path_of(node) / name
+    path = path_of(node)
+    # Next to the capture of the test, if there is one: below it, it would be part of that one.
+    directory = folders[-1]() / (path.with_name(f"{path.name}.{name}") if name else path)
     shutil.rmtree(directory, ignore_errors=True)
     return directory

@@ -9,6 +9,7 @@ from typing import Collection, Sequence
 
 from pellucid.brief import counted
 from pellucid.dump.model.capture import Capture
+from pellucid.dump.model.events import Frame
 from pellucid.findings import Finding, find_all
 from pellucid.findings.counts import BREAKS, RECOMPILES, Counts, counts_of
 from pellucid.findings.kinds import KINDS
@@ -78,6 +79,10 @@ def told(
     if len(wrong) > _MOST:
         lines.append(f"   and {len(wrong) - _MOST} more, on the page")
     lines += [*([""] if wrong else []), *compiled_lines(captures)]
+    if "graphs" in numbers and _was_reset(captures):
+        lines.append(
+            "torch.compiler.reset() was called during the calls, so code was compiled again."
+        )
     if error is None and not any(map(expected.forbids, wrong)):
         accepted = ", ".join(f"{name}={actual}" for name, (_, actual) in numbers.items())
         lines.append(f"If this is intended, pass {accepted} to assert_compiles.")
@@ -95,6 +100,11 @@ def _is_wrong(finding: Finding, expected: Expected, differs: Collection[str]) ->
     if finding.kind in RECOMPILES:
         return "recompiles" in differs or "graphs" in differs
     return expected.forbids(finding)
+
+
+def _was_reset(captures: Sequence[Capture]) -> bool:
+    """Return true if functions were compiled before and after a reset of torch's caches."""
+    return any(len({frame.key.epoch for frame in c.of(Frame)}) > 1 for c in captures)
 
 
 def _headline(
