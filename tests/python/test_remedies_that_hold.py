@@ -11,6 +11,7 @@ from pellucid.dump.model.events import (
     Place,
     Recompile,
     Skipped,
+    Source,
     Verdict,
 )
 from pellucid.dump.model.failures import failures_of
@@ -197,3 +198,36 @@ def test_a_tensor_for_the_result_that_is_resized_is_no_error_of_the_program():
     reason = "Shape mismatch when calling <built-in> with `out=`. Provided `out=` shape: [0]."
     found = only([frame(), broken(5, "Shape mismatch with out= tensor variant", reason)])
     assert "resizes its `out=`" in found.cause and found.remedy.startswith("leave out `out=`")
+
+
+def test_a_size_that_any_version_bounds_is_not_marked_unbacked():
+    one = "0/0: tensor 'x' size mismatch at index 0. expected 1, actual 5"
+    mark = "torch._dynamo.decorators.mark_unbacked(x, 0)"
+    assert recompiled(one, "2 <= L['x'].size()[0]").remedies[0].code == mark
+    found = recompiled(one, "2 <= L['x'].size()[0] <= 16")
+    assert found.remedy.startswith("warm up both versions")
+    assert recompiled(one, "2 <= L['xx'].size()[0] <= 16").remedies[0].code == mark
+
+
+@pytest.mark.parametrize(
+    "line, remedy",
+    [
+        ("self.key = 1", "each module has its own value"),
+        ("sampler.key = 1", "pass only values that matter"),
+    ],
+)
+def test_an_attribute_that_is_set_from_outside_is_not_one_of_each_module(line, remedy):
+    text = f"class M:\n    def __init__(self):\n        {line}\n    def step(self, x):\n"
+    text += "        return x * self.key\n"
+    events = [Source("/home/me/m.py", text, ""), *(frame(f"0/{n}") for n in range(4))]
+    for number in (1, 2, 3):
+        guard = f"0/{number - 1}: self.key == 'k{number}'"
+        events.append(again(f"0/{number}", f"{guard}  # return x  # /home/me/m.py:5 in step"))
+    assert remedy in only(events).remedy
+
+
+def test_a_cache_that_the_function_fills_grows():
+    text = "CACHE = WeakKeyDictionary()\ndef f(x):\n    CACHE[x] = 1\n    return CACHE[x]\n"
+    events = [Source("/home/me/c.py", text, ""), frame(), frame("0/1")]
+    guard = "0/0: len(G['CACHE'].data) == 1  # CACHE[x] = 1  # /home/me/c.py:3 in f"
+    assert "it grows" in only([*events, again("0/1", guard)]).remedy

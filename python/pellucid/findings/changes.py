@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Sequence
+from typing import Iterable, Sequence
 
 from pellucid.dump.model.capture import Capture
 from pellucid.dump.model.events import CompileKey, GuardFailure, Place, Specialized
@@ -14,7 +14,16 @@ from pellucid.dump.model.names import as_written
 from . import remedy as forms
 from .dispatch import keys_in_words
 from .remedy import Remedy, by_hand
-from .rewrites import computed_in, counts_to, grows, is_argument, loops_over, sets, with_tensor
+from .rewrites import (
+    computed_in,
+    counts_to,
+    grows,
+    is_argument,
+    is_reassigned,
+    loops_over,
+    sets,
+    with_tensor,
+)
 from .source import Program
 from .trials import entry_of, value_in
 from .words import in_sentence
@@ -78,7 +87,8 @@ def change(
                 "them: each module has its own"
             )
         )
-    if kind == "value" and _ON_MODULE.match(source) and len(values) > 2:
+    is_set = is_reassigned(program, place, source)
+    if kind == "value" and _ON_MODULE.match(source) and len(values) > 2 and not is_set:
         return Change(
             by_hand(
                 f"pass what `{source}` selects as an argument, or compile the function that calls "
@@ -97,9 +107,7 @@ def change(
         if found is not None:
             size = (found["tensor"], found["index"])
             remedies = _unbacked(capture, size, failure.version, function)
-            # The code that tests the size still needs one, so it cannot be unbacked.
-            is_tested = "<= " in failure.text[found.end() :] or "> " in failure.text
-            return Change(remedies[1:] if is_tested else remedies)
+            return Change(remedies[_is_tested([failure.text], *size) :])
     if kind == "dispatch keys":
         words = [keys_in_words(failure.expected, failure.actual)[1] for _, failure in failures]
         return Change(by_hand(next(filter(None, words), _BY_KIND[kind])))
@@ -184,7 +192,8 @@ _BY_KIND = {
     "values no change is needed, as each has its own version",
     "none": "always pass a value, or warm up both cases: None and a value have separate versions",
     "type": "pass the same type each time, or accept one version per type",
-    "identity": "pass the same object each time, or pass what it holds (tensors, numbers) instead",
+    "identity": "pass the same object each time, or pass what it holds (tensors, numbers) instead; "
+    "for a few objects no change is needed, as each has its own version",
     "key": "pass the same keys each time: the keys of a dict are constants of the compiled code",
     "keys": "pass the same keys in the same order each time: they are constants in the compiled "
     "code; for a few sets of keys no change is needed, as each has its own version",
@@ -214,13 +223,13 @@ _BY_KIND = {
 
 
 def _length(program: Program, source: str, place: Place | None) -> str:
-    name = source.replace("global ", "").rpartition(".")[2]
-    if loops_over(program, place, name):
+    names = source.replace("global ", "").split(".")
+    if loops_over(program, place, names[-1]):
         return (
             "pass the same number of items, or stack them into one tensor: the loop over it is "
             "unrolled"
         )
-    if grows(program, place, name):
+    if any(grows(program, place, name) for name in names):
         return (
             "append to it outside the compiled function and pass in only what you need, or write "
             "into a tensor of a fixed size: it grows with every call"
@@ -283,6 +292,15 @@ _ZERO_ONE = "0/1 specialization"
 _SHAPE = re.compile(r"\b(?P<tensor>[A-Za-z_][\w.]*)\.size\(\)\[(?P<index>\d+)\]")
 
 
+def _is_tested(guards: Iterable[str], tensor: str, index: str) -> bool:
+    """Return true if guards bound a size from above: the code tests it, so it needs a value."""
+    size = re.compile(rf"\b{re.escape(tensor)}\.size\(\)\[{index}\]")
+    texts = (_SCOPE.sub(r"\1", guard) for guard in guards)
+    ends = (text[found.end() :] for text in texts for found in size.finditer(text))
+    return any("<= " in end or "> " in end for end in ends)
+
+
+_SCOPE = re.compile(r"\b[LG]\['(\w+)'\]")
 _EQUAL_SIZES = re.compile(r"^L\['(\w+)'\]\.size\(\)\[(\d+)\] == L\['(\w+)'\]\.size\(\)\[(\d+)\]$")
 
 
@@ -318,7 +336,12 @@ def _size(
         return Change()
     tensor, index = found["tensor"], found["index"]
     if "1" in values or "0" in values:
-        return Change(_unbacked(capture, (tensor, index), failures[0][1].version, function))
+        remedies = _unbacked(capture, (tensor, index), failures[0][1].version, function)
+        functions = {key.frame for key, _ in failures}
+        every = (entry for of in capture.caches.values() for entry in of)
+        versions = (entry for entry in every if entry.key and entry.key.frame in functions)
+        texts = (guard.text for entry in versions for guard in entry.guards)
+        return Change(remedies[_is_tested(texts, tensor, index) :])
     numbers = [int(value) for value in values if value.isdigit()]
     grows_by_one = len(numbers) > 1 and numbers[1] == numbers[0] + 1
     if grows_by_one and _CACHE.search(tensor):

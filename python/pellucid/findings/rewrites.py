@@ -237,6 +237,19 @@ def sets(program: Program, place: Place | None, source: str) -> bool:
     return any(_name(target) == name for node in assigned for target in node.targets)
 
 
+def is_reassigned(program: Program, place: Place | None, source: str) -> bool:
+    """Return true if a file sets such an attribute (``self.rate``) of an object from outside."""
+    tree = None if place is None else program.tree(place.file)
+    owner, _, name = source.rpartition(".")
+    return any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and node.attr == name
+        and _name(node.value) != owner
+        for node in (ast.walk(tree) if tree is not None and owner else ())
+    )
+
+
 def is_argument(program: Program, place: Place | None, name: str) -> bool:
     """Return true if the function that begins at a line has an argument of this name."""
     function = None if place is None else program.function(program.start(place))
