@@ -67,6 +67,21 @@ def test_an_export_that_fails_outside_dynamo_names_its_line(torch, dynamo, tmp_p
     assert counts_of([load(tmp_path)], ()).compiled == "nothing compiled"
 
 
+def test_an_export_that_fails_after_its_trace_is_a_finding(torch, dynamo, tmp_path):
+    newest(torch)
+
+    class Mean(torch.nn.Module):
+        def forward(self, x):
+            return x.sum(0) / x.shape[0]
+
+    sizes = {"x": {0: torch.export.Dim("batch", min=1, max=8)}}
+    with pytest.raises(Exception, match="specialized"), prepare_debug(tmp_path):
+        torch.export.export(Mean(), (torch.ones(1, 4),), dynamic_shapes=sizes)
+    (failed,) = find(load(tmp_path))
+    assert failed.cause.endswith("batch was given as dynamic, but is fixed to 1")
+    assert failed.place.file == __file__ and "at least 2" in failed.remedy
+
+
 def test_a_break_where_none_is_allowed_reaches_the_program(torch, dynamo, tmp_path):
     def printing(x):
         print("here")

@@ -167,6 +167,13 @@ def _constraint(capture: Capture, program: Program, event: Skipped) -> _Told | N
     if found is None:
         return None
     size = as_written(found["source"])
+    if event.key.id is None:  # torch.export, which takes the mark as an argument
+        words = "make the code work for every size"
+        if found["value"] in ("0", "1"):
+            words = "export with an example in which this size is at least 2"
+        automatic = "pass torch.export.Dim.AUTO for this size, so that torch may fix it"
+        cause = f"{size} was given as dynamic, but is fixed to {found['value']}"
+        return cause, (*by_hand(words), *by_hand(automatic)), "certain", None
     fixed = [
         s for s in capture.of(Specialized) if s.key == event.key and found["source"] in s.sources
     ]

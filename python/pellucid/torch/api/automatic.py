@@ -20,6 +20,7 @@ from pellucid.report import ending
 
 from ..capture.connection import CAPTURE, finish
 from ..capture.progress import wants_progress
+from ..capture.traced import add_error
 from ..taps import hooks
 from . import prepare
 
@@ -93,6 +94,8 @@ def end(origin: Origin) -> None:
             begin(origin)  # to report that nothing was compiled
             CAPTURE.open_sessions()
         for session in CAPTURE.automatic():
+            with session.guard("reading the error that ends the program"):
+                add_error(session, ending_error())
             finish(session)
     finally:
         if asked:

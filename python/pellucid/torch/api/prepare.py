@@ -20,6 +20,7 @@ from pellucid.findings import count_line
 
 from ..capture.connection import CAPTURE, finish
 from ..capture.progress import wants_progress
+from ..capture.traced import add_error
 from ..taps import hooks
 from ..text.dump import only_graphs
 
@@ -68,6 +69,12 @@ def prepare_debug(
     _tell_depyf_programs(opened)
     try:
         yield opened
+    except Exception as error:
+        session = CAPTURE.own(opened)
+        if session is not None:
+            with session.guard("reading the error that ends the capture"):
+                add_error(session, error)
+        raise
     finally:
         hide()
         # A process forked inside the block also leaves it, with its own capture.

@@ -25,7 +25,7 @@ from pellucid.dump.store.session import Session
 from ..taps.trace import TraceRecord
 from ..text.dump import graph_name, wrappers_text
 from .metrics import table_of
-from .process import Process
+from .process import PROCESS, Process
 
 _STAGE = "runtime_wrappers"
 _ALL = "aot_autograd_runtime_wrappers"
@@ -95,19 +95,27 @@ def take_autograd_compile(
 
 def take_untraced(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
     """Record an error of torch that ends a trace outside Dynamo, such as torch.export's."""
-    error = process.handled()
-    if key.id is not None or error is None or not type(error).__module__.startswith("torch."):
-        return  # Dynamo reports its own failures
-    steps = traceback.walk_tb(error.__traceback__)
-    codes = [(frame.f_code, line) for frame, line in steps]
-    frames = tuple(Place(code.co_filename, line, code.co_name) for code, line in codes)
+    if key.id is None:  # Dynamo reports its own failures
+        add_error(session, process.handled(), process)
+
+
+def add_error(session: Session, error: BaseException | None, process: Process = PROCESS) -> None:
+    """Record an error of torch's compiler that reached the program, if none is recorded yet."""
+    if error is None or not type(error).__module__.startswith(_COMPILER):
+        return
+    if any(event.raised for event in session.of(Skipped)):
+        return
+    steps = [(step.f_code, line) for step, line in traceback.walk_tb(error.__traceback__)]
+    frames = tuple(Place(code.co_filename, line, code.co_name) for code, line in steps)
     own = tuple(frame for frame in frames if process.is_users(frame.file))
     for frame in own:
         process.keep_source(session, frame.file)
-    kind, at = type(error).__name__, (own or frames)[-1]
-    event = Skipped(key, None, kind, scrub(str(error)), raised=True, at=at, frames=own)
-    if event not in session.of(Skipped, key):
-        session.record(event)
+    at, key = (own or frames or (None,))[-1], CompileKey(None)
+    kind, text = type(error).__name__, scrub(str(error))
+    session.record(Skipped(key, None, kind, text, raised=True, at=at, frames=own))
+
+
+_COMPILER = ("torch._dynamo.", "torch.fx.", "torch._export", "torch.export", "torch._functorch.")
 
 
 def take_min_cut(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
