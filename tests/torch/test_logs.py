@@ -228,7 +228,7 @@ def test_the_command(
     monkeypatch.setenv("PELLUCID_QUIET", "")  # put back after the test, as --quiet sets it
     assert main(["import", str(ONE), str(tmp_path / "made")]) == 0
     out, err = capsys.readouterr()
-    assert out == "1 failed to compile, 1 graph break, 1 recompile\n"
+    assert out == "1 failed compile, 1 graph break, 1 recompile\n"
     assert err == f"pellucid: {tmp_path / 'made' / 'page.html'}\n"
     assert main(["import", str(tmp_path / "none"), str(tmp_path / "x")]) == 1
     assert capsys.readouterr()[1] == (

@@ -135,13 +135,13 @@ def test_a_reset_between_the_calls_is_the_reason_for_a_second_graph(torch, compi
 def test_an_error_of_the_compiler_is_explained_and_others_are_raised(torch, compiled):
     wrong_shapes = compiled(lambda x: x @ torch.ones(x.shape[0] + 1, 2))
     text = failure(wrong_shapes, torch.ones(3))
-    assert text.startswith("the call raised ") and "1. failed to compile  test_testing.py" in text
+    assert text.startswith("the call raised ") and "1. failed compile  test_testing.py" in text
 
     def whole(x):
         return x + 1 if x.sum() > 0 else x
 
     text = failure(compiled(whole, fullgraph=True), torch.ones(3))
-    assert "1. failed to compile" in text and "pass " not in text
+    assert "1. failed compile" in text and "pass " not in text
     assert "torch.where" in text or torch_version() < (2, 6)
 
     def wrong(x):
