@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Iterable, Sequence
 
 from pellucid.dump.model.capture import Capture
@@ -95,12 +95,13 @@ def change(
                 "the modules: each module has its own value"
             )
         )
-    if kind in ("int", "float") and _is_dynamic(capture, source, failures):
-        return _already_dynamic(source)
-    if kind == "int":
-        return _int(program, source, reasons, place, function)
-    if kind == "float":
-        return _float(program, source, place, function)
+    if kind in ("int", "float"):
+        if kind == "int":
+            number = _int(program, source, reasons, place, function)
+        else:
+            number = _float(program, source, place, function)
+        is_dynamic = _is_dynamic(capture, source, failures)
+        return _already_dynamic(source, number) if is_dynamic else number
     if kind == "shape" and any(_ZERO_ONE in reason for reason in reasons):
         failure = failures[0][1]
         found = _SHAPE.search(failure.text)
@@ -144,10 +145,17 @@ def _is_dynamic(
     return bool(guards) and not value_in(newest, name)
 
 
-def _already_dynamic(source: str) -> Change:
+def _already_dynamic(source: str, number: Change) -> Change:
     """Return what to change if only the first version treats a number as a constant."""
     done = by_hand(f"no change needed: PyTorch has already made {in_sentence(source)} dynamic")
-    return Change((*done, forms.option("dynamic=True", " to avoid the first recompile")))
+    sooner = forms.option("dynamic=True", " to avoid the first recompile")
+    # Their reason, that a number is a constant, is not true of the newer versions.
+    others = (
+        replace(remedy, words=re.sub(": .*", " for the same effect", remedy.words))
+        for remedy in number.remedies
+        if remedy.kind != "option"
+    )
+    return Change((*done, sooner, *others))
 
 
 def _passed(
