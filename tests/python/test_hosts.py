@@ -13,24 +13,29 @@ import hosts
 import pytest
 from needs import ROOT, VERSIONS, missing
 
-_PARTS = [
-    "test_api.py",
-    "test_live_objects.py",
-    "test_recompile.py",
-    "test_generated_code.py",
-    "test_command_line.py",
-]
+_PARTS = ["api", "live_objects", "recompile", "generated_code"]
 _OTHERS = [v for v in VERSIONS if v != "{}.{}".format(*sys.version_info[:2])]
+# What the command line takes from its Python (argparse, paths, streams) changes in one direction.
+_ENDS = (VERSIONS[0], VERSIONS[-1])
+_RUNS = [pytest.param(v, _PARTS, id=v) for v in _OTHERS]
+_RUNS += [
+    pytest.param(
+        version,
+        ["command_line"],
+        id=f"{version}-command_line",
+        marks=[] if version in _ENDS else [pytest.mark.thorough],
+    )
+    for version in _OTHERS
+]
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(bool(os.environ.get("PELLUCID_HOST")), reason="runs in the main environment")
-@pytest.mark.parametrize("version", _OTHERS)
-def test_the_python_face_works_on(version: str) -> None:
+@pytest.mark.parametrize(("version", "names"), _RUNS)
+def test_the_python_face_works_on(version: str, names: List[str]) -> None:
     python = ROOT / "build" / "hosts" / version / "bin" / "python"
     if not python.exists():
         missing(f"pellucid installed for Python {version}")
-    parts = [str(ROOT / "tests" / "python" / part) for part in _PARTS]
+    parts = [str(ROOT / "tests" / "python" / f"test_{name}.py") for name in names]
     done = subprocess.run(
         [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *parts],
         stdout=subprocess.PIPE,
