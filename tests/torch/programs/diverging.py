@@ -56,18 +56,24 @@ def one_rank(kind, dump, logs, rank, odd):
     torch.set_num_threads(1)
     store = dist.FileStore(str(Path(dump).with_suffix(f".store{odd}")), SIZE)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=SIZE)
-    caches = Path(dump).with_suffix(".odd" if kind == "cache" and rank == odd else ".caches")
-    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(caches)
+    keep_caches(dump, ".odd" if kind == "cache" and rank == odd else ".caches")
     if kind == "configuration" and rank == odd:
         torch._dynamo.config.specialize_float = True
-    if odd < 0:
-        run(kind, False)
-    else:
-        logging_of_torch.LOG_TRACE_HANDLER.root_dir = str(logs)
-        with prepare_debug(dump):
-            run(kind, rank == odd)
+    logging_of_torch.LOG_TRACE_HANDLER.root_dir = str(logs)
+    with prepare_debug(dump):
+        run(kind, rank == odd)
     dist.barrier()
     dist.destroy_process_group()
+
+
+def keep_caches(dump, suffix):
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path(dump).with_suffix(suffix))
+
+
+def fill_cache(dump):
+    torch.set_num_threads(1)
+    keep_caches(dump, ".caches")
+    run("cache", False)
 
 
 def in_fork(function, *arguments):
@@ -94,7 +100,7 @@ def main(folder, *kinds):
         dump, logs = Path(folder, kind), Path(folder, f"{kind}.logs")
         logs.mkdir(parents=True)
         if kind == "cache":
-            job(kind, dump, logs, -1)  # fills the cache that all ranks but one have
+            os.waitpid(in_fork(fill_cache, dump), 0)  # which all ranks but one have
         failed += job(kind, dump, logs, int(odd))
     return int(failed != 0)
 
