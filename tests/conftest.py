@@ -1,6 +1,8 @@
 """What holds for all tests: their order, the interpreters they ask, what a run says at its end."""
 
+import contextlib
 import os
+import shutil
 from typing import List
 
 import pytest
@@ -30,7 +32,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def warm_folder(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Say where a Python that has imported torch is found by all processes that run tests."""
     base = tmp_path_factory.getbasetemp()
-    warm.FOLDER[:] = [base.parent if hasattr(pytestconfig, "workerinput") else base]
+    base = base.parent if hasattr(pytestconfig, "workerinput") else base
+    warm.FOLDER[:] = [base]
+    # Inductor's kernels are linked with all of torch, of which gold reads a third as long.
+    gold = shutil.which("ld.gold")
+    if gold:
+        with contextlib.suppress(FileExistsError):
+            (base / "ld").symlink_to(gold)
+        os.environ["COMPILER_PATH"] = str(base)
 
 
 @pytest.hookimpl(trylast=True)
