@@ -94,18 +94,17 @@ TEST("bytecode and tables with bytes overwritten at random are decoded or refuse
     Random random(7);
     for (int round = 0; round < 200; ++round) {
       Result<object::Module> module = object::read_pyc(testing::sample_pyc(version));
-      object::Code& code = module->codes.edit(object::CodeId(random.below(module->codes.size())));
+      const object::CodeId changed(random.below(module->codes.size()));
+      object::Code& code = module->codes.edit(changed);
       for (std::vector<uint8_t>* bytes : {&code.bytecode, &code.linetable, &code.exceptiontable}) {
         if (bytes->empty() || random.below(3) == 0) continue;
         (*bytes)[random.below(bytes->size())] = static_cast<uint8_t>(random.below(256));
         if (random.below(8) == 0) bytes->resize(random.below(bytes->size() + 1));
       }
-      for (size_t i = 0; i < module->codes.size(); ++i) {
-        const Result<Stream> stream = decode(*module, object::CodeId(i));
-        if (!stream.ok()) continue;
-        check(*module, *stream);
-        EXPECT(!dump(*module, *stream).empty());
-      }
+      const Result<Stream> stream = decode(*module, changed);
+      if (!stream.ok()) continue;
+      check(*module, *stream);
+      EXPECT(!dump(*module, *stream).empty());
     }
   }
 }

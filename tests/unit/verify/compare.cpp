@@ -186,7 +186,7 @@ TEST("damaged code is compared without harm") {
     const Result<object::Module> module = object::read_pyc(testing::sample_pyc(version));
     REQUIRE(module.ok());
     for (size_t i = 0; i < module->codes.size(); ++i) {
-      for (int round = 0; round < 20; ++round) {
+      for (int round = 0; round < 8; ++round) {
         object::Module with = *module;
         object::Code copy = module->codes[i];
         std::vector<uint8_t>& bytes = copy.bytecode;
