@@ -18,16 +18,19 @@ namespace {
 
 using Regions = std::unordered_set<HandlerId>;
 
+// Adds the regions that protect a block and lie inside the loop.
+void add_regions(const Graph& graph, const Loop& loop, BlockId block, Regions& regions) {
+  const HandlerId outside = graph[loop.header].handler;
+  HandlerId region = graph[block].handler;
+  while (region.valid() && region != outside && regions.insert(region).second) {
+    region = graph.handlers[region.index()].outer;
+  }
+}
+
 // Returns the regions that protect code of the loop, without those around it.
 Regions regions_in(const Graph& graph, const Loop& loop) {
-  const HandlerId outside = graph[loop.header].handler;
   Regions regions;
-  for (const BlockId member : loop.blocks) {
-    HandlerId region = graph[member].handler;
-    while (region.valid() && region != outside && regions.insert(region).second) {
-      region = graph.handlers[region.index()].outer;
-    }
-  }
+  for (const BlockId member : loop.blocks) add_regions(graph, loop, member, regions);
   return regions;
 }
 
@@ -123,6 +126,7 @@ class Leaving {
 
   void visit(BlockId from) {
     const Graph& graph = c_.graph;
+    add_regions(graph, loop_, from, regions_);
     const HandlerId handler = graph[from].handler;
     if (handler.valid() && handler != graph[loop_.header].handler) {
       const BlockId entry = graph.f.handlers[handler.index()].entry;
@@ -146,7 +150,7 @@ class Leaving {
   const Scope& scope_;
   const BlockId outside_;
   const LoopEnd end_;
-  const Regions regions_;
+  Regions regions_;                   // a `try` that starts inside also ends there
   std::optional<LoopPlaces> places_;  // once they were asked for
   LeftFor left_;
   std::unordered_set<BlockId> bodies_;
@@ -179,8 +183,14 @@ bool leads_to(const PlanContext& c, BlockId from, BlockId to) {
 // never jumps back. It cannot be written inside that statement, whose handler would cover it. Of
 // several, it is the last one in layout order that no `with` falls through to; the others are the
 // `else` of a `try`.
-BlockId forced_out(const PlanContext& c, const Loop& loop, const Scope& scope) {
+BlockId forced_out(const PlanContext& c, const Loop& loop, const Scope& scope, bool has_test) {
   const Graph& graph = c.graph;
+  std::optional<LoopPlaces> places;
+  const auto is_written_inside = [&](BlockId id) {
+    if (graph.places == nullptr) return false;
+    if (!places) places.emplace(c, loop, has_test);
+    return places->of(id) == Written::Inside;
+  };
   const HandlerId outside = graph[loop.header].handler;
   const uint32_t handled = graph.exceptions_at(loop.header, 0);
   const Regions regions = regions_in(graph, loop);
@@ -210,7 +220,8 @@ BlockId forced_out(const PlanContext& c, const Loop& loop, const Scope& scope) {
         continue;
       }
       if (left_by_jump(graph, target) || never_ends(graph, target)) continue;
-      if (graph.exceptions_at(target, 0) <= handled) targets.insert(target);
+      if (graph.exceptions_at(target, 0) > handled || is_written_inside(target)) continue;
+      targets.insert(target);
     }
   }
   const auto rank = [&](BlockId id) {
@@ -315,7 +326,7 @@ BlockId follow_of_while(const PlanContext& c, const Loop& loop, BlockId exhauste
     BlockId best = pick_place(c, places, has_test, c.graph[loop.header].handler, scope);
     // Code before the target of the failing test is in the loop, in an `else` if nowhere else.
     const bool is_after = has_test && is_laid_out_after(c.graph, exhausted, loop.header);
-    const BlockId forced = is_after ? BlockId() : forced_out(c, loop, scope);
+    const BlockId forced = is_after ? BlockId() : forced_out(c, loop, scope, has_test);
     // If only that code reaches the end of the body around the loop, the loop is left for it.
     const auto is_on_the_way = [&] {
       if (best != scope.follow || !continues_after_try(c, loop)) return false;
