@@ -10,6 +10,7 @@ Folds folds_of(Version version) {
   folds.arguments = version >= Version{3, 10};
   // 3.14 does so before tuples are constants: Folds::literals.
   folds.choices = version >= Version{3, 10} && version < Version{3, 14};
+  folds.copies = version >= Version{3, 14};
   folds.displays = version >= Version{3, 9};
   folds.drops = version >= Version{3, 12};
   folds.formats = version >= Version{3, 11};

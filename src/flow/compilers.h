@@ -12,6 +12,7 @@ struct Folds {
   bool arguments = false;  // the empty tuple of a call without positional arguments
   bool choices = false;    // `v and x`, `v or x` with a constant operand v
   bool literals = false;   // the same, and `not v`, before operations and tuples are constants
+  bool copies = false;     // constants in copies of an ending, block by block
   bool displays = false;   // a list or set display of constants
   bool drops = false;      // a constant that is loaded and dropped at once
   bool formats = false;    // `text % (v, ...)`: an f-string

@@ -30,6 +30,11 @@ constexpr std::array kSteps = {
          kHasComprehensions, [](Reduction& r) { drop_at_last(r.graph); }},
     Step{"thread", "stack shuffling leaves blocks without items", kHasWays,
          [](Reduction& r) { thread_empty_blocks(r.graph); }},
+    Step{"unfold_copies", "in copies of an ending, tuples are built as in the one that is left",
+         kHasEndings,
+         [](Reduction& r) {
+           if (r.joins_copies) unfold_copies(r.graph, r.tree.module());
+         }},
     Step{"join_statements",
          "copies of an ending that differ in a value are one block again, in a `finally` body and "
          "in its copies alike, so that these can be told",

@@ -2,7 +2,12 @@
 #include "structure/reduce/folded_tests.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <span>
+#include <vector>
 
+#include "structure/graph/copies.h"
 #include "structure/graph/items.h"
 
 namespace pellucid::structure {
@@ -24,24 +29,33 @@ class Unfolder {
     const auto empty =
         std::find_if(items.begin(), items.end(), [&](ConstId item) { return is_empty_text(item); });
     if (module_[g_[tested].constant()].kind != ConstKind::Tuple || empty == items.end()) return;
+    const ConstId replaced = *empty;
+    for (const ValueId part : take_apart(id, tested, items)) {
+      if (g_[part].constant() == replaced) make_empty_string(part);
+    }
+  }
+
+  // Makes a constant tuple of its items. Returns what loads these; none if the block does not load
+  // the tuple.
+  std::vector<ValueId> take_apart(BlockId id, ValueId constant, std::span<const ConstId> items) {
     auto& run = g_[id].items;
-    const auto at = std::find(run.begin(), run.end(), tested);
-    if (at == run.end()) return;
+    const auto at = std::find(run.begin(), run.end(), constant);
+    if (at == run.end()) return {};
     std::vector<ValueId> parts;
     for (const ConstId item : items) {
-      ir::Value part = g_[tested];
+      ir::Value part = g_[constant];
       part.uses = 1;
-      part.op = item == *empty ? Op::BuildString : Op::LoadConst;
-      part.a = item == *empty ? 0 : item.value;
+      part.a = item.value;
       parts.push_back(g_.add(part, {}));
     }
     run.insert(at, parts.begin(), parts.end());
-    ir::Value tuple = g_[tested];
+    ir::Value tuple = g_[constant];
     tuple.op = Op::BuildTuple;
     tuple.a = tuple.count = static_cast<uint32_t>(parts.size());
     tuple.first = static_cast<uint32_t>(g_.f.operand_pool.size());
     g_.f.operand_pool.insert(g_.f.operand_pool.end(), parts.begin(), parts.end());
-    g_[tested] = tuple;
+    g_[constant] = tuple;
+    return parts;
   }
 
   // Does the same to a set that `in` or a loop reads: of constants alone, it would be a constant.
@@ -56,12 +70,15 @@ class Unfolder {
       if (!is_op(g_[item], Op::LoadConst)) return;
       if (!empty.valid() && is_empty_text(g_[item].constant())) empty = item;
     }
-    if (!empty.valid()) return;
-    g_[empty].op = Op::BuildString;
-    g_[empty].a = 0;
+    if (empty.valid()) make_empty_string(empty);
   }
 
  private:
+  void make_empty_string(ValueId value) {
+    g_[value].op = Op::BuildString;
+    g_[value].a = 0;
+  }
+
   bool is_empty_text(ConstId id) const {
     return module_[id].kind == ConstKind::Str && module_.text(module_[id].text).empty();
   }
@@ -70,7 +87,68 @@ class Unfolder {
   const object::Module& module_;
 };
 
+// Returns the returns and raises of each line; copies are close together.
+std::map<std::array<uint32_t, 3>, std::vector<BlockId>> endings_by_line(const Graph& graph) {
+  std::map<std::array<uint32_t, 3>, std::vector<BlockId>> found;
+  for (const BlockId id : graph.order()) {
+    const ir::Block& block = graph[id];
+    if (block.exit != ir::ExitKind::Return && block.exit != ir::ExitKind::Raise) continue;
+    found[{block.handler.value, static_cast<uint32_t>(block.exit),
+           static_cast<uint32_t>(block.exit_line)}]
+        .push_back(id);
+  }
+  return found;
+}
+
+// Returns the constants of which an item builds a tuple; none if there is another value.
+std::vector<ConstId> constants_of(const Graph& graph, ValueId item) {
+  std::vector<ConstId> found;
+  if (!is_op(graph[item], Op::BuildTuple)) return found;
+  for (const ValueId operand : graph.f.operands(item)) {
+    const ir::Value& part = graph[graph.resolve(operand)];
+    if (!is_op(part, Op::LoadConst)) return {};
+    found.push_back(part.constant());
+  }
+  return found;
+}
+
 }  // namespace
+
+void unfold_copies(Graph& graph, const object::Module& module) {
+  if (!graph.f.folds.copies) return;
+  Unfolder unfolder(graph, module);
+  const auto is_same = [&](ConstId a, ConstId b) {
+    return object::same_constant(module, a, module, b);
+  };
+  // Takes a tuple apart that differs in the first item: those before a choice are not loaded with
+  // what is chosen.
+  const auto take_apart = [&](BlockId id, ValueId copy, std::vector<ConstId> built) {
+    if (!is_op(graph[copy], Op::LoadConst)) return;
+    const object::Const& tuple = module[graph[copy].constant()];
+    if (tuple.kind != ConstKind::Tuple || tuple.items.size() != built.size() ||
+        !std::equal(built.begin() + 1, built.end(), tuple.items.begin() + 1, is_same)) {
+      return;
+    }
+    built[0] = tuple.items[0];
+    unfolder.take_apart(id, copy, built);
+  };
+  for (const auto& [line, endings] : endings_by_line(graph)) {
+    for (size_t left = 0; left < endings.size(); ++left) {
+      const auto& items = graph[endings[left]].items;
+      for (size_t from_end = 1; from_end <= items.size(); ++from_end) {
+        const std::vector<ConstId> built = constants_of(graph, items[items.size() - from_end]);
+        if (built.empty()) continue;
+        const size_t first = left - std::min(left, kFarthestCopy);
+        const size_t last = std::min(left + kFarthestCopy, endings.size());
+        for (size_t i = first; i < last; ++i) {
+          const auto& others = graph[endings[i]].items;
+          if (from_end > others.size()) continue;
+          take_apart(endings[i], others[others.size() - from_end], built);
+        }
+      }
+    }
+  }
+}
 
 void unfold_tested(Graph& graph, const object::Module& module) {
   if (!graph.f.folds.tuples) return;

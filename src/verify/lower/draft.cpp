@@ -2,6 +2,8 @@
 #include "verify/lower/draft.h"
 
 #include <algorithm>
+#include <cmath>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -238,8 +240,100 @@ void Draft::copy_code(const DraftBlock& block, const Features& features, flow::G
   }
 }
 
-flow::Graph Draft::finish(object::CodeId code, const Features& features) {
+// Returns the code with each tuple of constants that it loads folded.
+std::vector<Instr> folded(std::span<const Instr> code, const TupleOf& tuple_of) {
+  std::vector<Instr> made;
+  for (const Instr& instr : code) {
+    made.push_back(instr);
+    if (instr.op != Op::BuildTuple || instr.a == 0 || instr.a >= made.size()) continue;
+    const auto parts = std::span(made).last(instr.a + 1).first(instr.a);
+    std::vector<object::ConstId> items;
+    for (const Instr& part : parts) {
+      if (part.op == Op::LoadConst) items.push_back(part.constant());
+    }
+    if (items.size() != parts.size()) continue;
+    made.resize(made.size() - instr.a);
+    made.back() = parts.front();
+    made.back().a = tuple_of(items).value;
+  }
+  return made;
+}
+
+// Returns how many instructions load a constant before constants are folded.
+size_t loads_of(const object::Module& module, object::ConstId id) {
+  const object::Const& constant = module[id];
+  const bool is_negative =
+      (constant.kind == object::ConstKind::Int && constant.integer < 0) ||
+      (constant.kind == object::ConstKind::Float && std::signbit(constant.real));
+  if (constant.kind != object::ConstKind::Tuple) return is_negative ? 2 : 1;
+  size_t count = 1;
+  for (const object::ConstId item : constant.items) count += loads_of(module, item);
+  return count;
+}
+
+// Gives jumps to short endings copies of them where that folds a tuple: endings are copied before
+// constants are folded, block by block. (flowgraph.c: inline_small_or_no_lineno_blocks, since 3.14
+// fold_tuple_of_constants)
+void Draft::fold_in_copies(const object::Module& module, const TupleOf& tuple_of) {
+  constexpr size_t kMostCopied = 4;  // MAX_COPY_SIZE
+  struct Ending {
+    std::vector<Instr> code;
+    size_t size = 0;  // in instructions, with the last one
+    flow::Exit exit;
+  };
+  std::unordered_map<Label, Ending> copies;
+  const auto ending_of = [&](Label id) {
+    if (const auto copy = copies.find(id); copy != copies.end()) return copy->second;
+    const DraftBlock& block = blocks_[id.index()];
+    const std::span<const Instr> code = code_of(block);
+    Ending ending{{code.begin(), code.end()}, code.size() + 1, block.exit};
+    for (const Instr& instr : code) {
+      if (instr.op == Op::LoadConst) ending.size += loads_of(module, instr.constant()) - 1;
+    }
+    return ending;
+  };
+  const auto leaves = [](const flow::Exit& exit) {
+    return exit.kind == flow::ExitKind::Return || exit.kind == flow::ExitKind::Raise;
+  };
+  for (size_t before = copies.size() + 1; before != copies.size();) {
+    before = copies.size();
+    for (const Label id : order_) {
+      const DraftBlock& from = blocks_[id.index()];
+      const bool jumps = from.ended && from.exit.kind == flow::ExitKind::Goto && !from.exit.falls;
+      if (!jumps || copies.contains(id)) continue;
+      Label to = from.exit.next[0];
+      while (blocks_[to.index()].count == 0 && blocks_[to.index()].exit.falls) {
+        to = blocks_[to.index()].exit.next[0];
+      }
+      if (blocks_[to.index()].handler != from.handler || blocks_[to.index()].count >= kMostCopied) {
+        continue;
+      }
+      const Ending ending = ending_of(to);
+      if (!leaves(ending.exit) || ending.size > kMostCopied) continue;
+      Ending copy = ending_of(id);
+      copy.size += ending.size;  // the jump stays, as a NOP
+      copy.code.insert(copy.code.end(), ending.code.begin(), ending.code.end());
+      copy.exit = ending.exit;
+      copies.emplace(id, std::move(copy));
+    }
+  }
+  for (const Label id : order_) {
+    const auto copy = copies.find(id);
+    if (copy == copies.end()) continue;
+    const std::vector<Instr> made = folded(copy->second.code, tuple_of);
+    if (made.size() == copy->second.code.size()) continue;
+    DraftBlock& block = blocks_[id.index()];
+    block.first = static_cast<uint32_t>(instrs_.size());
+    block.count = static_cast<uint32_t>(made.size());
+    block.exit = copy->second.exit;
+    instrs_.insert(instrs_.end(), made.begin(), made.end());
+  }
+}
+
+flow::Graph Draft::finish(object::CodeId code, const Features& features,
+                          const object::Module& module, const TupleOf& tuple_of) {
   if (features.folds_late) {
+    fold_in_copies(module, tuple_of);
     lose_tests();
     thread_tests();
   }

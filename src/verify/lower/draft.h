@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -40,6 +41,9 @@ struct DraftBlock {
   bool is_reached = false;  // from the entry; known at the end
 };
 
+// Returns the constant tuple of these constants.
+using TupleOf = std::function<object::ConstId(std::span<const object::ConstId>)>;
+
 class Draft {
  public:
   Draft() {
@@ -76,7 +80,8 @@ class Draft {
 
   // Returns the graph of the blocks that are reached, optimised where that can be observed. The
   // draft is spent.
-  flow::Graph finish(object::CodeId code, const Features& features);
+  flow::Graph finish(object::CodeId code, const Features& features, const object::Module& module,
+                     const TupleOf& tuple_of);
 
  private:
   // The numbers that most code objects do not exceed.
@@ -90,6 +95,7 @@ class Draft {
   bool tests_operand(const DraftBlock& block);
   void lose_tests();
   void thread_tests();
+  void fold_in_copies(const object::Module& module, const TupleOf& tuple_of);
   void find_reached();
   void copy_code(const DraftBlock& block, const Features& features, flow::Graph& graph);
 

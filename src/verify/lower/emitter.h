@@ -102,7 +102,9 @@ class Emitter {
   // that of their slots.
   const std::vector<Symbol>& locals() const { return locals_; }
 
-  flow::Graph finish(object::CodeId code) { return draft_.finish(code, features_); }
+  flow::Graph finish(object::CodeId code, const object::Module& module, const TupleOf& tuple_of) {
+    return draft_.finish(code, features_, module, tuple_of);
+  }
 
   Lines lines;
 

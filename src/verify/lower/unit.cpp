@@ -134,7 +134,10 @@ CodeId compile(Program& program, Unit* outer, ScopeId scope, Symbol name, object
       unit.emit.give_back();
     }
     check_shared_names(unit);
-    out.graphs[id.index()] = unit.emit.finish(id);
+    const auto tuple_of = [&](std::span<const ConstId> items) {
+      return unit.constants.tuple({items.begin(), items.end()});
+    };
+    out.graphs[id.index()] = unit.emit.finish(id, unit.module, tuple_of);
   } catch (const NotLowered& unsupported) {
     problem = unsupported.what;
   } catch (const InternalError& bug) {
