@@ -81,7 +81,7 @@ def told(
     lines += [*([""] if wrong else []), *compiled_lines(captures)]
     if "graphs" in numbers and _was_reset(captures):
         lines.append(
-            "torch.compiler.reset() was called during the calls, so code was compiled again."
+            "torch.compiler.reset() was called during the calls; it discards compiled code."
         )
     if error is None and not any(map(expected.forbids, wrong)):
         accepted = ", ".join(f"{name}={actual}" for name, (_, actual) in numbers.items())
