@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 UNIT = "build/make/pellucid_tests"
 CASES = "tests/python/test_cases.py"
 FINDINGS = "tests/python/test_findings.py"
+ADVICE = "tests/python/test_advice.py"
 KINDS = "tests/python/test_kinds.py"
 LAYERS = "tests/python/test_layers.py"
 PURE_PARTS = "tests/torch/test_pure_parts.py"
@@ -45,7 +46,7 @@ AREAS: Dict[str, List[str]] = {
         LAYERS,
     ],
     "python/pellucid/dump": [PURE_PARTS, "tests/torch/test_load.py", LAYERS],
-    "python/pellucid/findings": [FINDINGS, KINDS, PURE_PARTS, LAYERS],
+    "python/pellucid/findings": [FINDINGS, ADVICE, KINDS, PURE_PARTS, LAYERS],
     "python/pellucid/report": [
         "tests/report/test_model.py",
         "tests/report/test_timeline.py",

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from made_captures import FILE, KEY, broken, capture, frame
 from pellucid.dump.model.breaks import break_of
 from pellucid.dump.model.events import (
     CompileKey,
@@ -18,7 +19,6 @@ from pellucid.findings import count_line, find, find_all
 from pellucid.findings.counts import counts_of, versions_of
 from pellucid.findings.lines import compiled_lines
 from pellucid.findings.text import explanation
-from test_findings import FILE, KEY, broken, capture, frame
 
 PRINTED = ("Failed to trace builtin operator", "`print`", "builtin print []")
 

@@ -3,11 +3,11 @@
 import dataclasses
 
 import pytest
+from made_captures import FILE, KEY, capture, frame, only
 from pellucid.dump.model.events import Place, Skipped, Unbacked
 from pellucid.dump.model.guard_places import user_files, with_whole_paths
 from pellucid.findings import find
 from test_counts import again
-from test_findings import FILE, KEY, capture, frame, only
 
 
 def recompiled(text, *events):

@@ -3,8 +3,8 @@
 import dataclasses
 
 import pytest
+from made_captures import FILE, KEY, frame, only
 from pellucid.dump.model.events import Break, Place, Started
-from test_findings import FILE, KEY, frame, only
 
 LIBRARY = Place("/e/site-packages/torch/nn/modules/rnn.py", 1388, "forward")
 CALLER, STEP = Place(FILE, 30, "<module>"), Place(FILE, 4, "step")

@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+from made_captures import FILE, SIZE, broken, capture, frame, only
 from pellucid.dump.model.events import (
     CacheEntry,
     CompileKey,
@@ -17,7 +18,6 @@ from pellucid.dump.model.events import (
 from pellucid.dump.model.failures import failures_of
 from pellucid.findings import find
 from test_counts import again
-from test_findings import FILE, SIZE, broken, capture, frame, only
 
 NEW = CompileKey("0/1")
 

@@ -5,6 +5,7 @@ import doctest
 from types import SimpleNamespace
 
 import pytest
+from made_captures import capture
 from pellucid.dump.model.events import Place
 from pellucid.errors import CannotTry
 from pellucid.findings import Finding, remedy
@@ -13,7 +14,6 @@ from pellucid.findings.text import explanation
 from pellucid.torch.trying import edits, trial
 from pellucid.torch.trying.edits import DoesNotApply, apply
 from pellucid.torch.trying.judged import Run, judged
-from test_findings import capture
 
 TEXT = "one\ntwo\nthree\nfour\n"
 PLACE = Place("/home/me/model.py", 7)
