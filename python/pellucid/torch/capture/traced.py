@@ -17,6 +17,7 @@ from pellucid.dump.model.events import (
     RankMismatch,
     SideEffect,
     Skipped,
+    Started,
     Wrappers,
 )
 from pellucid.dump.model.names import scrub
@@ -95,7 +96,8 @@ def take_autograd_compile(
 
 def take_untraced(session: Session, key: CompileKey, record: TraceRecord, process: Process) -> None:
     """Record an error of torch that ends a trace outside Dynamo, such as torch.export's."""
-    if key.id is None:  # Dynamo reports its own failures
+    # Dynamo reports its own failures; since 2.15, torch.export has a compile id too.
+    if not session.of(Started, key):
         add_error(session, process.handled(), process)
 
 
