@@ -108,6 +108,51 @@ void settle_stores(std::span<Instr> code, const Features& features) {
   }
 }
 
+// Returns the code with each tuple of constants that it loads folded.
+std::vector<Instr> folded(std::span<const Instr> code, const TupleOf& tuple_of) {
+  std::vector<Instr> made;
+  for (const Instr& instr : code) {
+    made.push_back(instr);
+    if (instr.op != Op::BuildTuple || instr.a == 0 || instr.a >= made.size()) continue;
+    const auto parts = std::span(made).last(instr.a + 1).first(instr.a);
+    std::vector<object::ConstId> items;
+    for (const Instr& part : parts) {
+      if (part.op == Op::LoadConst) items.push_back(part.constant());
+    }
+    if (items.size() != parts.size()) continue;
+    made.resize(made.size() - instr.a);
+    made.back() = parts.front();
+    made.back().a = tuple_of(items).value;
+  }
+  return made;
+}
+
+// Returns how many instructions load a constant before constants are folded; one more than `most`
+// is any larger number.
+size_t loads_of(const object::Module& module, object::ConstId id, size_t most) {
+  const object::Const& constant = module[id];
+  switch (constant.kind) {
+    case object::ConstKind::Int:
+      return constant.integer < 0 ? 2 : 1;
+    case object::ConstKind::BigInt:
+      return module.text(constant.text).starts_with('-') ? 2 : 1;
+    case object::ConstKind::Float:
+      return std::signbit(constant.real) ? 2 : 1;
+    case object::ConstKind::Complex:
+      return constant.real != 0 || std::signbit(constant.real) ? 3 : 1;
+    case object::ConstKind::Tuple:
+      break;
+    default:
+      return 1;
+  }
+  size_t count = 1;
+  for (const object::ConstId item : constant.items) {
+    if (count > most) break;
+    count += loads_of(module, item, most - count);
+  }
+  return count;
+}
+
 }  // namespace
 
 // Returns true if a block ends with a jump over an operand: `and`, `or`, a chain of comparisons.
@@ -240,37 +285,6 @@ void Draft::copy_code(const DraftBlock& block, const Features& features, flow::G
   }
 }
 
-// Returns the code with each tuple of constants that it loads folded.
-std::vector<Instr> folded(std::span<const Instr> code, const TupleOf& tuple_of) {
-  std::vector<Instr> made;
-  for (const Instr& instr : code) {
-    made.push_back(instr);
-    if (instr.op != Op::BuildTuple || instr.a == 0 || instr.a >= made.size()) continue;
-    const auto parts = std::span(made).last(instr.a + 1).first(instr.a);
-    std::vector<object::ConstId> items;
-    for (const Instr& part : parts) {
-      if (part.op == Op::LoadConst) items.push_back(part.constant());
-    }
-    if (items.size() != parts.size()) continue;
-    made.resize(made.size() - instr.a);
-    made.back() = parts.front();
-    made.back().a = tuple_of(items).value;
-  }
-  return made;
-}
-
-// Returns how many instructions load a constant before constants are folded.
-size_t loads_of(const object::Module& module, object::ConstId id) {
-  const object::Const& constant = module[id];
-  const bool is_negative =
-      (constant.kind == object::ConstKind::Int && constant.integer < 0) ||
-      (constant.kind == object::ConstKind::Float && std::signbit(constant.real));
-  if (constant.kind != object::ConstKind::Tuple) return is_negative ? 2 : 1;
-  size_t count = 1;
-  for (const object::ConstId item : constant.items) count += loads_of(module, item);
-  return count;
-}
-
 // Gives jumps to short endings copies of them where that folds a tuple: endings are copied before
 // constants are folded, block by block. (flowgraph.c: inline_small_or_no_lineno_blocks, since 3.14
 // fold_tuple_of_constants)
@@ -288,7 +302,8 @@ void Draft::fold_in_copies(const object::Module& module, const TupleOf& tuple_of
     const std::span<const Instr> code = code_of(block);
     Ending ending{{code.begin(), code.end()}, code.size() + 1, block.exit};
     for (const Instr& instr : code) {
-      if (instr.op == Op::LoadConst) ending.size += loads_of(module, instr.constant()) - 1;
+      if (instr.op == Op::LoadConst)
+        ending.size += loads_of(module, instr.constant(), kMostCopied) - 1;
     }
     return ending;
   };
