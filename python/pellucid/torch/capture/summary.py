@@ -50,14 +50,6 @@ def refresh_caches(session: Session, forgotten: bool = False) -> None:
                 session.functions.set_cache(function, entries)
 
 
-def _by_function(session: Session) -> dict[int, list[Frame]]:
-    """Return the compiled versions of each function."""
-    found: dict[int, list[Frame]] = {}
-    for frame in session.of(Frame):
-        found.setdefault(frame.function, []).append(frame)
-    return found
-
-
 def _entries(session: Session, function: int, code: CodeType) -> list[CacheEntry]:
     frames = session.of(Frame, function)
     # After a reset, an id can be reused; the cache entry belongs to the newest compile.
@@ -103,7 +95,10 @@ def add_entry(session: Session, code: CodeType, raw: hooks.RawEntry) -> None:
 def _full_code_names(session: Session) -> dict[int, str]:
     """Return the full-code file of each compiled function."""
     names: dict[int, str] = {}
-    for function, frames in _by_function(session).items():
+    for function, _ in session.functions.all():
+        frames = session.of(Frame, function)
+        if not frames:
+            continue
         wanted = full_code_name(frames[0].key.frame, place_of_versions(frames).function)
         names[function] = session.claim(wanted, function)
     return names
@@ -154,11 +149,10 @@ def write_summary(session: Session) -> None:
     """Write full code, index and record, which are only known at the end."""
     full: dict[str, list[Frame]] = {}
     names = _full_code_names(session)
-    frames = _by_function(session)
     captured = {g.key: g.file for g in session.of(Graph) if g.stage == "captured"}
     graphs = {f"__compiled_fn_{key.slug}": file for key, file in captured.items()}
     for function, code in session.functions.all():
-        versions = frames.get(function)
+        versions = session.of(Frame, function)
         if not versions:
             continue
         place = place_of_versions(versions)
